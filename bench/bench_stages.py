@@ -17,12 +17,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from shoal.model.plotting import COLORS, Drawing
 from shoal.synthetic import write_synthetic
 
 ALONE = ("reading", "method", "writing")
 LEAST_S = 0.5
 SHOWN = 11
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 WARM_UP = 300
 
 
@@ -81,23 +81,30 @@ def table(found: dict[str, Any]) -> list[str]:
 
 def plot(found: dict[str, Any], path: Path) -> None:
     """Stacked bars, one for each size; the smaller stages together."""
-    drawing = Drawing("people", "CPU seconds a thousand people")
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
     most = sorted(found["cpu_s"], key=lambda name: -found["cpu_s"][name][-1])
     rest = [sum(found["cpu_s"][name][i] for name in most[SHOWN:]) for i in range(len(found["sizes"]))]
     stacked = {name: found["cpu_s"][name] for name in most[:SHOWN]} | {"smaller stages": rest}
     for number, (name, seconds) in enumerate(stacked.items()):
-        drawing.add(
-            "bar",
+        figure.add_bar(
             name=name,
             x=[f"{size:,}" for size in found["sizes"]],
             y=[1000 * value / size for value, size in zip(seconds, found["sizes"], strict=True)],
             marker={
                 "color": COLORS[number % len(COLORS)],
-                "pattern": {"shape": "/" if number >= len(COLORS) else ""},
+                "pattern_shape": "/" if number >= len(COLORS) else "",
             },
         )
-    drawing.layout |= {"barmode": "stack", "legend": {"traceorder": "normal"}}
-    path.write_text(drawing.figure().to_html(include_plotlyjs=True), encoding="utf-8")
+    figure.update_layout(
+        barmode="stack",
+        legend={"traceorder": "normal"},
+        xaxis_title="people",
+        yaxis_title="CPU seconds a thousand people",
+        template="none",
+    )
+    figure.write_html(path, include_plotlyjs=True)
 
 
 def main() -> None:

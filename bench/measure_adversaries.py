@@ -4,12 +4,12 @@
     python bench/measure_adversaries.py classes [--people 300] [--days 4] [--k 2 5]
     python bench/measure_adversaries.py series [--people 2000] [--days 7] [--k 2 5] [--kte]
     python bench/measure_adversaries.py membership [--people 300] [--days 4] [--k 2 5]
-    python bench/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180]
+    python bench/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180] [--seen 1]
 
 windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so many
-minutes later; everybody who was seen in both. track: FILE holds user_id, t, x, y in meters and seconds, such
-as the Oldenburg trajectories. The others make
-a synthetic city. Research seeds: nothing here is for publication.
+minutes later; everybody who was seen so often at least in both. track: FILE holds user_id, t, x, y in meters
+and seconds, such as the Oldenburg trajectories. The others make a synthetic city. Research seeds: nothing
+here is for publication.
 """
 
 import argparse
@@ -104,18 +104,23 @@ def windows(asked: argparse.Namespace) -> None:
     people = city(asked)
     for k in asked.k or (2,):
         release, linkage = shoal.KteHide(k=k).anonymize(people, Randomness.for_research(7))
-        only, won, tries = two_windows(people, release, linkage, 1800.0, asked.apart * 60.0)
+        only, won, tries = two_windows(people, release, linkage, 1800.0, asked.apart * 60.0, asked.seen)
         print(f"k = {k}: {tries} people; only the own record fits {only:.1%}")
         for name, rate in won.items():
             print(f"  {name:20} names it in {rate:.1%}")
 
 
 def two_windows(
-    people: Trajectories, release: shoal.Release, linkage: shoal.Linkage, tau_s: float, apart_s: float
+    people: Trajectories,
+    release: shoal.Release,
+    linkage: shoal.Linkage,
+    tau_s: float,
+    apart_s: float,
+    seen: int,
 ) -> tuple[float, dict[str, float], int]:
     """How often only the own record fits two windows so far apart; what each rule wins; of how many people.
 
-    The first window begins at a random sample of those after which another one lies in the second window.
+    The first window begins at a random sample of those after which both windows hold ``seen`` samples.
     """
     rng = np.random.default_rng(1)
     prepared = prepare(
@@ -134,8 +139,8 @@ def two_windows(
     tried, begins = [], []
     for place, victim in enumerate(evaluation.victims.tolist()):
         t = people.samples_of(victim)[0]
-        later = np.searchsorted(t, [t + tau + apart, t + 2 * tau + apart])
-        able = np.flatnonzero(later[1] > later[0])
+        soon, begin, end = np.searchsorted(t, [t + tau, t + tau + apart, t + 2 * tau + apart])
+        able = np.flatnonzero((soon - np.arange(len(t)) >= seen) & (end - begin >= seen))
         if len(able):
             first = int(t[rng.choice(able)])
             tried.append(place)
@@ -166,6 +171,7 @@ def main() -> None:
     options.add_argument("--people", type=int)
     options.add_argument("--days", type=int)
     options.add_argument("--apart", type=float, default=180.0)
+    options.add_argument("--seen", type=int, default=1)
     options.add_argument("--kte", action="store_true")
     asked = options.parse_args()
     asked.people = asked.people or (2000 if asked.what in {"series", "windows"} else 300)

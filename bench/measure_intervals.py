@@ -1,11 +1,13 @@
 """How often the 95 % intervals of attacks hold the truth.
 
-    python bench/measure_intervals.py [--subjects 800] [--days 2] [--k 2 5] [--tries 100] [--draws 10]
-                                      [--samples 2000] [--towns 0] [--town 60]
+    python bench/measure_intervals.py [--method glove] [--subjects 800] [--days 2] [--k 2 5] [--tries 100]
+                                      [--draws 10] [--samples 2000] [--towns 0] [--town 60]
 
-Victims: everybody of one release of GLOVE is attacked, with several draws of what is known. Then, again and
-again, so many victims are picked, each with one of the draws, and the rate and its interval are found from
-them alone, choice of the rule included. The truth is how often the rule that it names wins against everybody.
+Victims: everybody of one release is attacked, with several draws of what is known; of releases of boxes a
+fifth of the people are held out, for ``membership``. Then, again and again, so many victims are picked with
+replacement, as from a town without end, each with one of the draws, and the rate and its interval are found
+from them alone, choice of the rule included. The truth is how often the rule that it names wins against
+everybody.
 
 Towns: other people, another release, and everybody tried in each run, so that the members of a class are
 always looked for together. The truth is the mean over all runs. This is slow: a release for each run.
@@ -24,19 +26,36 @@ import numpy as np
 import shoal
 from shoal.attacks import Rate, attack
 from shoal.attacks.rate import Rule
+from shoal.methods import METHODS, Method
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
-KNOWLEDGE = (
-    "points:1",
-    "points:4",
-    "top:2",
-    "noisy:4:500m:30min",
-    "period",
-    "home-work",
-    "attribution:2",
-    "tau:30min",
-)
+KNOWLEDGE = {
+    "glove": (
+        "points:1",
+        "points:4",
+        "top:2",
+        "noisy:4:500m:30min",
+        "period",
+        "home-work",
+        "attribution:2",
+        "tau:30min",
+        "insider",
+        "insider:all",
+        "downcoding",
+        "membership:4",
+    ),
+    "kte-hide": ("points:1", "tau:30min", "tau:30min:2", "attribution:2", "downcoding", "membership:4"),
+    "swap-locations": ("triples:4", "times:4", "track", "track:4", "cluster", "nearest:4"),
+    "w4m": ("points:4", "nearest:1", "nearest:4", "times:4"),
+}
+
+
+def method_of(name: str, k: int) -> Method:
+    """The method with its defaults, distances of the made-up city where it needs some."""
+    swap = {"time_threshold_s": 3600.0, "space_threshold_m": 1e6}
+    settings = {"w4m": {"delta_m": 500.0}, "swap-locations": swap}.get(name, {})
+    return METHODS[name](k=k, **settings)
 
 
 @dataclass(frozen=True)
@@ -67,7 +86,8 @@ def kept(
     release: shoal.Release,
     linkage: shoal.Linkage,
     draw: int,
-    knowledge: Sequence[str] = KNOWLEDGE,
+    knowledge: Sequence[str] = KNOWLEDGE["glove"],
+    control: shoal.Trajectories | None = None,
 ) -> list[Kept]:
     """What every rate on the release is made of, everybody tried."""
     found: list[Kept] = []
@@ -80,7 +100,7 @@ def kept(
 
     def keep(outcomes: Floats, **words: object) -> Rate:
         rule = Rule(name="only", does="", chances=outcomes)
-        clusters = np.asarray(words["clusters"], dtype=np.int64)
+        clusters = np.asarray(words.get("clusters", np.arange(len(outcomes))), dtype=np.int64)
         named = (str(words["name"]), str(words["knowledge"]))
         found.append(Kept(*named, [rule], clusters, float(str(words.get("most", 1.0)))))
         return make(outcomes, **words)  # type: ignore[arg-type]  # as above
@@ -94,6 +114,7 @@ def kept(
             knowledge=knowledge,
             tries=people.n_subjects,
             targets=["release"],
+            control=control,
             run=Run(threads=1),
         )
     return found
@@ -107,7 +128,7 @@ def covered(
         each = [one for one in every if np.array_equal(one.clusters, every[0].clusters)]
         chances = np.array([[rule.chances for rule in one.rules] for one in each], dtype=np.float64)
         n = chances.shape[2]
-        victims = np.argsort(rng.random((samples, n)), axis=1)[:, : min(tries, n)]
+        victims = rng.integers(0, n, (samples, tries))
         which = rng.integers(0, len(each), victims.shape)
         rates = [
             each[0].rate_of(chances[draw, :, who].T, each[0].clusters[who])
@@ -141,7 +162,7 @@ def in_towns(k: int, subjects: int, towns: int) -> Iterator[tuple[str, str, floa
     for seed in range(towns):
         people = shoal.read(shoal.synthesize(subjects, 2, seed))
         release, linkage = shoal.Glove(k=k).anonymize(people, shoal.Randomness.for_research(seed))
-        for one in kept(people, release, linkage, seed):
+        for one in kept(people, release, linkage, seed, KNOWLEDGE["glove"][:-1]):
             chances = np.array([rule.chances for rule in one.rules], dtype=np.float64)
             of_rate[one.name, one.knowledge].append(one.rate_of(chances, one.clusters))
     for (name, knowledge), rates in of_rate.items():
@@ -159,6 +180,7 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    options.add_argument("--method", choices=KNOWLEDGE, default="glove")
     options.add_argument("--subjects", type=int, default=800)
     options.add_argument("--days", type=int, default=2)
     options.add_argument("--tries", type=int, default=100)
@@ -168,12 +190,20 @@ def main() -> None:
     options.add_argument("--town", type=int, default=60)
     options.add_argument("--k", type=int, nargs="+", default=[2, 5])
     asked = options.parse_args()
-    people = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1))
+    points = METHODS[asked.method].about.publishes == "points"
+    everybody = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1), snap=not points)
+    last = np.arange(everybody.n_subjects) % 5 == 4
+    people, control = everybody, None
+    if not points:
+        people, control = everybody.keep(np.flatnonzero(~last)), everybody.keep(np.flatnonzero(last))
     for k in asked.k:
-        release, linkage = shoal.Glove(k=k).anonymize(people, shoal.Randomness.for_research(1))
-        draws = [kept(people, release, linkage, draw) for draw in range(asked.draws)]
+        release, linkage = method_of(asked.method, k).anonymize(people, shoal.Randomness.for_research(1))
+        draws = [
+            kept(people, release, linkage, draw, KNOWLEDGE[asked.method], control)
+            for draw in range(asked.draws)
+        ]
         show(
-            f"GLOVE, k = {k}: {asked.samples} samples of {asked.tries} victims of {asked.subjects}",
+            f"{asked.method}, k = {k}: {asked.samples} samples of {asked.tries} of {people.n_subjects}",
             covered(draws, asked.tries, asked.samples, np.random.default_rng(k)),
         )
         if asked.towns:

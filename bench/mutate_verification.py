@@ -35,7 +35,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 ROOM = ROOT / "src" / "shoal" / "verification"
 _LIBRARIES = (
-    "numba", "numpy", "pandas", "pyarrow.parquet", "pydantic", "pyproj", "pytest", "plotly",
+    "numba", "numpy", "pandas", "pyarrow.parquet", "pydantic", "pyproj", "pytest",
     "shoal.model.trajectories", "shoal.methods", "shoal.synthetic", "shoal.io",
 )  # fmt: skip
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -35,7 +35,8 @@ from shoal.measures.trajectory_distance import shortest_paths, trajectory_distan
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.swapping.microaggregation import Clustering, distances_within, microaggregate
 from shoal.methods.swapping.reach_locations import ReachLocations
-from shoal.methods.swapping.swap_locations import APART, NO_DURATION, SwapLocations
+from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.omission import APART, NO_DURATION
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from command_line import Shoal
 from example_counts import examples
 from shoal.attacks import Rate, attack, default_knowledge
-from shoal.attacks.series import _scores
+from shoal.attacks.series import _named, _scores
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.model.release import Linkage, Release
@@ -90,6 +90,22 @@ def test_scores_are_those_of_going_through_cells(seed: int) -> None:
                 for f in mine.keys() & theirs.keys()
             )
             assert scores[a, b] == pytest.approx(expected)
+
+
+def test_who_is_like_everybody_is_left_to_whom_nobody_else_is_like() -> None:
+    """By itself each names the popular one; all at once, and against rivals, each names another."""
+    popular = np.array([[9.0, 8.0, 0.0], [9.0, 0.0, 1.0], [9.0, 2.0, 7.0]])
+    own = np.arange(3)
+    at_once, against_rivals, by_itself = _named(popular, own)
+    assert at_once == [{1: 1.0}, {0: 1.0}, {2: 1.0}]
+    assert by_itself == [{0: 1.0}] * 3
+    assert [max(named) for named in against_rivals] == [1, 0, 2]
+    assert next(_named(popular[:, :2], own[:2]))[:2] == [{1: 1.0}, {0: 1.0}]  # more records than others
+    assert next(_named(popular[:2], own)) == [{1: 1.0}, {0: 1.0}]
+    alike = np.array([[3.0, 3.0, 1.0]])
+    assert list(_named(alike, own))[2] == [{0: 0.5, 1: 0.5}]
+    assert list(_named(alike, np.array([0, 0, 1])))[2] == [{0: 1.0}]
+    assert list(_named(np.zeros((2, 3)), own))[2] == [dict.fromkeys(range(3), 1 / 3)] * 2
 
 
 def test_people_with_places_of_their_own_are_joined_and_people_without_are_not() -> None:

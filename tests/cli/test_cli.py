@@ -166,6 +166,10 @@ def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
     folder = tmp_path / "demo"
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert written == {name for name, _, _ in FILES}
+    pages = {name: (folder / name).read_text() for name, _, _ in FILES if name.endswith(".html")}
+    assert len(pages) == 3
+    assert [name for name, page in pages.items() if "<script" in page or len(page) > 500_000] == []
+    assert min(page.count('role="img"') for page in pages.values()) >= 2
     told = ending(folder)
     listed = [line.split()[:2] for line in told[1 : 1 + len(FILES)]]
     assert listed == [[name, "secret" if secret else "public"] for name, secret, _ in FILES]

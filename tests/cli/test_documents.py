@@ -102,7 +102,7 @@ def test_every_command_leaves_its_result_to_what_knows_quiet() -> None:
     """Others than those above are held to it by their source: they print through print_result."""
     rooms = Path(shoal.callback.__code__.co_filename).parent  # type: ignore[union-attr]
     others = {  # what is no result: servers that say where they listen, their keys, questions, errors
-        "plan.py", "registrar.py", "desk.py", "join.py", "keys.py", "listening.py", "main.py",
+        "app.py", "plan.py", "registrar.py", "desk.py", "join.py", "keys.py", "listening.py", "main.py",
         "service.py", "publish.py", "terminal.py",
     }  # fmt: skip
     echoing = {path.name for path in rooms.glob("*.py") if "click.echo(" in path.read_text("utf-8")}

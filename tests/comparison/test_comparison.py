@@ -10,6 +10,7 @@ import pytest
 
 from browser import Browser
 from command_line import Shoal
+from figures import Figure, figures_of
 from shoal.attacks import attack
 from shoal.comparison import compare as comparison
 from shoal.comparison.study import read_study
@@ -18,6 +19,7 @@ from shoal.io import read
 from shoal.methods import METHODS
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
+from shoal.report.figures.svg import drawn
 from shoal.report.pages.comparison import frontier_figure
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -288,17 +290,20 @@ def test_moved_points_are_judged_by_whoever_wins_most(
 
 def test_shares_are_percent_and_what_is_no_anonymity_has_a_hollow_mark() -> None:
     points = [point("a", 0.1, 0.2, method="glove"), point("b", 0.2, 0.8, method="w4m")]
-    figure = frontier_figure(points, "higher", "samples covered", "share").figure().to_dict()
-    assert figure["layout"]["yaxis"]["tickformat"] == figure["layout"]["xaxis"]["tickformat"] == ".1~%"
-    marks = {trace["name"]: trace["marker"]["symbol"] for trace in figure["data"] if "marker" in trace}
-    assert set(marks) == {"glove", "w4m (no anonymity)"}
-    assert marks["w4m (no anonymity)"].endswith("-open")
-    assert not marks["glove"].endswith("-open")
-    of_every_method = [point(name, 0.1, 0.2, method=name) for name in METHODS]
-    drawn = frontier_figure(of_every_method, "higher", "samples covered", "share").figure().to_dict()["data"]
-    looks = {(trace["marker"]["symbol"], trace["marker"]["color"]) for trace in drawn if "marker" in trace}
-    assert len(looks) == len(METHODS)
-    assert len({symbol.removesuffix("-open") for symbol, _ in looks}) == len(METHODS)
+    shown = frontier_of(points)
+    assert (shown.x.labels[-1][-2:], shown.y.labels[-1]) == (" %", "80 %")
+    assert shown.legend == ["best trade-offs", "glove", "w4m (no anonymity)"]
+    assert shown.marks["glove"] == [pytest.approx((0.1, 0.2), abs=2e-3)]
+    assert shown.marks["w4m (no anonymity)"] == [pytest.approx((0.2, 0.8), abs=2e-3)]
+    assert [" hollow" in shown.classes[name] for name in shown.legend[1:]] == [False, True]
+    every = frontier_of([point(name, 0.1, 0.2, method=name) for name in METHODS])
+    shapes = {name: look.partition(" m ")[2] for name, look in every.classes.items() if name in every.marks}
+    assert len(shapes) == len(set(shapes.values())) == len(METHODS)
+
+
+def frontier_of(points: list[Point]) -> Figure:
+    figure = drawn(frontier_figure(points, "higher", "samples covered", "share"), "risk and use")
+    return figures_of(f'<div class="plot" id="plot-it" data-figure>{figure}</div><figcaption>')["it"]
 
 
 def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: Browser) -> None:

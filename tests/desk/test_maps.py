@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from desk_visits import Visitor
-from shoal.desk.maps import Ground, _lines, _names, letters_map, round_length
+from shoal.desk.maps import Ground, _lines, letters_map, town_names
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes
 from shoal.model.streets import StreetGraph
@@ -21,7 +21,10 @@ from shoal.model.trajectories import Grid
 from shoal.report.facts import towns
 from shoal.report.facts.density import Density, Window
 from shoal.report.facts.towns import Town, towns_in
+from shoal.report.figures.axes import round_length
+from shoal.report.figures.drawing import Places
 from shoal.report.figures.maps import release_map
+from shoal.report.figures.svg import drawn
 
 PLANE = "+proj=laea +lat_0=48.8 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 TABLE: dict[str, dict[str, Any]] = {
@@ -104,7 +107,7 @@ def test_names_do_not_meet_and_stay_on_the_map() -> None:
     crowd = [
         Town(name=f"Town {n}", x_m=-16_000 + 640 * n, y_m=100.0 * (n % 3), people=100 - n) for n in range(50)
     ]
-    parts = _names([*crowd, Town(name="B <& C", x_m=0, y_m=9_000, people=1)], GROUND, 48, 1)
+    parts = town_names([*crowd, Town(name="B <& C", x_m=0, y_m=9_000, people=1)], GROUND, 48, 1)
     labels = [part for part in parts if part.startswith('<text class="label"')]
     boxes = []
     for label in labels:
@@ -129,12 +132,17 @@ def test_the_map_in_the_report_names_towns_too() -> None:
     side = Window(x=-160, y=-120, side=5, columns=64, rows=48)
     density = Density(window=side, expected=np.ones((48, 64)), share_outside=0)
     found = towns_in(*side.bounds_m(100), crs=PLANE)
-    drawn = release_map(density, Boxes.concatenate([]), Grid(), found, projected=True)
-    assert drawn.traces[-1]["text"] == ["Northport", "A & B <i>"]
-    assert (drawn.traces[-1]["x"][0], drawn.traces[-1]["y"][0]) == pytest.approx((0, 0), abs=0.01)
-    assert "GeoNames, CC BY 4.0" in drawn.to_json()
-    assert "GeoNames" not in release_map(density, Boxes.concatenate([]), Grid(), projected=True).to_json()
-    assert len(drawn.figure().data) == 3
+    drawing = release_map(density, Boxes.concatenate([]), Grid(), found, projected=True)
+    places = drawing.layers[-1]
+    assert isinstance(places, Places)
+    assert places.names == ["Northport", "A & B <i>"]
+    assert (places.x[0], places.y[0]) == pytest.approx((0, 0), abs=0.01)
+    svg = drawn(drawing, "a map")
+    assert "GeoNames, CC BY 4.0" in svg
+    assert ">A &amp; B &lt;i&gt;<" in svg
+    assert "GeoNames" not in drawn(
+        release_map(density, Boxes.concatenate([]), Grid(), projected=True), "a map"
+    )
 
 
 def test_a_large_graph_stays_small_and_a_strange_one_is_left_out() -> None:

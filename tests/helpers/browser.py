@@ -91,13 +91,12 @@ class Browser:
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(address)
-            page.wait_for_timeout(300)
             if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
                 overflowing.append(width)
             plots = page.locator(".plot").count()
             drawn = page.evaluate(
                 "[...document.querySelectorAll('.plot')].filter(plot => "
-                "plot.querySelector('svg.main-svg')).length"
+                "plot.querySelector('svg .axis')).length"
             )
             cut_off += [f"at {width}: {text}" for text in page.evaluate(_CUT_OFF)]
             clashes += [f"at {width}: {pair}" for pair in page.evaluate(_CLASHES)]
@@ -120,8 +119,7 @@ _CUT_OFF: Final = """
 _CLASHES: Final = """
 [...document.querySelectorAll('.plot')].flatMap(plot => {
   const frame = plot.getBoundingClientRect();
-  const labels = '.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .cbtitle text, .annotation-text';
-  const texts = [...plot.querySelectorAll(labels)];
+  const texts = [...plot.querySelectorAll('text, .legend li')];
   const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()])
     .filter(([, box]) => box.width > 0);
   const beyond = p => p.left < frame.left - 1 || p.right > frame.right + 1

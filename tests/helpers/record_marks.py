@@ -1,19 +1,18 @@
 """What a reader sees of a record, mark by mark, and slow counts that its figures are compared with."""
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable
 from html.parser import HTMLParser
-from typing import Any
 
 import numpy as np
-from plotly.offline import get_plotlyjs
+import pytest
 
 import shoal
+from figures import Figure, figures_of
 from shoal.attacks import Rate
 from shoal.model.trajectories import Trajectories
-from shoal.report.words.numbers import exact
+from shoal.report.words.numbers import exact, percent
 
 TERMS = {
     # the minus sign of the page
@@ -42,7 +41,7 @@ overlap = "about 40 % of the people"
 
 
 class Marks(HTMLParser):
-    """What a reader sees of a page, by its mark, and the digits that carry none; what programs draw apart."""
+    """What a reader sees of a page, by its mark, and the digits that carry none; figures apart."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -50,11 +49,11 @@ class Marks(HTMLParser):
         self.quotes: dict[str, list[str]] = defaultdict(list)
         self.terms: set[str] = set()
         self.unmarked: list[str] = []
-        self.figures: dict[str, dict[str, Any]] = {}
+        self.figures = figures_of(html)
         self.text = self.title = ""
         self._open: list[tuple[str, dict[str, str]]] = []
         self._held = ""
-        self.feed(html.replace(get_plotlyjs(), ""))
+        self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -82,10 +81,10 @@ class Marks(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         tags = [tag for tag, _ in self._open]
+        if any("data-figure" in given for _, given in self._open):
+            return
         if "title" in tags:
             self.title += data
-        elif self._open and "data-figure" in self._open[-1][1]:
-            self.figures[self._open[-1][1]["data-figure"].removeprefix("plot-")] = json.loads(data)
         elif not {"script", "style"} & set(tags):
             self.text += data
             self._held += data
@@ -184,7 +183,7 @@ def gaps_of(original: Trajectories, ks: set[int]) -> dict[str, float]:
 
 
 def check_vanished_drawings(
-    drawn: dict[str, Any], rows: list[tuple[int, int, int, int, bool]], cell_m: float
+    drawn: dict[str, Figure], rows: list[tuple[int, int, int, int, bool]], cell_m: float
 ) -> None:
     """Bars of hours and squares of areas, each from the rows that lie in it.
 
@@ -194,17 +193,28 @@ def check_vanished_drawings(
     def share(own: list[tuple[int, int, int, int, bool]]) -> float | None:
         return round(20 * sum(r[4] for r in own) / len(own)) / 20 if len({r[0] for r in own}) >= 10 else None
 
-    bars, squares = drawn["vanished-hour"][0], drawn["vanished-place"][0]
-    assert bars["x"] == list(range(24))
-    assert bars["y"] == [
-        share([row for row in rows if row[1] * 60 // 3600 % 24 == hour]) for hour in range(24)
+    hours, squares = drawn["vanished-hour"], drawn["vanished-place"]
+    expected = {hour: share([row for row in rows if row[1] * 60 // 3600 % 24 == hour]) for hour in range(24)}
+    known = {hour: value for hour, value in expected.items() if value is not None}
+    assert [said for _, _, said in hours.bars] == [
+        f"{hour}: {percent(value)}" for hour, value in known.items()
     ]
-    east, north = (np.round(np.array(squares[axis]) * 1000 / cell_m).astype(int).tolist() for axis in "xy")
-    found = [
-        [
-            share([r for r in rows if east[i] <= r[2] < east[i + 1] and north[j] <= r[3] < north[j + 1]])
-            for i in range(len(east) - 1)
-        ]
-        for j in range(len(north) - 1)
+    assert [round(x, 2) for x, _, _ in hours.bars] == pytest.approx(list(known), abs=0.02)
+    assert [high for _, high, _ in hours.bars] == pytest.approx(list(known.values()), abs=2e-3)
+    assert hours.table[1:] == [
+        [str(hour), "\N{EN DASH}" if value is None else percent(value)] for hour, value in expected.items()
     ]
-    assert squares["z"] == found
+    side = math.ceil((max(max(r[i] for r in rows) - min(r[i] for r in rows) for i in (2, 3)) + 1) / 8)
+    side_km = side * cell_m / 1000
+    found = {
+        (round(south / side_km), round(west / side_km)): (shade, said)
+        for west, south, _, _, shade, said in squares.cells
+    }
+    assert len(found) == len(squares.cells)
+    of_zone = defaultdict(list)
+    for row in rows:
+        of_zone[row[3] // side, row[2] // side].append(row)
+    shown = {zone: value for zone, own in of_zone.items() if (value := share(own)) is not None}
+    assert found == {
+        zone: (math.ceil(8 * value), f"about {percent(value)} lost") for zone, value in shown.items()
+    }

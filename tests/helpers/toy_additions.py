@@ -395,9 +395,8 @@ FIGURE = Addition(
 
 def _toy(shown: Shown) -> Drawing:
     """A toy."""
-    drawing = Drawing("toys", "people")
-    drawing.add("bar", x=[1], y=[2])
-    return drawing
+    x, y = axes.from_zero("toys", [1]), axes.from_zero("people", [2])
+    return Drawing(x=x, y=y, layers=[Bars(name="toys", x=[1], heights=[2], number=0)])
 ''',
             ),
         ),

@@ -131,6 +131,13 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
             each.to_dataframe()
 
 
+def test_without_plotly_a_map_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    for each in (random_people(2, 2), of_boxes(), of_points()):
+        with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[plot\]'"):
+            each.plot()
+
+
 def parts(line: Any) -> list[list[float]]:
     """The parts of a line that None breaks."""
     found: list[list[float]] = [[]]

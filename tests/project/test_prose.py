@@ -12,7 +12,7 @@ PAGES = sorted(
     [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     + [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
 )
-_PAGES_OF_THE_PACKAGE = ("report/templates", "desk/templates", "desk/static")
+_PAGES_OF_THE_PACKAGE = ("report/templates", "desk/templates", "desk/static", "collect/server/templates")
 TEMPLATES = sorted(path for folder in _PAGES_OF_THE_PACKAGE for path in (SOURCE / folder).iterdir())
 SUPERSEDED = {"0002-rooms-that-differ-from-the-design.md"}  # it speaks of the old house in the past tense
 

@@ -3,15 +3,16 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from plotly.graph_objects import Figure
 
 import shoal
 from command_line import Shoal
+from figures import value_of
 from record_marks import (
     RECORD,
     TERMS,
@@ -27,20 +28,22 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.knowledge import parse_knowledge, record_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError, MisuseError
-from shoal.model.plotting import Drawing
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
 from shoal.report import pages
-from shoal.report.facts.curves import curve_of_extents, curve_of_people
+from shoal.report.facts.curves import Curve, curve_of_extents, curve_of_people
+from shoal.report.facts.density import density_map
 from shoal.report.figures.record import FIGURES
 from shoal.report.words.numbers import exact
+from shoal.report.words.numbers import number as plain_number
 from shoal.report.words.settings import method_name, settings_of
 from shoal.report.words.terms import techniques_of
 from shoal.runtime.randomness import Randomness
+from shoal.units import show_m, show_s
 from shoal.utility import METRICS, measure
 from shoal.utility.accuracy import measure_accuracy
-from small_releases import random_people, record_of
+from small_releases import random_people
 
 LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 
@@ -299,54 +302,93 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
     page = Marks((folder / "release/report.html").read_text())
     release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     accuracy = measure_accuracy(original, release, linkage)
-    for figure in page.figures.values():
-        Figure(figure)  # the library knows every word in it
-    drawn = {name: figure["data"] for name, figure in page.figures.items()}
+    drawn = page.figures
     assert drawn
     seen = set()
 
-    def line(name: str, place: int, x: object, y: object) -> None:
+    def line(name: str, layer: str, x: tuple[float, ...], y: tuple[float, ...]) -> None:
+        """To what a reader can tell: a tenth of a unit of the drawing."""
         seen.add(name)
-        assert (drawn[name][place]["x"], drawn[name][place]["y"]) == (x, y), name
+        across, up = zip(*drawn[name].lines[layer], strict=True)
+        assert across == pytest.approx(x, abs=drawn[name].x.unit, rel=5e-3 if drawn[name].x.log else 0), name
+        assert up == pytest.approx(y, abs=drawn[name].y.unit), name
 
     for name, spatial in (("spatial-accuracy", True), ("temporal-accuracy", False)):
-        for place, extents in enumerate((accuracy.raw, accuracy.published)):
-            curve = curve_of_extents(extents, spatial=spatial)
-            line(name, place, list(curve.value), list(curve.share))
         # "raw samples" beside "published samples" read as before and after: both are boxes of the release
-        assert [one["name"] for one in drawn[name]] == ["the box of each raw sample", "each published box"]
-    for place, k in enumerate(sorted({2, 5, release.claim.k})):
+        layers = ["the box of each raw sample", "each published box"]
+        assert list(drawn[name].lines) == drawn[name].legend == drawn[name].table[0][1:] == layers
+        for layer, extents in zip(layers, (accuracy.raw, accuracy.published), strict=True):
+            curve = curve_of_extents(extents, spatial=spatial)
+            line(name, layer, curve.value, curve.share)
+            check_levels(drawn[name].table, layer, curve, show_m if spatial else show_s)
+    for k in sorted({2, 5, release.claim.k}):
         curve = curve_of_people(shoal.k_gap(original, k).gap)
-        line("k-gap", place, list(curve.value), list(curve.share))
+        line("k-gap", f"k = {k}", curve.value, curve.share)
+        check_levels(drawn["k-gap"].table, f"k = {k}", curve, plain_number)
     if isinstance(release.claim, shoal.KAnonymity):
         records = [np.column_stack(release.record(r).columns()).tobytes() for r in range(release.n_records)]
         sizes = Counter(Counter(records).values())
-        line("crowd-sizes", 0, sorted(sizes), [sizes[size] for size in sorted(sizes)])
+        seen.add("crowd-sizes")
+        bars = drawn["crowd-sizes"].bars
+        assert [said for _, _, said in bars] == [f"{size}: {sizes[size]}" for size in sorted(sizes)]
+        assert [x for x, _, _ in bars] == pytest.approx(sorted(sizes), abs=0.1)
+        heights = [sizes[size] for size in sorted(sizes)]
+        assert [high for _, high, _ in bars] == pytest.approx(heights, abs=2 * drawn["crowd-sizes"].y.unit)
     if release.losses.samples_suppressed:
         check_vanished_drawings(drawn, lost_rows(original, release, linkage), release.snapped_grid().cell_m)
         seen |= {"vanished-hour", "vanished-place"}
-    heat = drawn["map"][0]
-    step_km = heat["dx"]
-    inside = sum(10**z * step_km**2 for row in heat["z"] for z in row if z is not None)
-    assert inside == pytest.approx(
-        release.n_samples, rel=0.02
-    )  # densities are drawn to two decimals of their logarithm
-    assert float(page.facts["map-width"][0]) == pytest.approx(1000 * step_km * len(heat["z"][0]), rel=1e-3)
-    assert float(page.facts["map-height"][0]) == pytest.approx(1000 * step_km * len(heat["z"]), rel=1e-3)
-    assert int(page.facts["map-outlines"][0]) == sum(value is None for value in drawn["map"][1]["x"])
+    check_map(page, release)
     assert drawn.keys() == seen | {"map"}
 
 
-def test_a_figure_needs_a_row_and_a_line_in_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
+def check_levels(table: list[list[str]], layer: str, curve: Curve, show: Callable[[float], str]) -> None:
+    """Each row of a table is where the line first reaches that height."""
+    column, rows = table[0].index(layer), table[1:]
+    assert len(rows) >= 4
+    for row in rows:
+        level = round(value_of(row[0]), 6)
+        reached = [x for x, y in zip(curve.value, curve.share, strict=True) if y >= level]
+        assert row[column] == (show(reached[0]) if reached else "\N{EN DASH}")
+
+
+def check_map(page: Marks, release: shoal.Release) -> None:
+    """A darker shade is a denser cell, each half a power of ten; the rectangles are boxes of the release."""
+    figure, density = page.figures["map"], density_map(release.boxes)
+    window, cell_km = density.window, release.snapped_grid().cell_m / 1000
+    assert float(page.facts["map-width"][0]) == pytest.approx(
+        1000 * window.columns * window.side * cell_km, rel=1e-3
+    )
+    assert float(page.facts["map-height"][0]) == pytest.approx(
+        1000 * window.rows * window.side * cell_km, rel=1e-3
+    )
+    west, south = window.x * cell_km, window.y * cell_km
+    side = window.side * cell_km
+    shades = {(round((one[1] - south) / side), round((one[0] - west) / side)): one[4] for one in figure.cells}
+    assert shades.keys() == set(zip(*(at.tolist() for at in np.nonzero(density.expected)), strict=True))
+    per_km2 = density.expected / side**2
+    by_shade = {
+        shade: [per_km2[cell] for cell, own in shades.items() if own == shade]
+        for shade in set(shades.values())
+    }
+    assert len(by_shade) >= 2
+    ordered = sorted(by_shade)
+    for lower, higher in pairwise(ordered):
+        assert max(by_shade[lower]) < min(by_shade[higher])
+        assert lower == ordered[0] or max(by_shade[lower]) / min(by_shade[lower]) <= 10**0.5
+    rings = figure.outlines["some boxes"]
+    assert int(page.facts["map-outlines"][0]) == len(rings)
+    boxes = np.column_stack(release.boxes.columns())[:, 2:] * cell_km
+    for ring in rings:
+        x, y = zip(*ring, strict=True)
+        near = np.abs(boxes - [min(x), min(y), max(x), max(y)]).max(axis=1)
+        assert near.min() <= 2 * figure.x.unit
+
+
+def test_a_figure_needs_a_row_and_a_line_in_a_template() -> None:
     """Every figure of the table is placed by a template, and every placed one stands in the table."""
     templates = "".join(path.read_text() for path in Path(pages.__file__).parents[1].glob("templates/*.j2"))
     named = set(re.findall(r'call plot\(drawings, "([a-z-]+)"', templates))
     assert FIGURES.keys() <= named
-    original = random_people(30, 8, seed=1)
-    release, linkage = shoal.Glove(k=2).anonymize(original, Randomness.for_research(1))
-    monkeypatch.setitem(FIGURES, "toy", lambda _shown: Drawing("toy", "toy"))
-    page = Marks(record_of(original, release, linkage, shoal.verify(original, release, linkage), ()))
-    assert "toy" in page.figures
 
 
 def test_the_private_page_adds_counts_and_nothing_unmarked(published: tuple[Trajectories, Path]) -> None:

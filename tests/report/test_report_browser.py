@@ -3,6 +3,7 @@
 Nothing asked of a network, nothing complained about, nothing cut off.
 """
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,11 @@ LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 
 @pytest.mark.parametrize("kind", ["public", "private", "tiny", "points", "assessment"])
 def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path, browser: Browser) -> None:
-    html = page_of_points() if kind == "points" else page_of(kind)
+    html = page_of(kind)
     file = tmp_path / f"{kind}.html"
     file.write_text(html, encoding="utf-8")
     seen = browser.visit(file)
+    assert len(html) < 200_000
     assert seen.cut_off == ()
     assert seen.requests == ()
     assert seen.complaints == ()
@@ -34,7 +36,30 @@ def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path, 
     )
 
 
+def test_the_checker_finds_nothing_on_a_dark_phone(tmp_path: Path, browser: Browser) -> None:
+    checker = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+    file = tmp_path / "page.html"
+    file.write_text(page_of("public"), encoding="utf-8")
+    tab = browser.context.new_page()
+    tab.emulate_media(color_scheme="dark")
+    tab.set_viewport_size({"width": 390, "height": 900})
+    tab.goto(file.as_uri())
+    tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    found = checker.Axe().run(tab).response["violations"]
+    colors = tab.evaluate(
+        "[document.body, document.querySelector('.plot .line, .plot .outline')].map("
+        "one => [getComputedStyle(one).backgroundColor, getComputedStyle(one).stroke])"
+    )
+    tab.close()
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+    assert colors[0][0] == "rgb(18, 24, 30)"
+    assert colors[1][1] not in {"none", "rgb(0, 0, 0)"}
+
+
+@cache
 def page_of(kind: str) -> str:
+    if kind == "points":
+        return page_of_points()
     original = random_people(
         3 if kind == "tiny" else 302, 4 if kind == "tiny" else 30, crs=None if kind == "tiny" else LAEA
     )

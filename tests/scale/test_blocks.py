@@ -21,18 +21,23 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
+from shoal.io.storing import store_people
+from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
-from shoal.publishing import block_records, block_sample
+from shoal.publishing import block_gaps, block_records, block_sample, block_vanished
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
+from shoal.report.words.numbers import exact
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale import anonymizing
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import Threads
 from shoal.synthetic import write_synthetic
+from shoal.utility import Facts
+from shoal.utility.vanished import vanished_of
 
 LOCAL = Reading(crs="local", time_unit="1min", not_after_s=4e9)
 
@@ -174,7 +179,13 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         drawn.append(draw(*given))
         return drawn[-1]
 
+    def vanished(*given: Any) -> Any:
+        found.append(look(*given))
+        return found[-1]
+
+    look, found = block_vanished.vanished_of_stored, list[Any]()
     monkeypatch.setattr(block_sample, "draw_crowds", noted)
+    monkeypatch.setattr(publishing, "vanished_of_stored", vanished)
     method = Glove(k=3, suppress_space_m=20_000)
     published = in_blocks(city, tmp_path / "release", 25, method=method, tries=20)
     (sample,) = drawn
@@ -189,6 +200,42 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         str(published.manifest.n_records),
     ]
     assert 'id="sampled-use"' in report
+    release, linkage = (
+        shoal.read_release(tmp_path / "release"),
+        shoal.read_linkage(tmp_path / "release.linkage"),
+    )
+    whole = vanished_of(Facts(shoal.read(city), release, linkage))
+    assert whole is not None
+    assert whole.by_hour.lost.sum() > 0
+    assert len(found) == 1
+    for name in ("samples", "lost", "people", "losers"):
+        for mine, theirs in ((found[0].by_zone, whole.by_zone), (found[0].by_hour, whole.by_hour)):
+            assert np.array_equal(getattr(mine, name), getattr(theirs, name)), name
+    assert np.array_equal(found[0].zones.x_m, whole.zones.x_m)
+    assert np.array_equal(found[0].zones.y_m, whole.zones.y_m)
+    assert {"plot-vanished-place", "plot-vanished-hour"} <= set(re.findall(r'id="(plot-[^"]*)"', report))
+
+
+def test_the_k_gap_in_blocks_is_that_among_all_people(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = shoal.read(city)
+    stored = store_people(city, Reading(), tmp_path / "people", Run())
+    everybody = block_gaps.gaps_of_stored(stored, 2, 25, Run())
+    monkeypatch.setattr(block_gaps, "_LEAST", 25)
+    drawn = block_gaps.gaps_of_stored(stored, 2, 25, Run())
+    assert [(gap.k, len(gap.gap)) for gap in (*everybody, *drawn)] == [(2, 120), (5, 120), (2, 5), (5, 5)]
+    for found in (*everybody, *drawn):
+        (same,) = k_gaps(original, [found.k], subjects=found.subjects)
+        for name in ("gap", "space", "time", "tail_weight"):
+            assert np.array_equal(getattr(found, name), getattr(same, name), equal_nan=True)
+    in_blocks(city, tmp_path / "release", 25)
+    page = (tmp_path / "release" / "report.html").read_text()
+    assert "drawn at random from all" in page
+    median = re.search(r'id="fact-gap-median-2" value="([^"]*)"', page)
+    people = some_people(original.n_subjects, 25 // 5)
+    assert median is not None
+    assert median[1] == exact(float(np.median(k_gaps(original, [2], subjects=people)[0].gap)))
 
 
 def test_the_facts_of_the_report_are_those_of_the_whole_release(city: Path, tmp_path: Path) -> None:

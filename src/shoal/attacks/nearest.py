@@ -1,7 +1,7 @@
 """The adversary who knows true points of a person and names the record that passes nearest to them.
 
-Meant for releases of moved points: (k, delta)-co-location with delta > 0 leaves most people where they were
-in relation to the others of their cylinder, which this adversary uses.
+(k, delta)-co-location with delta > 0 leaves most people where they were in relation to the others of their
+cylinder, which this adversary uses; a swapped record passes where its people live.
 """
 
 from typing import Final

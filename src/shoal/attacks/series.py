@@ -1,19 +1,22 @@
 """Two releases of the same people under fresh pseudonyms: which record of one is which of the other.
 
 People return to their places at their hours. The adversary has the two folders and nothing else (a series of
-releases, arXiv 2510.24807).
+releases, arXiv 2510.24807). A place where many are says little of one of them, so records are compared with
+their rivals, too: each has one counterpart at most.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from shoal.attacks.evaluation import Earlier, Evaluation
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.kernels.agreement import add_agreement
+from shoal.kernels.assignment import least_assignment
 from shoal.model.projection import transform
 from shoal.model.release import Release
 from shoal.runtime.arrays import Floats, Integers
@@ -23,6 +26,15 @@ _SIDES: Final = (1, 8)  # cells; a box counts at each scale at which it has few 
 _MOST_CELLS: Final = 256
 _PARTS: Final = 4  # of a day; a longer box belongs to none of them
 _CORNERS: Final = 0.5  # of a box's presence: its sides are touched by samples
+_MOST_SCORES: Final = 1 << 23  # of which 64 MiB are held
+_RIVALS: Final = 10
+_STEPS: Final = 1 << 30  # whole costs from the best score to none
+_ALIKE: Final = 1e-9
+_RULES: Final = (
+    ("all at once", "so that all records agree best together, no two with the same one"),
+    ("against rivals", "that agrees with it best, beside what the ten best others of either agree"),
+    ("by itself", "that agrees with it best"),
+)
 
 
 def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
@@ -30,7 +42,8 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
 
     The score is a sum over places and parts of the day: the share of one record's presence times the
     log-odds with which the other is there. Of the control group nobody has a record; one drawn at random
-    stands in. Raises MisuseError without an earlier release, or when nobody is in both.
+    stands in. Beside the records asked about, as many others are looked at as there is room for. Raises
+    MisuseError without an earlier release, or when nobody is in both.
     """
     if evaluation.around.earlier is None:
         raise MisuseError("series needs an earlier release of the same people; give --earlier")
@@ -41,41 +54,70 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     if not len(tried):
         raise MisuseError("nobody is in both releases; check that they are of the same people")
     asked, row = np.unique(evaluation.own[tried], return_inverse=True)
-    scores = _scores(target, earlier, asked)
-    numbers: dict[bytes, int] = {}
-    content = np.array(
-        [numbers.setdefault(earlier.record(one).tobytes(), one) for one in range(earlier.n_records)]
+    room = max(_MOST_SCORES // earlier.n_records - len(asked), 0)
+    others = np.setdiff1d(np.arange(target.n_records), asked)[:room]
+    scores = _scores(target, earlier, np.concatenate([asked, others]))
+    of_class, right = earlier.class_of, earlier.class_of[before[tried]]
+    sizes = np.bincount(of_class)
+    by_class = np.array(
+        [
+            [
+                told.get(own, 0.0)
+                for told, own in zip((named[one] for one in row), right.tolist(), strict=True)
+            ]
+            for named in _named(scores, of_class)
+        ]
     )
-    by_record, by_class = np.zeros(len(tried)), np.zeros(len(tried))
-    sizes = []
-    for place, own in enumerate(before[tried].tolist()):
-        mine = scores[row[place]]
-        best = mine >= mine.max() - 1e-9 * abs(mine.max())
-        by_record[place] = best[own] / np.count_nonzero(best)
-        classes = np.unique(content[best])
-        by_class[place] = (content[own] in classes) / len(classes)
-        sizes.append(np.count_nonzero(content == content[own]))
-    does = "Someone who holds this release and an earlier one, and names for a record of this one"
+    does = "holds this release and an earlier one, and names for a record of this one"
     told = {
-        "series-linkage": (by_record, f"{does} that of the same person in the other.", 1.0),
-        "series-class": (
-            by_class,
-            f"{does} the records of the other, equal among each other, of which one is of the same person.",
-            float(np.mean(sizes)),
-        ),
+        "series-linkage": ("that", by_class / sizes[right], 1.0),
+        "series-class": ("those, equal among each other,", by_class, float(sizes[right].mean())),
     }
     return [
-        Rate.of(
-            won,
-            name=name,
+        Rate.best_of(
+            [
+                Rule(name=name, does=f"{does} {whose} of the other {words}", chances=chances)
+                for (name, words), chances in zip(_RULES, won, strict=True)
+            ],
+            name=rate,
             knowledge="an earlier release",
-            attacker=attacker,
             target=evaluation.label,
             baseline=alike / earlier.n_records,
             clusters=evaluation.clusters[tried],
         )
-        for name, (won, attacker, alike) in told.items()
+        for rate, (whose, won, alike) in told.items()
     ]
+
+
+def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]]]:
+    """By each rule for each row of scores [r, o] the classes that it names, each with its chance."""
+    yield [{one: 1.0} for one in of_class[_all_at_once(scores)].tolist()]
+    rivals = sum(
+        np.partition(scores, -least, axis=axis)
+        .take(range(-least, 0), axis=axis)
+        .mean(axis=axis, keepdims=True)
+        for axis in (0, 1)
+        for least in (min(_RIVALS, scores.shape[axis]),)
+    )
+    for each in (2 * scores - rivals, scores):
+        best = each >= (each.max(axis=1) - _ALIKE * np.abs(each).max(axis=1))[:, None]
+        classes = (np.unique(of_class[own]).tolist() for own in best)
+        yield [dict.fromkeys(alike, 1 / len(alike)) for alike in classes]
+
+
+def _all_at_once(scores: Floats) -> Integers:
+    """int64 [r]: a different one of the other records for each, with the greatest sum of scores.
+
+    Where there are fewer others than records, those left over are given the best one.
+    """
+    most = float(scores.max())
+    costs = np.rint((most - scores) * (_STEPS / most if most > 0 else 0)).astype(np.int64)
+    if len(costs) <= costs.shape[1]:
+        return np.asarray(least_assignment(costs))
+    named: Integers = np.asarray(costs.argmin(axis=1))
+    taken = least_assignment(np.ascontiguousarray(costs.T))
+    named[taken] = np.arange(costs.shape[1])
+    return named
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -168,7 +168,7 @@ _ROWS: Final = (
         payloads=("points",),
         default=("1", "2", "4"),
         record=("4",),
-        claims=(KDeltaAnonymity,),
+        claims=(KDeltaAnonymity, TrajectoryPrivacy, LocationPrivacy),
         same_knowledge_as="points",
     ),
     Adversary(

@@ -162,9 +162,9 @@ class ReleasedDocument(TypedDict):
 
 @with_config(_CLOSED)
 class JoinDocument(TypedDict):
-    """What became of a round, for whoever took part alone."""
+    """What became of a round, for whoever took part alone; "declined" where she did not consent."""
 
-    ending: Literal["shared", "nothing-left", "alone", "failed"]
+    ending: Literal["shared", "nothing-left", "alone", "failed", "declined"]
     message: str
     identifier: str | None
     k: int | None

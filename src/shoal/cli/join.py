@@ -1,5 +1,6 @@
 """The command that takes part in a round, on a person's own device; it imports what is heavy."""
 
+import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -69,6 +70,7 @@ def join(**options: Any) -> int:
         from shoal.collect.device import participation
         from shoal.collect.device.disk import StateFolder
         from shoal.collect.device.past import Past, folder_of_account
+        from shoal.collect.device.profile import read_profile
 
     reading = take_reading(options)
     if any(name in reading for name in ("cell_m", "slot_s", "snap")):
@@ -105,13 +107,15 @@ def join(**options: Any) -> int:
             movement = participation.movement_of(
                 data, options["subject"], options["trip"], options["max_gap_s"]
             )
-            plan = participation.prepare(there, movement, options["profile_file"])
+            plan = participation.prepare(there, movement, read_profile(options["profile_file"]))
             page = folder.folder / "preview.html"
             _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
             if not consent("\n".join(plan.lines(page))):
-                click.echo("nothing was sent")
+                _say_declined(as_json=as_json)
                 return 0
-            participation.begin(there, plan, os.urandom, options["invitation"])
+            participation.begin(
+                there, plan, os.urandom, options["invitation"], lambda text: click.echo(text, err=True)
+            )
         else:
             say(
                 "going on with the round under way; data and profile that have changed since then count for "
@@ -125,6 +129,15 @@ def join(**options: Any) -> int:
         kind = "" if ending.message.startswith(ending.kind) else f"{ending.kind}: "
         click.echo(f"{kind}{ending.message}; details for you alone in {file}")
     return 0 if well else 1
+
+
+def _say_declined(*, as_json: bool) -> None:
+    """She did not consent: a document as of any other ending, or three words."""
+    from shoal.collect.device.disk import document_of
+    from shoal.collect.roles.participant_round import Ending
+
+    said = "nothing was sent"
+    click.echo(json.dumps(document_of(Ending("declined", said))) if as_json else said)
 
 
 def _write_private(file: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,10 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import PATH
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.collect.server.http_login import LoginDesk
+    from shoal.collect.storage.database import Database
 
 
 @click.command(
@@ -50,6 +54,27 @@ from shoal.errors import InputError
     metavar="FILE",
     help="Admit the accounts in this file, one a line, then exit. A refused device names its account.",
 )
+@click.option(
+    "--login",
+    "issuer",
+    metavar="ISSUER",
+    help="Also admit who logs in at this institution (OpenID Connect), one account a person.",
+)
+@click.option("--login-client", metavar="ID", help="What the registrar is registered as at the institution.")
+@click.option(
+    "--login-secret",
+    type=PATH,
+    metavar="FILE",
+    help="The secret of that client. [default: the variable SHOAL_LOGIN_SECRET]",
+)
+@click.option(
+    "--login-address",
+    metavar="URL",
+    help="This registrar's own public address; URL/login/return is registered at the institution.",
+)
+@click.option(
+    "--login-ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for the institution."
+)
 @listening(8443)
 def registrar(**options: Any) -> int:
     """Run a registrar: it admits persons, and signs one key of each for a round without seeing it."""
@@ -80,10 +105,41 @@ def registrar(**options: Any) -> int:
                 "starts"
             )
         require_listening(options)
-        signer = Registrar(book, secret_of(options["key"]), keys, options["token_days"])
-        app = registrar_application(signer, book, quiet=options["quiet"])
+        seed = secret_of(options["key"])
+        signer = Registrar(book, seed, keys, options["token_days"])
+        app = registrar_application(
+            signer, book, quiet=options["quiet"], login=_login(options, seed, database)
+        )
         serve_app(app, options, "registrar", signer.public_key.hex())
     return 0
+
+
+def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "LoginDesk | None":
+    """The institution's login; None without --login."""
+    more = ("login_client", "login_address")
+    if options["issuer"] is None:
+        if any(options[name] is not None for name in (*more, "login_secret", "login_ca")):
+            raise click.UsageError("--login-client and the like go with --login")
+        return None
+    if any(options[name] is None for name in more):
+        raise click.UsageError("--login needs --login-client and --login-address")
+    with needs_extra("login"):
+        import joserfc  # noqa: F401  (named in the error when it is missing)
+
+    import time
+
+    from shoal.collect.server.http_login import RETURN, LoginDesk
+    from shoal.collect.server.login import LoginKeys, Provider, fetching, require_private, secret_from
+    from shoal.collect.storage.logins import Logins
+
+    issuer = options["issuer"]
+    require_private(issuer, "the address of a login")
+    address = require_private(options["login_address"], "this registrar's public address")
+    secret = secret_from(options["login_secret"], os.environ.get("SHOAL_LOGIN_SECRET"))
+    provider = Provider(
+        issuer, options["login_client"], secret, f"{address}{RETURN}", fetching(options["login_ca"])
+    )
+    return LoginDesk(provider, LoginKeys(seed), Logins(database), time.time)
 
 
 def _key(text: str) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from shoal.cli.app import participant_app
 from shoal.cli.collect import needs_extra
 from shoal.cli.collected import export, mine, state
 from shoal.cli.join import join
@@ -146,6 +147,9 @@ from shoal.errors import InputError, MisuseError
     default=2000,
     help="Questions about one area and day that are answered in 30 days, by all groups together.",
 )
+@click.option(
+    "--authority", default="", metavar="URL", help="The authority's address, for the page for people."
+)
 @stating
 @showing_successors
 @listening(8440)
@@ -218,6 +222,7 @@ def server(**options: Any) -> int:
             round_size=options["round_size"],
             join_s=options["join_s"],
             quota=options["quota"],
+            authority=options["authority"] and RemoteServer(options["authority"]).url,
             quiet=options["quiet"],
             successors=read_files(options["successors"]),
         )
@@ -341,7 +346,20 @@ def authority(**options: Any) -> int:
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, registrar, key, successor, join, export, mine, state, plan)
+COMMANDS: Final = (
+    server,
+    witness,
+    authority,
+    registrar,
+    key,
+    successor,
+    join,
+    participant_app,
+    export,
+    mine,
+    state,
+    plan,
+)
 
 
 def _public_places(file: Path, days: int) -> Any:

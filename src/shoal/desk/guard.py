@@ -1,6 +1,8 @@
-"""Who may use the desk: one browser profile of one person on this machine, and nobody else.
+"""Who may use pages of one's own: one browser profile of one person on this machine, and nobody else.
 
-- The server listens at 127.0.0.1 alone.
+The desk and the app of participants share these rules.
+
+- The server listens at 127.0.0.1 alone (the app, where it is asked to, at an address of the house over TLS).
 - ``Host`` must be that address, so that no name that somebody points at it (DNS rebinding) reaches the desk.
 - ``Origin`` must be the desk's own where a browser sends one, and must be there on every form;
   ``Sec-Fetch-Site`` must say "same-origin" or "none". So no other page can send a form or read an answer, not
@@ -25,6 +27,7 @@ HOST: Final = "127.0.0.1"
 COOKIE: Final = "shoal-desk"
 KEY_FILE: Final = "desk.key"
 _MARK_BYTES: Final = 16
+ELSEWHERE: Final = "the request came from another page"
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -44,6 +47,23 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Whose pages these are, and the only address that they are served at."""
+
+    name: str = "shoal desk"
+    cookie: str = COOKIE
+    scheme: str = "http"
+    host: str = HOST
+
+    def authority(self, scope: "Scope") -> str:
+        """Host and port, as ``Host`` has to name them."""
+        return f"{self.host}:{(scope.get('server') or (self.host, 0))[1]}"
+
+
+DESK: Final = Site()
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,11 @@ class Keys:
             os.chmod(file, 0o600)  # noqa: PTH101  (as the rest of the case)
         return cls(prefix=prefix, cookie=cookie, token=secrets.token_urlsafe(_MARK_BYTES))
 
+    @classmethod
+    def fresh(cls) -> "Keys":
+        """New ones, which are kept nowhere and end with the server."""
+        return cls(*(secrets.token_hex(_MARK_BYTES) for _ in range(3)))
+
 
 class Guard:
     """Lets through what comes from the desk's own pages; everything else gets a short refusal.
@@ -78,10 +103,14 @@ class Guard:
         What answers those who may come in; it sees paths without the prefix, which is its ``root_path``.
     keys
         The secrets.
+    site
+        Where the pages are served.
+    by_token
+        Whether the address with the token lets in; else only ``admission`` does, for who else may ask.
     """
 
-    def __init__(self, app: Application, keys: Keys) -> None:
-        self._app, self._keys = app, keys
+    def __init__(self, app: Application, keys: Keys, site: Site = DESK, *, by_token: bool = True) -> None:
+        self._app, self._keys, self._site, self._by_token = app, keys, site, by_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -90,47 +119,40 @@ class Guard:
             return
         if scope["type"] != "http":  # no page of the desk opens a socket
             return
-        headers = _Headers(scope)
-        host = f"{HOST}:{(scope.get('server') or (HOST, 0))[1]}"
+        headers = Headers(scope)
         prefix = f"/{self._keys.prefix}/"
-        entering = scope["path"] == f"{prefix}enter" and scope["method"] == "GET"
-        why = self._refusal(scope, headers, host, prefix, entering=entering)
+        entering = self._by_token and scope["path"] == f"{prefix}enter" and scope["method"] == "GET"
+        why = self._refusal(scope, headers, prefix, entering=entering)
         if why is not None:
-            await _answer(send, 403, f"shoal desk: {why}")
+            await answer(send, 403, f"{self._site.name}: {why}")
         elif entering:
-            await self._enter(scope, send, prefix)
+            await self._enter(scope, send)
         else:
             inner = {**scope, "root_path": prefix[:-1]}
             await self._app(inner, receive, _with_headers(send))
 
-    def _refusal(
-        self, scope: Scope, headers: "_Headers", host: str, prefix: str, *, entering: bool
-    ) -> str | None:
+    def _refusal(self, scope: Scope, headers: "Headers", prefix: str, *, entering: bool) -> str | None:
         """Why a request is refused, None when it is not."""
-        own = f"http://{host}"
-        elsewhere, unknown = "the request came from another page", "open the address that it printed last"
-        origins, sites = headers.all("origin"), headers.all("sec-fetch-site")
+        unknown = "open the address that it printed last"
+        sites = headers.all("sec-fetch-site")
         rules = (
-            (headers.all("host") != [host], "this is not its address"),
-            (len(origins) > 1 or any(origin != own for origin in origins), elsewhere),
-            (scope["method"] not in ("GET", "HEAD") and not origins, "a form must come from its own pages"),
-            (not entering and any(site not in ("same-origin", "none") for site in sites), elsewhere),
+            (not entering and any(site not in ("same-origin", "none") for site in sites), ELSEWHERE),
             (not scope["path"].startswith(prefix), unknown),
             (not entering and not self._knows(headers.all("cookie")), unknown),
         )
-        return next((why for broken, why in rules if broken), None)
+        return foreign(scope, headers, self._site) or next((why for broken, why in rules if broken), None)
 
     def _knows(self, cookies: list[str]) -> bool:
         for text in cookies:
             try:
-                found = SimpleCookie(text).get(COOKIE)
+                found = SimpleCookie(text).get(self._site.cookie)
             except CookieError:
                 continue
             if found is not None and secrets.compare_digest(found.value.encode(), self._keys.cookie.encode()):
                 return True
         return False
 
-    async def _enter(self, scope: Scope, send: Send, prefix: str) -> None:
+    async def _enter(self, scope: Scope, send: Send) -> None:
         """Exchange the token for the cookie.
 
         The page moves on by itself: after a redirect the browser would count the visit as one from elsewhere,
@@ -138,27 +160,50 @@ class Guard:
         """
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not secrets.compare_digest(given.encode(), self._keys.token.encode()):
-            await _answer(
-                send, 403, "shoal desk: this address is of an earlier start; open the one printed last"
+            await answer(
+                send,
+                403,
+                f"{self._site.name}: this address is of an earlier start; open the one printed last",
             )
             return
-        cookie = f"{COOKIE}={self._keys.cookie}; Path={prefix}; HttpOnly; SameSite=Strict"
+        await self.admission(send)
+
+    async def admission(self, send: Send) -> None:
+        """Hand out the cookie, to somebody who has shown that she may have it."""
+        prefix, name = f"/{self._keys.prefix}/", self._site.name
+        secure = "; Secure" if self._site.scheme == "https" else ""
+        cookie = f"{self._site.cookie}={self._keys.cookie}; Path={prefix}; HttpOnly; SameSite=Strict{secure}"
         page = (
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>shoal desk</title>'
+            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
             '<link rel="icon" href="data:,">'
             f'<meta http-equiv="refresh" content="0; url={prefix}"></head>'
-            f'<body><p><a href="{prefix}">shoal desk</a></p></body></html>'
+            f'<body><p><a href="{prefix}">{name}</a></p></body></html>'
         )
-        await _answer(send, 200, page, {"set-cookie": cookie, "content-type": "text/html; charset=utf-8"})
+        await answer(send, 200, page, {"set-cookie": cookie, "content-type": "text/html; charset=utf-8"})
 
 
-class _Headers:
+def foreign(scope: Scope, headers: "Headers", site: Site) -> str | None:
+    """Why a request comes from elsewhere: by another name, or from another page."""
+    host, origins = site.authority(scope), headers.all("origin")
+    own = f"{site.scheme}://{host}"
+    rules = (
+        (headers.all("host") != [host], "this is not its address"),
+        (len(origins) > 1 or any(origin != own for origin in origins), ELSEWHERE),
+        (scope["method"] not in ("GET", "HEAD") and not origins, "a form must come from its own pages"),
+    )
+    return next((why for broken, why in rules if broken), None)
+
+
+class Headers:
+    """The headers of a request, by name in small letters."""
+
     def __init__(self, scope: Scope) -> None:
         self._raw = [
             (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]
         ]
 
     def all(self, name: str) -> list[str]:
+        """Every value of a header, in order."""
         return [value for one, value in self._raw if one == name]
 
 
@@ -175,7 +220,8 @@ def _with_headers(send: Send) -> Send:
     return add
 
 
-async def _answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
+async def answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
+    """Answer with a text, under the headers of every page."""
     headers = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
     await send(
         {

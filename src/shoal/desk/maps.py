@@ -15,13 +15,13 @@ from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Window, expected_density, window_around
 from shoal.report.facts.towns import CREDIT, Town, towns_in
+from shoal.report.figures.axes import round_length
 from shoal.runtime.arrays import Floats
 from shoal.units import show_m
 
 _LETTERS: Final = " .:+*#@"  # as the map of `shoal inspect` writes density
 _SHADES: Final = 6
 _PIXELS: Final = 64
-_ROUND: Final = (1, 2, 5)
 _LETTER_HEIGHT: Final = 2  # a letter is about twice as high as wide
 _MOST_STREETS: Final = 6_000
 _FINEST: Final = 0.1  # of the width of a column
@@ -121,7 +121,7 @@ def _drawn(
         f'<rect class="ground" width="{width}" height="{height}"/>',
         *_shaded(cells, aspect),
         *([] if streets is None else _lines(streets, ground, aspect)),
-        *_names(towns, ground, height, aspect),
+        *town_names(towns, ground, height, aspect),
     ]
     bar_m = round_length(width * ground.column_m / 4)
     bar = bar_m / ground.column_m
@@ -175,7 +175,7 @@ def _lines(streets: StreetGraph, ground: Ground, aspect: int) -> list[str]:
     return [f'<svg width="{ground.columns}" height="{height}">{lines}</svg>'] if shown else []  # clips them
 
 
-def _names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:
+def town_names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:
     """Towns as dots with their names, the largest first, as long as no name lies on another."""
     parts: list[str] = []
     taken: list[tuple[float, float, float, float]] = []
@@ -201,11 +201,3 @@ def _names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) ->
 
 def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def round_length(at_most_m: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... meters that is not longer."""
-    if not at_most_m >= 1:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(at_most_m))
-    return max(digit * power for digit in _ROUND if digit * power <= at_most_m)

@@ -20,7 +20,7 @@ _OPTION: Final = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?")
 def render(template: str, words: Words, **content: Any) -> str:
     """A template in one language."""
     return (
-        _templates()
+        templates()
         .get_template(template)
         .render(
             t=words,
@@ -41,11 +41,12 @@ def _said(text: str, language: str) -> "Markup":
 
 
 @cache
-def _templates() -> "Environment":
+def templates() -> "Environment":
+    """All templates of the desk and of the app of participants."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
 
-    templates = Environment(
+    found = Environment(
         loader=PackageLoader("shoal.desk"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -53,13 +54,13 @@ def _templates() -> "Environment":
         lstrip_blocks=True,
     )
     for function in (count, percent, meters, seconds, question_of, band_of):
-        templates.filters[function.__name__] = function
+        found.filters[function.__name__] = function
 
     def options_marked(text: str) -> Markup:
         """A complaint, its options kept in one piece each."""
         return Markup(_OPTION.sub(r'<code class="option">\g<0></code>', str(escape(text))))  # noqa: S704
 
-    templates.filters["options_marked"] = options_marked
-    templates.filters["options_named"] = _OPTION.findall
-    templates.filters["drawing"] = Markup  # SVG of desk/figures.py, whose texts are escaped there
-    return templates
+    found.filters["options_marked"] = options_marked
+    found.filters["options_named"] = _OPTION.findall
+    found.filters["drawing"] = Markup  # SVG of desk/figures.py, whose texts are escaped there
+    return found

@@ -53,15 +53,15 @@ def serve_desk(folder: Path, port: int, ready: Callable[[str], None], *, open_br
             entry = f"{address}/{keys.prefix}/enter?token={keys.token}"
             ready(entry)
             if open_browser:
-                _open(desk.folder / OPEN_FILE, entry)
+                open_page(desk.folder / OPEN_FILE, entry)
             server.run(sockets=[listening])
 
 
-def _open(file: Path, address: str) -> None:
+def open_page(file: Path, address: str, name: str = "shoal desk") -> None:
     """Open the address by way of a file: everybody on the machine can read a browser's command line."""
     write_private(
         file,
         f'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(address)}">'
-        f'<title>shoal desk</title><a href="{escape(address)}">shoal desk</a>\n',
+        f'<title>{name}</title><a href="{escape(address)}">{name}</a>\n',
     )
     webbrowser.open(file.absolute().as_uri())

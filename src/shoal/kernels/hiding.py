@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.assignment import least_assignment
 from shoal.kernels.k_merge import ROWS, best_partition, least_costs, stamps_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
@@ -92,47 +93,6 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
             cost[a, b] = merge + space_weight * sides
             cost[b, a] = cost[a, b]
     return cost
-
-
-@compiled
-def least_assignment(cost: Integers) -> Integers:
-    """The column of each row of a square matrix in the assignment of least sum, by augmenting paths."""
-    n = len(cost)
-    row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
-    row_of, back = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
-    for row in range(1, n + 1):
-        row_of[0] = row
-        column = 0
-        least = np.full(n + 1, 1 << 62, dtype=np.int64)
-        done = np.zeros(n + 1, dtype=np.bool_)
-        while True:
-            done[column] = True
-            here = row_of[column]
-            delta = np.int64(1 << 62)
-            following = 0
-            for other in range(1, n + 1):
-                if not done[other]:
-                    reduced = cost[here - 1, other - 1] - row_price[here] - column_price[other]
-                    if reduced < least[other]:
-                        least[other], back[other] = reduced, column
-                    if least[other] < delta:
-                        delta, following = least[other], other
-            for other in range(n + 1):
-                if done[other]:
-                    row_price[row_of[other]] += delta
-                    column_price[other] -= delta
-                else:
-                    least[other] -= delta
-            column = following
-            if row_of[column] == 0:
-                break
-        while column:
-            row_of[column] = row_of[back[column]]
-            column = back[column]
-    column_of = np.empty(n, dtype=np.int64)
-    for column in range(1, n + 1):
-        column_of[row_of[column] - 1] = column - 1
-    return column_of
 
 
 @compiled

@@ -119,9 +119,18 @@ def drawn_people(n: int) -> Integers | None:
 
     What a page says of the k-gap to two digits, so many people tell.
     """
-    if n <= _ALL_UP_TO:
-        return None
-    return np.sort(np.random.default_rng(_DRAW_SEED).choice(n, _DRAWN, replace=False))
+    return None if n <= _ALL_UP_TO else some_people(n, _DRAWN)
+
+
+def some_people(n: int, at_most: int) -> Integers:
+    """Ascending: so many of ``n`` subjects, at most 1,000, drawn at random and always the same."""
+    drawn = np.random.default_rng(_DRAW_SEED).choice(n, min(at_most, _DRAWN, n), replace=False)
+    return np.sort(drawn).astype(np.int64)
+
+
+def nearest_others(original: Trajectories, count: int, subjects: Integers, run: Run) -> Integers:
+    """[s, count] the nearest others of each of these subjects (ascending), the first of equals."""
+    return _nearest_others(NearPairs(original, Caps(), run), count, subjects)[subjects]
 
 
 def k_gaps(

@@ -90,13 +90,19 @@ class Zones:
         if not zone_m > 0:
             raise MisuseError(f"zone_m = {zone_m} must be greater than 0")
         boxes, _, grid = boxes_of(data)
-        edges = []
-        for low, high in ((boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max)):
-            first, last = (
-                np.floor(low.min() * grid.cell_m / zone_m),
-                np.ceil(high.max() * grid.cell_m / zone_m),
-            )
-            edges.append(np.arange(first, last + 1) * zone_m)
+        x, y = (
+            (int(low.min()), int(high.max()))
+            for low, high in ((boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max))
+        )
+        return cls.between(x, y, grid.cell_m, zone_m)
+
+    @classmethod
+    def between(cls, x: tuple[int, int], y: tuple[int, int], cell_m: float, zone_m: float) -> "Zones":
+        """The same over cells from the first to before the last of each pair."""
+        edges = [
+            np.arange(np.floor(low * cell_m / zone_m), np.ceil(high * cell_m / zone_m) + 1) * zone_m
+            for low, high in (x, y)
+        ]
         if (len(edges[0]) - 1) * (len(edges[1]) - 1) > 10_000:
             raise MisuseError(f"zones of {zone_m:g} m would be more than 10,000; choose larger ones")
         return cls(x_m=edges[0], y_m=edges[1])

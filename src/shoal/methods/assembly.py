@@ -137,7 +137,7 @@ def _release(
     share, of the payload or of ``sorted_rows``: the payload's rows in their published order, None = as they
     stand.
     """
-    order = unrelated_order(members, original.input_rank, rng)
+    order = unrelated_order(members, begin, original.input_rank, rng)
     lengths = (end - begin)[order]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.arange(offsets[-1]) + np.repeat(begin[order] - offsets[:-1], lengths)
@@ -182,17 +182,24 @@ def _release(
     )
 
 
-def unrelated_order(members: Integers, input_rank: Integers | None, rng: Randomness) -> Integers:
+def unrelated_order(
+    members: Integers, class_of: Integers, input_rank: Integers | None, rng: Randomness
+) -> Integers:
     """A random order of these subjects' records, unlike the input's and the ids' in either direction.
 
     With few records chance alone would repeat such an order now and then, and a reader could not tell chance
-    from a leak.
+    from a leak. What is refused is an order of classes, as numbers in class_of tell them apart, so that the
+    members of a class stay equally likely to have each of its records. Where all but one are of one class,
+    it is the order of records.
     """
+    places = np.bincount(np.unique(class_of, return_inverse=True)[1])
+    seen = class_of if places.max() < len(members) - 1 else np.arange(len(members))
     known = [np.argsort(members)]
     if input_rank is not None:
         known.append(np.argsort(input_rank[members]))
+    told = [seen[one] for own in known for one in (own, own[::-1])]
     while True:
         order = rng.permutation(len(members))
-        repeats = any(np.array_equal(order, told) or np.array_equal(order, told[::-1]) for told in known)
+        repeats = any(np.array_equal(seen[order], one) for one in told)
         if len(members) < _FEWEST_TO_TELL_AN_ORDER or not repeats:
             return order

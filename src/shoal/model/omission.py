@@ -1,4 +1,4 @@
-"""What of the raw samples may be missing in a release, and why one is: shares, and the one table of reasons.
+"""What may be missing in a release, and why a sample or a person is: shares, and the tables of reasons.
 
 A raw sample of a release of boxes is missing when no box of its own person's record covers it. Every method
 counts such samples by these reasons, and the verifier counts them again.
@@ -14,6 +14,11 @@ ANY_SHARE: Final = 1.0  # as a bound: any number of samples may be missing
 PERSON_LEFT_OUT: Final = "their person is left out"
 BESIDE_ALL_BOXES: Final = "no box of their person's record holds them"
 REASONS: Final = (PERSON_LEFT_OUT, BESIDE_ALL_BOXES)
+NO_DURATION: Final = "fewer than two different times"
+APART: Final = "no overlap in time with the largest group"
+OFF_STREETS: Final = "every point too far from the streets"
+NOTHING_SWAPPED: Final = "no point found a swap set"
+REASONS_OF_PEOPLE: Final = (NO_DURATION, APART, OFF_STREETS, NOTHING_SWAPPED)
 
 
 def most_of(share: float, total: int) -> int:

@@ -301,6 +301,8 @@ class Release:
         ------
         MisuseError
             When ``at_most`` is less than 1.
+        MissingExtraError
+            When Plotly is not installed (the extra ``plot``).
         """
         from shoal.model.plotting import map_of_release
 

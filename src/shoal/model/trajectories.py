@@ -391,6 +391,8 @@ class Trajectories:
         ------
         MisuseError
             When ``at_most`` is less than 1.
+        MissingExtraError
+            When Plotly is not installed (the extra ``plot``).
         """
         from shoal.model.plotting import map_of_trajectories
 

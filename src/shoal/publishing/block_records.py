@@ -1,6 +1,6 @@
 """The records of a release made in blocks: the crowds of all blocks together, without holding all boxes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import pairwise
@@ -9,12 +9,14 @@ from typing import Final
 
 import numpy as np
 
+from shoal.measures.k_gap import KGap
 from shoal.methods.glove.glove import Glove
 from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
 from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around
+from shoal.report.facts.gaps import gap_facts
 from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
@@ -176,8 +178,8 @@ class Seen:
             self._n += len(boxes)
             yield part
 
-    def facts(self, people: StoredPeople, crowds: Crowds) -> ReleaseFacts:
-        """The numbers of the record, without the k-gap: nobody's nearest others need be in the same block."""
+    def facts(self, people: StoredPeople, crowds: Crowds, gaps: Sequence[KGap]) -> ReleaseFacts:
+        """The numbers of the record."""
         assert self._window is not None  # noqa: S101  (a release has records)
         sizes, numbers = np.unique(crowds.sizes, return_counts=True)
         slot_s = people.grid.slot_s
@@ -190,7 +192,7 @@ class Seen:
             span=span_of(np.array([self._first]), np.array([self._end]), slot_s),
             density=density_in(self._window, self._expected, self._n),
             example_boxes=self._examples,
-            gaps=(),
+            gaps=tuple(gap_facts(people.n_subjects, gap) for gap in gaps),
             boxes=BoxFacts(
                 median_samples=quantile_of_people(people.lengths.astype(np.float64), 0.5),
                 samples_per_day=people.n_samples / people.n_subjects / days,

@@ -14,6 +14,7 @@ from shoal.model.release import Boxes, Linkage, Losses, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.block_records import Crowds, ReleaseOnDisk, records_in_parts
 from shoal.report.facts.evidence import Evidence, Sampled
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import Facts
@@ -46,15 +47,25 @@ def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) ->
     rng = np.random.default_rng(_DRAW_SEED)
     order = rng.permutation(len(crowds.sizes))
     enough = int(np.searchsorted(np.cumsum(crowds.sizes[order]), SAMPLE_PEOPLE)) + 1
-    drawn = np.sort(order[:enough])
+    return these_crowds(people, release, crowds, np.sort(order[:enough]), rng)
+
+
+def these_crowds(
+    people: StoredPeople,
+    release: ReleaseOnDisk,
+    crowds: Crowds,
+    chosen: Integers,
+    rng: np.random.Generator,
+) -> Sample:
+    """Some crowds (ascending) as a data set of their own."""
     ends = np.cumsum(crowds.sizes)
-    own = [crowds.subjects[ends[crowd] - crowds.sizes[crowd] : ends[crowd]] for crowd in drawn.tolist()]
+    own = [crowds.subjects[ends[crowd] - crowds.sizes[crowd] : ends[crowd]] for crowd in chosen.tolist()]
     some = replace(
         crowds,
         subjects=np.concatenate(own),
-        sizes=crowds.sizes[drawn],
-        starts=crowds.starts[drawn],
-        lengths=crowds.lengths[drawn],
+        sizes=crowds.sizes[chosen],
+        starts=crowds.starts[chosen],
+        lengths=crowds.lengths[chosen],
     )
     shuffled = rng.permutation(len(some.subjects))
     crowd_of = np.repeat(np.arange(len(some.sizes)), some.sizes)[shuffled]

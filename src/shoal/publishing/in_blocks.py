@@ -23,6 +23,7 @@ from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
+from shoal.publishing.block_gaps import gaps_of_stored
 from shoal.publishing.block_records import (
     ReleaseOnDisk,
     Seen,
@@ -31,6 +32,7 @@ from shoal.publishing.block_records import (
     records_in_parts,
 )
 from shoal.publishing.block_sample import evidence_of_sample
+from shoal.publishing.block_vanished import vanished_of_stored
 from shoal.publishing.writing import fill_release_folder, require_free, staged_secrets
 from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.manifest import Manifest
@@ -217,8 +219,9 @@ def _publish(
             "every subject would be suppressed, so there is nothing to publish; relax the suppression "
             "thresholds"
         )
-    order = unrelated_order(crowds.subjects, people.input_rank, rng)
-    crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)[order]
+    crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)
+    order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, rng)
+    crowd_of = crowd_of[order]
     release = header_of(people, tasks[0].method, crowds, rng)
     names = people.names.take(np.sort(crowds.subjects)).to_pylist()
     by_subject = np.argsort(crowds.subjects[order])
@@ -233,9 +236,15 @@ def _publish(
         write_boxes_in_parts(seen.each(records_in_parts(release, crowds, crowd_of, run)), path)
 
     def page() -> str:
+        with run.stage("k-gaps"):
+            gaps = gaps_of_stored(people, release.claim.k, max(blocks), run)
+        with run.stage("who vanished"):
+            vanished = vanished_of_stored(people, release, crowds, max(blocks), run)
         measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
-        facts = seen.facts(people, crowds)
-        return page_of_facts(release, stated, facts, evidence=measured, statement=statement)
+        facts = seen.facts(people, crowds, gaps)
+        return page_of_facts(
+            release, stated, facts, evidence=measured, vanished=vanished, statement=statement
+        )
 
     with staged_folder(output) as staging:
         manifest = fill_release_folder(

@@ -4,6 +4,7 @@ The verifier knows no method, so it holds a release to its claim, however little
 itself is compared.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -18,12 +19,16 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.exporting import as_release_folder
-from shoal.release_folder.manifest import Manifest, read_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
 from shoal.runtime.paths import path_of
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import verify_folder as verify_claim_of_folder
 from shoal.verification.files.folder import with_notes
+from shoal.version import __version__
 
+STRANGE_METHOD: Final = (
+    "this version does not know the method that the manifest names: name and parameters were not looked at"
+)
 UNKNOWN_METHOD: Final = (
     "whether this is the whole claim of the method that the manifest names (needs a method and parameters "
     "that this version knows, or an expected claim: --claim)"
@@ -89,6 +94,11 @@ def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: Expected | 
         findings += _less_than(claim, Expected.of(whole), "releases of its method and parameters claim")
     elif expected is None:
         verdict = verdict.without(UNKNOWN_METHOD)
+    if manifest.method not in METHODS:
+        verdict = with_notes(verdict, [STRANGE_METHOD])
+    elif manifest.shoal_version == __version__ and not _are_stated(manifest):
+        message = f"{MANIFEST_FILE}: its parameters are not as {manifest.method} states its own"
+        findings.append(Finding("false-statement", message))
     return verdict.and_also(findings)
 
 
@@ -105,6 +115,25 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
         return method(**settings).claim()
     except (MisuseError, TypeError, ValueError, ArithmeticError):  # numbers that no release of it has
         return None
+
+
+def _are_stated(manifest: Manifest) -> bool:
+    """Whether each parameter there is stated as the manifest's method, made from them, would state it.
+
+    Of a graph of streets, which no manifest holds, the sizes are the publisher's word.
+    """
+    known = declared(METHODS[manifest.method])
+    told = {name: value for name, value in manifest.parameters.items() if name in known}
+    settings = {name: value for name, value in told.items() if not known[name].street_graph}
+    try:
+        own = METHODS[manifest.method](**settings).parameters()
+    except (MisuseError, TypeError, ValueError, ArithmeticError):
+        return False
+    switches = [name for name in told if known[name].switch or known[name].spelled]
+    if any(type(told[name]) is not bool for name in switches):
+        return False
+    own |= {name: value for name, value in told.items() if known[name].street_graph}
+    return json.dumps({name: own[name] for name in own if name in told}) == json.dumps(manifest.parameters)
 
 
 def _less_than(claim: Claim, expected: Expected | None, whose: str) -> Iterator[Finding]:

@@ -51,6 +51,12 @@ Count = Annotated[int, Field(ge=0, le=_MOST_COUNTED)]
 Reason = Annotated[str, StringConstraints(max_length=200)]
 Counts = Annotated[dict[Reason, Count], Field(max_length=_MOST_ENTRIES)]
 Word = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")]
+Version = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[0-9]{1,3}(\.[0-9]{1,3}){1,2}((a|b|rc|\.post|\.dev)[0-9]{1,3})?(\+[a-z0-9]{1,12})?$"
+    ),
+]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -85,7 +91,7 @@ class Manifest(BaseModel):
     model_config = _STRICT
 
     format_version: Literal[2]
-    shoal_version: Word
+    shoal_version: Version
     method: Word
     parameters: Annotated[dict[Word, Any], Field(max_length=_MOST_ENTRIES)]
     claim: Annotated[dict[Word, Any], Field(max_length=_MOST_ENTRIES)]

@@ -1,11 +1,9 @@
-"""What every page carries: the script that draws, and the mark by which a page says for whom it is.
+"""The mark by which every page says for whom it is.
 
 Only the record of a release is for everybody.
 """
 
 import re
-from functools import cache
-from importlib.resources import files
 from typing import Final
 
 _NAME: Final = "shoal-page"
@@ -17,9 +15,3 @@ _ANY: Final = re.compile(rf"<meta[^>]*{_NAME}[^>]*>", re.IGNORECASE)
 def is_public(page: str) -> bool:
     """Whether a page carries the public mark, once, and no other."""
     return _ANY.findall(page) == [PUBLIC]
-
-
-@cache
-def drawing_library() -> str:
-    """plotly.js, as its package for Python holds it."""
-    return files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from shoal.model.plotting import Drawing
-from shoal.report.figures.style import line_style, marker_style
+from shoal.report.figures import axes
+from shoal.report.figures.drawing import Drawing, Line, Marks
 from shoal.report.pages.frame import page
 from shoal.reproduction.experiment import Cell, Outcome
 
@@ -158,27 +158,41 @@ def plot_page(title: str, outcomes: Sequence[Outcome]) -> str:
 
 def _drawing(outcome: Outcome) -> Drawing:
     """Ours with intervals as marks on lines, the paper's as marks of the same color."""
-    drawing = Drawing("", "")
+    layers: list[Line | Marks] = []
+    place = {row: at for at, row in enumerate(outcome.rows)}
     for number, column in enumerate(outcome.columns):
         cells = [cell for cell in outcome.cells if cell.column == column]
-        rows, means = [cell.row for cell in cells], [_plain(cell.mean) for cell in cells]
-        drawing.add(
-    "scatter",
-            x=rows, y=means, mode="lines+markers", name=column, line=line_style(number),
-            error_y={"type": "data", "array": [_plain(cell.margin) or 0 for cell in cells]},
-        )  # fmt: skip
+        layers.append(
+            Line(
+                name=column,
+                x=[place[cell.row] for cell in cells],
+                y=[_plain(cell.mean) for cell in cells],
+                margins=[_plain(cell.margin) for cell in cells],
+                number=number,
+                marked=True,
+            )
+        )
         printed = [cell for cell in cells if cell.paper is not None]
         if printed:
             middles = [
                 sum(cell.paper) / 2 if isinstance(cell.paper, tuple) else cell.paper for cell in printed
             ]
-            drawing.add(
-    "scatter",
-                x=[cell.row for cell in printed], y=middles, mode="markers", name=f"{column}, paper",
-                marker={**marker_style(number), "symbol": "x"},
-            )  # fmt: skip
-    drawing.set_x_axis(type="category")
-    return drawing
+            across = [place[cell.row] for cell in printed]
+            layers.append(Marks(name=f"{column}, paper", x=across, y=middles, number=number, symbol="cross"))
+    ends = [
+        value + sign * margin
+        for layer in layers
+        if isinstance(layer, Line)
+        for value, margin in zip(layer.y, layer.margins, strict=True)
+        if value is not None and margin is not None
+        for sign in (-1, 1)
+    ]
+    return Drawing(
+        x=axes.of_names("", outcome.rows),
+        y=axes.around("", [*ends, *(value for layer in layers for value in layer.y)]),
+        layers=layers,
+        legend=True,
+    )
 
 
 def _plain(value: float) -> float | None:

@@ -1,12 +1,13 @@
 """Who vanished: where and at what hour of the day the raw samples lie that a release does not hold."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from shoal.measures.query import Zones
-from shoal.model.clocks import clock_of
+from shoal.model.clocks import Clock, clock_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.utility.facts import Facts
@@ -22,6 +23,10 @@ class Presence:
     lost: Integers
     people: Integers
     losers: Integers
+
+    def plus(self, other: "Presence") -> "Presence":
+        """With other people."""
+        return Presence(**{name: own + getattr(other, name) for name, own in vars(self).items()})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,14 +54,24 @@ def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
         return None
     original, snapped = facts.original, facts.on_grid.original
     grid = snapped.snapped_grid()
-    t, x, y = cells_and_slots(original, grid)
+    _, x, y = cells_and_slots(original, grid)
     longer = max(int(np.ptp(x)), int(np.ptp(y))) + 1
-    zones = Zones.over(snapped, max(1, -(-longer // across)) * grid.cell_m)
+    zones = Zones.over(snapped, side_of_zones(longer, across) * grid.cell_m)
+    return vanished_in(original, lost, zones, clock_of(original), grid)
+
+
+def side_of_zones(longer: int, across: int = ACROSS) -> int:
+    """How many cells wide a zone is. longer: cells on the longer side of the data."""
+    return max(1, -(-longer // across))
+
+
+def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock, grid: Grid) -> Vanished:
+    """What was lost of these people in these zones. lost: [m] of their samples."""
+    t, x, y = cells_and_slots(original, grid)
     east, north = (
         np.searchsorted(edges, (cells + 0.5) * grid.cell_m) - 1
         for edges, cells in ((zones.x_m, x), (zones.y_m, y))
     )
-    clock = clock_of(original)
     hour = clock.hours(t * grid.slot_s)
     return Vanished(
         zones=zones,
@@ -64,6 +79,16 @@ def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
         by_hour=_presence(original, lost, hour, 24),
         time_zone=clock.zone,
     )
+
+
+def vanished_together(parts: Sequence[Vanished]) -> Vanished:
+    """What was lost of different people, in the same zones and by the same clock."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = replace(
+            whole, by_zone=whole.by_zone.plus(part.by_zone), by_hour=whole.by_hour.plus(part.by_hour)
+        )
+    return whole
 
 
 def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integers, Integers]:

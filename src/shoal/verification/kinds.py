@@ -9,7 +9,8 @@ KINDS: Final[dict[str, str]] = {
     "subject.",
     "too-few-covers": "Around suppressed samples, in some interval of length tau, fewer than k records hold "
     "what is published of a subject.",
-    "not-decided": "Some subjects were not fully examined, because too many boxes lie around their samples.",
+    "not-decided": "Some subjects or records were not fully examined, because too many boxes or records lie "
+    "around them.",
     # the claim, on points
     "alone-at-a-time": "At some published time, fewer than k - 1 other records are within delta of a record.",
     "company-changes": "Others are near a record at every time, but no k - 1 of them stay within delta of "
@@ -91,6 +92,7 @@ KINDS: Final[dict[str, str]] = {
     "finer-than-claim": "A coordinate, time or geometry is finer than the release's cells and slots.",
     "stored-differently": "Records with the same boxes are not stored byte for byte alike, which could tell "
     "the members of a class apart.",
+    "unexpected-pseudonym": "A pseudonym is not 16 hexadecimal digits, and so could say anything.",
     "unexpected-type": "A column is stored in another type than a release has, such as numbers as text.",
     "unexpected-column": "The table has a column that does not belong there.",
     "unexpected-file": "The folder holds a file that does not belong there.",

@@ -1,25 +1,52 @@
 """How a device gets its token from a registrar."""
 
 import http.client
+import json
 import time
+from collections.abc import Callable
 from typing import Final
+from urllib.parse import urlsplit
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.admission import Entry, TokenRequest
 from shoal.collect.roles.participant_round import Device
-from shoal.collect.roles.requests import Call
+from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.terms import RegistrarTerms
 from shoal.errors import InputError
 
 _DOWN: Final = (OSError, http.client.HTTPException)
+_LONGEST_URL: Final = 4_096
+_LOOK_S: Final = 2.0
+
+
+class LoginNeededError(InputError):
+    """The registrar admits by an institution's login, and this account has none yet.
+
+    Parameters
+    ----------
+    url
+        Where to log in.
+    number
+        What the registrar's page asks for after that.
+    until_s
+        Until when, in seconds since 1970.
+    """
+
+    def __init__(self, url: str, number: str, until_s: float) -> None:
+        super().__init__(f"log in at {url} ; the page after that asks for the number {number}")
+        self.url, self.number, self.until_s = url, number, until_s
 
 
 def admitted(
-    server: RemoteServer, device: Device, registrar: RegistrarTerms, invitation: str | None
+    server: RemoteServer,
+    device: Device,
+    registrar: RegistrarTerms,
+    invitation: str | None,
+    tell: Callable[[str], None] | None = None,
 ) -> Entry:
-    """Get the token of this period, with an invitation the first time.
+    """Get the token of this period, with an invitation or a login the first time.
 
     Parameters
     ----------
@@ -31,21 +58,27 @@ def admitted(
         The registrar in the terms of the round.
     invitation
         The code that she was given; None when she was admitted before.
+    tell
+        Told where to log in, where that is needed; then the login is waited for.
 
     Raises
     ------
     InputError
         If the registrar does not answer, does not admit her, or states a key that does not hold.
+    LoginNeededError
+        If it admits by a login, and nobody is told; after the login the same call goes on.
     """
     request = TokenRequest(device.device_key, device.server_key, registrar, device.account_key)
 
-    def ask(call: Call) -> bytes:
+    def send(call: Call) -> Reply:
         try:
-            reply = server.send(call, device, time.time(), request.account_seed)
+            return server.send(call, device, time.time(), request.account_seed)
         except _DOWN as error:
             raise InputError(
                 f"the registrar at {server.url} does not answer ({type(error).__name__}); try again later"
             ) from error
+
+    def taken(reply: Reply) -> bytes:
         if reply.refusal is None:
             return reply.body
         kind, message = reply.refusal
@@ -55,13 +88,52 @@ def admitted(
             hint = f"; give your invitation with --invitation, or have the account {account} allowed"
         raise InputError(f"the registrar at {server.url} refused: {message}{hint}")
 
+    def token(call: Call) -> bytes:
+        reply = send(call)
+        if reply.refusal is not None and reply.refusal[0] == "not-entitled" and invitation is None:
+            begun = send(Call("POST", "/v1/logins", b"", to="registrar"))
+            if begun.refusal is None:
+                reply = _after_login(LoginNeededError(*_read_begun(begun.body)), tell, lambda: send(call))
+        return taken(reply)
+
     try:
         if invitation is not None:
-            ask(Call("POST", "/v1/persons", invitation.encode(), to="registrar"))
-        said = ask(request.ask_for_key())
-        return request.entry(said, ask(request.ask_for_token(said)))
+            taken(send(Call("POST", "/v1/persons", invitation.encode(), to="registrar")))
+        said = taken(send(request.ask_for_key()))
+        return request.entry(said, token(request.ask_for_token(said)))
     except PeerError as error:
         raise InputError(
             f"the registrar at {server.url} answers with a key or token that does not hold ({error}); ask "
             "its operator"
         ) from error
+
+
+def _after_login(
+    needed: LoginNeededError, tell: Callable[[str], None] | None, again: Callable[[], Reply]
+) -> Reply:
+    """Tell where to log in, and ask again until it has happened; raise it where nobody is told."""
+    if tell is None:
+        raise needed
+    tell(str(needed))
+    while time.time() < needed.until_s:
+        time.sleep(_LOOK_S)
+        reply = again()
+        if reply.refusal is None or reply.refusal[0] != "not-entitled":
+            return reply
+    raise InputError("nobody has logged in in time; run the same command again")
+
+
+def _read_begun(content: bytes) -> tuple[str, str, float]:
+    """Read where to log in, the number to show, and until when; raise PeerError for anything else."""
+    try:
+        said = json.loads(content)
+        url, number, until_s = str(said["url"]), str(said["number"]), float(said["until_s"])
+        parts = urlsplit(url)
+        here = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PeerError("bad-answer", "a login that says neither address nor number") from error
+    if not (here or (parts.scheme == "https" and parts.hostname)) or not url.isprintable():
+        raise PeerError("bad-answer", "a login at an address that others can read")
+    if len(url) > _LONGEST_URL or not (number.isascii() and number.isdecimal() and len(number) == 6):
+        raise PeerError("bad-answer", "a login that says neither address nor number")
+    return url, number, until_s

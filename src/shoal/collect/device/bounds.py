@@ -63,5 +63,5 @@ def _beyond(profile: Profile, terms: Terms, repeated: float) -> Iterator[str]:
     if repeated > bounds.repeated:
         yield (
             f"{repeated:.0%} of these circles stand in releases of yours that they link, your profile "
-            f"allows {bounds.repeated:.0%} (bounds.repeated); choose another --trip"
+            f"allows {bounds.repeated:.0%} (bounds.repeated); choose another trip (--trip)"
         )

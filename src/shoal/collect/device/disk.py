@@ -237,23 +237,7 @@ class StateFolder:
             The file.
         """
         file = self.folder / f"round-{kept.rounds + 1}.json"
-        points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
-        document = {
-            "ending": ending.kind,
-            "message": ending.message,
-            "identifier": ending.identifier,
-            "k": ending.k,
-            "bootstrap": _bootstrap_of(ending),
-            "snapshot_day": ending.snapshot_day,
-            "checked": [
-                {"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())
-            ],
-            "kept": list(ending.kept),
-            "released": {
-                "columns": ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"],
-                "points": points,
-            },
-        }
+        document = document_of(ending)
         self._write(file, json.dumps(document, indent=2).encode())
         return file
 
@@ -274,6 +258,27 @@ class StateFolder:
             raise OutputError(
                 f"{file} cannot be written ({error.strerror}); make room, and run the same command again"
             ) from error
+
+
+def document_of(ending: Ending) -> dict[str, Any]:
+    """Return what became of a round, with the count of each checked part, as it is written down."""
+    points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
+    return {
+        "ending": ending.kind,
+        "message": ending.message,
+        "identifier": ending.identifier,
+        "k": ending.k,
+        "bootstrap": _bootstrap_of(ending),
+        "snapshot_day": ending.snapshot_day,
+        "checked": [
+            {"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())
+        ],
+        "kept": list(ending.kept),
+        "released": {
+            "columns": ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"],
+            "points": points,
+        },
+    }
 
 
 def _bootstrap_of(ending: Ending) -> dict[str, Any] | None:

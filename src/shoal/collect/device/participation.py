@@ -15,7 +15,7 @@ from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.keys import follow_authority, follow_collector, follow_registrar, remember
 from shoal.collect.device.past import Sent
-from shoal.collect.device.profile import Applied, Profile, apply, read_profile
+from shoal.collect.device.profile import Applied, Profile, apply
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
@@ -23,14 +23,11 @@ from shoal.collect.matching.subtrajectories import most_points_in_pairs
 from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.consent import (
     OPEN,
-    bootstrapping,
+    SHARED,
     days_and_hours,
-    keeping,
-    linking,
     promise,
-    sharing,
     stated,
-    who_takes_part,
+    terms_in_words,
 )
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
@@ -42,6 +39,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 
 _PREAMBLE_SLOTS: Final = 4
+BEFORE_RELEASE: Final = ("lottery", "questions", "asking")  # the phases in which somebody may leave
 
 
 @dataclass
@@ -133,7 +131,7 @@ def connect(
         folder.keep(kept)
     _follow(folder, kept, said, lawful, now_s, say)
     if kept.device.user != user:
-        raise MisuseError("this folder belongs to another user name; give the same --user")
+        raise MisuseError("this folder belongs to another user name; give the same one (--user)")
     if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
         _keep_registrar(folder, kept, terms, said, now_s)
@@ -229,26 +227,38 @@ def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: 
     MisuseError
         If there is no such trip, or the positions have no reference system.
     """
-    ids = list(map(str, found.ids))
-    if subject is None and len(ids) > 1:
-        raise InputError(f"the data hold {len(ids)} people; name yourself with --subject")
-    if subject is not None and subject not in ids:
-        raise InputError("nobody in the data has the id given with --subject")
-    if found.crs is None:
-        raise MisuseError(
-            "these positions have no place on the earth; name their reference system with --crs"
-        )
-    t, x, y = list(found)[0 if subject is None else ids.index(subject)]
-    lon, lat = transform(found.crs, WGS84, x, y)
-    points = tuple(Point(*row) for row in zip(lat.tolist(), lon.tolist(), (t / 60).tolist(), strict=True))
-    trips = [
-        one for one in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) > max_gap_s) + 1) if len(one) > 1
-    ]
+    points, trips = trips_of(found, subject, max_gap_s)
     if trip > len(trips):
         raise MisuseError(
             f"trip {trip} of {len(trips)}; a trip is two points or more without a pause longer than --max-gap"
         )
-    return Movement(points, tuple(trips[-trip].tolist()))
+    return Movement(points, trips[-trip])
+
+
+def trips_of(
+    found: Trajectories, subject: str | None, max_gap_s: float
+) -> tuple[tuple[Point, ...], list[tuple[int, ...]]]:
+    """Find a person's points, and the places of each of her trips among them, the newest last.
+
+    Raises
+    ------
+    InputError
+        If the data hold nobody of this name, or several people and none was named.
+    MisuseError
+        If the positions have no reference system.
+    """
+    ids = list(map(str, found.ids))
+    if subject is None and len(ids) > 1:
+        raise InputError(f"the data hold {len(ids)} people; name yourself (--subject)")
+    if subject is not None and subject not in ids:
+        raise InputError("nobody in the data has the id that was given (--subject)")
+    if found.crs is None:
+        raise MisuseError("these positions have no place on the earth; name their reference system (--crs)")
+    t, x, y = list(found)[0 if subject is None else ids.index(subject)]
+    lon, lat = transform(found.crs, WGS84, x, y)
+    points = tuple(Point(*row) for row in zip(lat.tolist(), lon.tolist(), (t / 60).tolist(), strict=True))
+    parts = np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) > max_gap_s) + 1)
+    return points, [tuple(part.tolist()) for part in parts if len(part) > 1]
 
 
 @dataclass(frozen=True)
@@ -270,24 +280,11 @@ class Plan:
         return [
             *stated(self.terms),
             days_and_hours(min(minutes), max(minutes)),
-            sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
-            who_takes_part(self.terms.registrar, self.terms.enough),
-            linking(self.terms.area_km, self.terms.period_days),
-            *([] if self.terms.bootstrap_until is not None else [keeping(self.terms.kept_days)]),
+            *terms_in_words(self.terms, self.profile.k),
             *(
-                f"The connection to {url} is not encrypted: whoever carries it can read everything that "
+                f"The connection to {url} is not encrypted. Whoever carries it can read everything that "
                 f"{url} reads."
                 for url in self.readable
-            ),
-            *(
-                []
-                if self.terms.bootstrap_until is None
-                else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]
-            ),
-            *(
-                f"The witness at {one.url}, key {one.key}, also sees the questions, and must give the same "
-                "answers."
-                for one in self.terms.witnesses
             ),
         ]
 
@@ -303,6 +300,7 @@ class Plan:
             f"leave out: {dropped}. {len(self.cylinders)} circles and intervals would be asked about; see "
             f"them in {page}.",
             *not_found,
+            *SHARED,
             promise(self.profile.k, self.profile.trimming),
             *self.special,
             "What stays open, whatever you set:",
@@ -310,9 +308,8 @@ class Plan:
         ]
 
 
-def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
+def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
     """Apply the profile and blur; raise InputError when nothing is left to ask about."""
-    profile = read_profile(profile_file)
     most = most_points(profile, there.terms)
     everything = apply(profile, movement.points)
     rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
@@ -325,7 +322,7 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     )
     if len(applied.points) < 2:
         raise InputError(
-            "the profile leaves fewer than two points of this trip; choose another with --trip, or other "
+            "the profile leaves fewer than two points of this trip; choose another trip (--trip), or other "
             "rules"
         )
     device = there.kept.device
@@ -344,7 +341,7 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError(
-            "after blurring, this trip is a single circle; choose another with --trip, or less blur"
+            "after blurring, this trip is a single circle; choose another trip (--trip), or less blur"
         )
     require_within_bounds(
         profile, there.terms, cylinders, [points for points, _ in (*device.sent, *there.elsewhere)]
@@ -352,7 +349,7 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     try:
         there.terms.require_bounds(cylinders)
     except PeerError as error:
-        raise InputError(f"this collector does not take {error}; change [blur] in the profile") from error
+        raise InputError(f"this collector does not take {error}; change the blur (in the profile)") from error
     registrar = [] if there.terms.registrar is None else [there.terms.registrar.url]
     urls = [*(one.url for one in there.terms.witnesses), *registrar]
     asked = [*there.servers.values(), *map(RemoteServer, urls)]
@@ -380,7 +377,11 @@ def _thinned(rows: Sequence[int], most: int) -> list[int]:
 
 
 def begin(
-    there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes], invitation: str | None = None
+    there: Connection,
+    plan: Plan,
+    draw_bytes: Callable[[int], bytes],
+    invitation: str | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> None:
     """Start a round, under a key that lives as long as it; get a token for it where the terms ask for one.
 
@@ -394,19 +395,25 @@ def begin(
         Draws the secrets of the round.
     invitation
         The registrar's invitation, the first time.
+    tell
+        Told where to log in, where the registrar asks for that; then the login is waited for.
 
     Raises
     ------
     InputError
         If the registrar does not answer, or does not admit her.
+    LoginNeededError
+        If she has to log in first, and nobody is told.
     """
     registrar = there.terms.registrar
     if registrar is None:
         entry = Entry(draw_bytes(32))
     else:
         server = RemoteServer(registrar.url, there.ca, bytes.fromhex(registrar.key))
-        entry = admitted(server, there.kept.device, registrar, invitation)
-        server.close()
+        try:
+            entry = admitted(server, there.kept.device, registrar, invitation, tell)
+        finally:
+            server.close()
     there.kept.own_round = ParticipantRound(
         there.kept.device,
         plan.member,
@@ -444,7 +451,27 @@ def finish(
         ) from error
     if own_round.ending is None:
         raise AssertionError("the round has ended")
-    file = folder.note(there.kept, own_round.ending)
-    there.kept.own_round, there.kept.rounds = None, there.kept.rounds + 1
-    folder.keep(there.kept)
-    return own_round.ending, file
+    return own_round.ending, end(folder, there.kept, own_round.ending)
+
+
+def end(folder: StateFolder, kept: Kept, ending: Ending) -> Path:
+    """Write down what became of the round under way, and be free for the next one; the file."""
+    file = folder.note(kept, ending)
+    kept.own_round, kept.rounds = None, kept.rounds + 1
+    folder.keep(kept)
+    return file
+
+
+def leave(folder: StateFolder, kept: Kept) -> Ending:
+    """Give up the round under way.
+
+    Raises
+    ------
+    MisuseError
+        If there is none, or it is too late: the group has begun to mix what it releases.
+    """
+    if kept.own_round is None or kept.own_round.phase not in BEFORE_RELEASE:
+        raise MisuseError("it is too late to leave this round; have the release deleted when it is stored")
+    ending = Ending("left", "you left the round; nothing of yours was released", k=kept.own_round.member.k)
+    end(folder, kept, ending)
+    return ending

@@ -189,9 +189,17 @@ def read_profile(path: Path) -> Profile:
     """Read a profile from a TOML file; raise InputError that says what is wrong, and where."""
     entries = read_settings(path)
     try:
+        return profile_of(entries)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def profile_of(entries: Mapping[str, Any]) -> Profile:
+    """Return the profile that these entries make; raise InputError that says what is wrong, and where."""
+    try:
         return Profile.model_validate(entries)
     except ValidationError as error:
-        raise InputError(f"{path}: {'; '.join(_in_words(one, entries) for one in error.errors())}") from error
+        raise InputError("; ".join(_in_words(one, entries) for one in error.errors())) from error
 
 
 def _in_words(error: Any, entries: Mapping[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""What a person is told before she consents: the promise, and what stays open whatever she sets."""
+"""What a person is told before she consents: what is shared, the promise, and what stays open.
+
+The sentences are for readers of 14; a test measures that (``tests/collect/test_collect_consent.py``).
+"""
 
 from typing import Final
 
@@ -8,41 +11,48 @@ from shoal.collect.matching.trimming import Trimming
 from shoal.collect.roles.lottery import OwnGroup
 from shoal.collect.roles.terms import RegistrarTerms, Terms
 
+SHARED: Final = (
+    "Your raw points stay on your own device. It turns each place into a circle, and each time into a span "
+    "of time.",
+    "It then asks how many other people share parts of your blurred trip. Your group mixes its questions. So "
+    "the collector sees what the group asks, but not which honest member asks it.",
+    "Then your device releases a part of your blurred trip. Your settings say which, and how many others "
+    "must share it. Your group mixes these parts, too. The collector stores them under a random number, "
+    "without your name.",
+)
+
 OPEN: Final = (
-    "Your questions show your blurred points to the other members of your group and to the collector before "
-    "anything is"
-    " trimmed. They hide which honest member was there, not that somebody was.",
-    "Your questions repeat exactly the same circles and intervals, for at least a year. They can be linked "
-    "with each other, with those of your other rounds, and with what you release.",
+    "The other members of your group and the collector see the circles in your questions before anything is "
+    "cut. They can tell that one of the honest members was there, but not which one. If you are the only "
+    "honest one, they know that it was you.",
+    "Your questions use the same circles and times again for at least a year. So they can be linked with "
+    "each other, with your other rounds, and with what you share.",
     "Whoever sees your network address can follow you from round to round.",
-    "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole "
-    "hides "
-    "something.",
-    "The authority and the collector together can find out which releases are yours: that is what the "
-    "authority is for.",
-    "You can have a release deleted at the collector (shoal collect mine). What others have read or "
-    "copied of it by then stays with them.",
+    "A place that you leave out leaves a hole. Whoever sees enough of what you share can tell that the hole "
+    "hides something.",
+    "The authority and the collector together can find out what you have shared. That is what the authority "
+    "is for.",
+    "You can have a release deleted at the collector (shoal collect mine). But others may have read or "
+    "copied it by then.",
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
-    "verified-pairs": "At least {others} shared, the day before, every two points of your release, "
-    "and every part of it that was asked about. Nobody needs to share the whole of it.",
-    "hitting-set": "Warning: not everything that you release was checked. At least {others} shared, "
-    "the day before, every part that was asked about. Of all other parts nothing is known, and nobody else "
-    "may share them.",
-    "strict": "Every point of every part that was asked about and that fewer than {others} shared "
-    "is taken out. Warning: of parts that were not asked about nothing is known, and nobody else may share "
+    "verified-pairs": "At least {others} shared every two points that you release, the day before. They also "
+    "shared every part of it that was asked about. Nobody needs to share all of it.",
+    "hitting-set": "Warning: not all that you release was checked. At least {others} shared every part that "
+    "was asked about, the day before. Nothing is known of the other parts. It may be that nobody else shares "
     "them.",
-    "verified-only": "You release one part that was asked about: the longest that at least {others} "
-    "shared the "
-    "day before.",
+    "strict": "Some of your parts are asked about. If fewer than {others} shared one, all its points are "
+    "taken out. Warning: nothing is known of the other parts. It may be that nobody else shares them.",
+    "verified-only": "You release one part that was asked about. It is the longest one that at least "
+    "{others} shared the day before.",
 }
 
 
 def promise(k: int, trimming: Trimming) -> str:
     """Say what holds for everything that is released under these settings."""
     if k == 0:
-        return "You share without a crowd (k = 0): everything shown here is released, whoever else was there."
+        return "You share without a crowd (k = 0). Everything shown here is released, whoever else was there."
     others = "1 other person" if k == 1 else f"{k} other people"
     return _PROMISES[trimming].format(others=others)
 
@@ -87,28 +97,26 @@ def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
         How many people meet in a group.
     """
     return (
-        "At this collector, somebody shares a part when each of her circles is at most "
-        f"{theta_m / 1000:g} km from yours, and each of her intervals at most {theta_min:g} min. "
-        "The larger these are, the less a crowd hides you. "
-        f"You will be one of a group of {group_size} or {group_size + 1}."
+        "Here somebody shares a part of your trip if each of her circles is at most "
+        f"{theta_m / 1000:g} km from yours. Each of her times must be at most {theta_min:g} min from yours. "
+        "The larger these limits are, the less a crowd hides you. "
+        f"You will be in a group of {group_size} or {group_size + 1} people."
     )
 
 
 def linking(area_km: int, period_days: int) -> str:
     """Say which of her releases the collector can tell to be one person's."""
     return (
-        f"What you release of trips that begin in one area (of {area_km} km) within one period of "
-        f"{period_days} days bears one tag, because people are counted and not records. The collector, and "
-        "whoever is in a group with you more than once, can link these releases with each other."
+        f"What you share gets a tag. Trips that start in one area (of {area_km} km) within {period_days} "
+        "days get the same tag, so that you count once. The collector can see by the tag that they are from "
+        "one person. So can whoever is in a group with you more than once."
     )
 
 
 def keeping(kept_days: int | None) -> str:
     """Say how long a collector keeps a release; None for as long as its owner does not delete it."""
-    how_long = "for as long as you do not delete it" if kept_days is None else f"for {kept_days} days"
-    return (
-        f"The collector keeps your release {how_long}, and may hand it to others, or publish it, at any time."
-    )
+    how_long = "until you delete it" if kept_days is None else f"for {kept_days} days"
+    return f"The collector keeps what you share {how_long}. It may hand it on, or publish it, at any time."
 
 
 def date_of(day: int) -> str:
@@ -119,16 +127,14 @@ def date_of(day: int) -> str:
 def bootstrapping(until_day: int, k: int) -> str:
     """Say what is different while a collector fills its database, until a day since 1970."""
     crowd = (
-        f" Your k = {k} holds: while the database is almost empty, nearly everything is too rare."
+        f" Your k = {k} holds. While the database is almost empty, nearly everything is too rare."
         if k
         else ""
     )
     return (
-        "The collector is in its bootstrapping phase. It keeps what you release as a record of nobody, "
-        "without an "
-        "identifier and without your tag: the record counts in nobody's crowd, you cannot claim it, and it "
-        "is deleted "
-        f"on {date_of(until_day)}.{crowd}"
+        "The collector is just starting (the bootstrapping phase). It keeps what you share as a record of "
+        "nobody, without an identifier and without your tag. It counts in nobody's crowd, and you cannot "
+        f"claim it. It is deleted on {date_of(until_day)}.{crowd}"
     )
 
 
@@ -136,16 +142,33 @@ def who_takes_part(registrar: RegistrarTerms | None, least: int) -> str:
     """Say who can be in a group with her, by the terms of a round: groups are drawn from ``least`` people."""
     if registrar is None:
         return (
-            "Anybody can join this collector, under as many names as she likes. Somebody who does can be "
-            "everybody else in your group, and all of your crowd. Nothing here prevents that."
+            "Anybody can join here, under as many names as she likes. Somebody who does can be everybody "
+            "else in your group, and all of your crowd. Nothing here stops that."
         )
     each = "a day" if registrar.days == 1 else f"in {registrar.days} days"
     return (
-        f"Only people whom the registrar at {registrar.url}, key {registrar.key}, has admitted take part: "
-        f"one token a person {each}. The registrar knows that you ask for a token, not what you do with "
-        "it, unless it and the collector compare times or addresses. Groups are drawn from at "
-        f"least {least} people. You rely on it to admit nobody twice."
+        f"Only people whom the registrar at {registrar.url} lets in take part: one token a person {each}. "
+        "The registrar knows that you ask for a token. It does not know what you do with it, unless it and "
+        "the collector compare times or addresses. You rely on it to let in nobody twice. Groups are drawn "
+        f"from at least {least} people. The registrar's key is {registrar.key}."
     )
+
+
+def terms_in_words(terms: Terms, k: int = 0) -> list[str]:
+    """Say what the terms of a round mean for whoever takes part; ``k`` is hers, 0 where not known."""
+    kept = (
+        keeping(terms.kept_days) if terms.bootstrap_until is None else bootstrapping(terms.bootstrap_until, k)
+    )
+    return [
+        sharing(terms.theta_m, terms.theta_min, terms.group_size),
+        who_takes_part(terms.registrar, terms.enough),
+        linking(terms.area_km, terms.period_days),
+        kept,
+        *(
+            f"A witness checks the answers, and sees the questions, too: {one.url}, key {one.key}."
+            for one in terms.witnesses
+        ),
+    ]
 
 
 def roster_in_words(group: OwnGroup) -> str:

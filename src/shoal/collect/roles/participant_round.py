@@ -40,7 +40,7 @@ _MOST_PAUSE_S: Final = 60.0
 # us
 _PASSED: Final = ("too-late", "bad-frame", "unknown-member")
 
-Kind = Literal["shared", "nothing-left", "alone", "failed"]
+Kind = Literal["shared", "nothing-left", "alone", "failed", "declined", "left"]
 _KINDS: Final[Mapping[State, Kind]] = {
     State.SHARED: "shared",
     State.NOTHING_LEFT: "nothing-left",
@@ -106,7 +106,8 @@ class Ending:
     Attributes
     ----------
     kind
-        "shared", "nothing-left" (all was rare), "alone" (no group this time) or "failed".
+        "shared", "nothing-left" (all was rare), "alone" (no group this time) or "failed"; of a round that was
+        not begun, or not gone on with, "declined" or "left".
     message
         The same in words.
     checked

@@ -26,6 +26,7 @@ from shoal.collect.server.pools import Pools
 from shoal.collect.server.watch import TEXT_TYPE, Watch, Watched
 from shoal.collect.storage.database import Database, UnavailableError
 
+DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
 JSON: Final = "application/json"
 _SMALL_BYTES: Final = 1024
 _THREADS: Final = 8
@@ -61,14 +62,15 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
             response.headers["Retry-After"] = str(int(DAY_S - (time.time() - SETTLE_S) % DAY_S) + 1)
         return response
 
-    @app.exception_handler(UnavailableError)
-    @app.exception_handler(sqlite3.OperationalError)
     async def no_database(request: Request, _: Exception) -> Response:
         response = refused(
             request, 503, "unavailable", "the database does not answer; nothing was done, try again"
         )
         response.headers["Retry-After"] = "1"
         return response
+
+    for kind in DOWN:
+        app.exception_handler(kind)(no_database)
 
     @app.exception_handler(RequestValidationError)
     async def bad_request(request: Request, _: RequestValidationError) -> Response:

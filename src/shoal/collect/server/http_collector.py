@@ -15,10 +15,11 @@ from shoal.collect.roles.requests import body_digest
 from shoal.collect.roles.succession import Successor, lead
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
-from shoal.collect.server.http import JSON, Server, add_health, named, new_application, signed_reply
+from shoal.collect.server.http import DOWN, JSON, Server, add_health, named, new_application, signed_reply
 from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.news import News
+from shoal.collect.server.people_page import PeoplePage
 from shoal.collect.server.pools import Pools
 from shoal.collect.server.rounds import Rounds
 from shoal.collect.server.watch import Watch
@@ -46,6 +47,7 @@ def collector_application(
     round_size: int,
     join_s: float,
     quota: int,
+    authority: str = "",
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
     successors: Sequence[Successor] = (),
@@ -68,6 +70,8 @@ def collector_application(
         A roster freezes with so many members, or after so many seconds with enough for one group.
     quota
         How many questions one member may ask in a day.
+    authority
+        The address of the authority, for the page for people; empty where nobody stated it.
     clock
         Tells the time, in seconds since 1970.
     quiet
@@ -124,6 +128,13 @@ def collector_application(
             "successors": [one.model_dump() for one in successors],
         }
         return server.signed(request, facts)
+
+    page = PeoplePage(server.key, rounds.open_round, round_size, authority, DOWN)
+
+    @app.get("/")
+    def people() -> Response:
+        now_s = clock()
+        return page.at(now_s, rounds.terms_at(now_s))
 
     _add_rounds(app, server)
     _add_groups(app, server, watch)

@@ -9,12 +9,18 @@ from fastapi import Depends, FastAPI, Request, Response
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.registrar import Registrar
 from shoal.collect.server.http import Server, named, new_application
+from shoal.collect.server.http_login import LoginDesk, add_logins
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.register import RegisterBook
 
 
 def registrar_application(
-    registrar: Registrar, book: RegisterBook, *, quiet: bool = False, clock: Callable[[], float] = time.time
+    registrar: Registrar,
+    book: RegisterBook,
+    *,
+    quiet: bool = False,
+    clock: Callable[[], float] = time.time,
+    login: LoginDesk | None = None,
 ) -> FastAPI:
     """Put the registrar behind its addresses.
 
@@ -28,6 +34,8 @@ def registrar_application(
         Whether to leave out the log.
     clock
         Tells the time, in seconds since 1970.
+    login
+        An institution's login, which admits people, too.
     """
     app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
 
@@ -37,6 +45,8 @@ def registrar_application(
         return Response('{"status": "ok"}', media_type="application/json")
 
     add_registrar(app, registrar, clock)
+    if login is not None:
+        add_logins(app, Server(registrar.signing_seed, clock), login)
     return app
 
 

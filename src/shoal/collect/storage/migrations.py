@@ -172,7 +172,16 @@ CREATE TABLE issued (
 """
 )
 
-AUTHORITY: Final = (_CLAIMS, _REGISTER)  # a registrar may run inside the authority
+_LOGINS: Final = Step(
+    both="""
+CREATE TABLE login (
+    state {BYTES} PRIMARY KEY, account {BYTES} NOT NULL, until_s DOUBLE PRECISION NOT NULL, person {BYTES},
+    used {NUMBER} NOT NULL, tries {NUMBER} NOT NULL);
+CREATE TABLE logged_in (person {BYTES} PRIMARY KEY, account {BYTES} NOT NULL);
+"""
+)
+
+AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS)  # a registrar may run inside the authority
 MIGRATIONS: Final = (
     _RELEASES,
     _ROUNDS,

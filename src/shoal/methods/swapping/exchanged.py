@@ -5,20 +5,19 @@ The release goes with a trace of which raw sample gave the time and which the pl
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from shoal.methods.assembly import assemble_points
 from shoal.model.claims import Claim
+from shoal.model.omission import NOTHING_SWAPPED
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
-
-NOTHING_SWAPPED: Final = "no point found a swap set"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,6 +17,7 @@ from shoal.methods.swapping.street_places import place_points, roads_of
 from shoal.methods.techniques import permutation
 from shoal.model.claims import LocationPrivacy
 from shoal.model.given import require_given
+from shoal.model.omission import OFF_STREETS
 from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories, require_people
@@ -24,7 +25,6 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
-OFF_STREETS: Final = "every point too far from the streets"
 _CACHE_BYTES: Final = 512 << 20
 _FEWEST_ROWS: Final = 16  # a search needs the rows of six nodes at once
 _PART: Final = 20

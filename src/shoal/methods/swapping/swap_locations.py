@@ -26,14 +26,13 @@ from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, dist
 from shoal.methods.techniques import permutation
 from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.given import require_given
+from shoal.model.omission import APART, NO_DURATION
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
-NO_DURATION: Final = "fewer than two different times"
-APART: Final = "no overlap in time with the largest group"
 _STEPS: Final = 1 << 32  # of a chance
 
 

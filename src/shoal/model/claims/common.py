@@ -38,18 +38,28 @@ def for_pairs(k: int, learned: str) -> tuple[str, ...]:
     return (told,) if k == 2 else ()
 
 
+_MOST_PEOPLE: Final = 1 << 40
+_LONGEST: Final = 1e15  # seconds or meters
+
+
 def require_class(k: int) -> None:
     """Raise MisuseError when a class of k hides nobody."""
     if not is_whole(k):
         raise MisuseError(f"k = {k!r} is not a whole number; choose k >= 2, for example 5")
     if k < 2:
         raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+    if k > _MOST_PEOPLE:
+        raise MisuseError(f"k has {len(str(k))} digits, more than there are people; choose a smaller one")
 
 
 def require_positive(what: str, value: float, unit: str, example: str) -> None:
     """Raise MisuseError unless the value is finite and above 0."""
     if not (is_number(value) and isfinite(value) and value > 0):
         raise MisuseError(f"{what} {value!r} {unit} must be finite and greater than 0, for example {example}")
+    if value > _LONGEST:
+        raise MisuseError(
+            f"{what} {value:g} {unit} is beyond anything that movement data tells; write {example}"
+        )
 
 
 def require_thresholds(time_threshold_s: float, space_threshold_m: float) -> None:

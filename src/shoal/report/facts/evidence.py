@@ -77,9 +77,7 @@ class Evidence:
 
     @cached_property
     def vanished(self) -> Vanished | None:
-        """Where and when raw samples were lost; None of a sample, and where the linkage cannot tell."""
-        if self.sampled is not None:
-            return None
+        """Where and when raw samples were lost; None where the linkage cannot tell."""
         with self.facts.run.stage("who vanished"):
             return vanished_of(self.facts)
 

@@ -1,90 +1,81 @@
 """Maps: how densely a release lies on the plane, what was lost where, and boxes as rectangles."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from shoal.model.plotting import COLORS, Drawing, rectangles, short, short_list
+from shoal.model.plotting import rectangles
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
 from shoal.report.facts.evidence import shown_shares
 from shoal.report.facts.towns import CREDIT, Town
-from shoal.report.figures.style import BAR_ABOVE, BLUES, REDS, short_rows
+from shoal.report.figures import axes
+from shoal.report.figures.drawing import MOST_SHADES, Areas, Cells, Drawing, Layer, Places
+from shoal.report.words.numbers import percent
+from shoal.runtime.arrays import Floats
 from shoal.utility.vanished import Vanished
 
 _MOST_NAMES: Final = 6
+_BOXES: Final = 1  # the number of their color
+_MOST_DECADES: Final = 4
 
 
 def release_map(
     density: Density, examples: Boxes, grid: Grid, towns: Sequence[Town] = (), *, projected: bool
 ) -> Drawing:
-    """Expected boxes per square kilometer as a heat map, with rectangles of some boxes and names of towns."""
+    """Expected boxes per square kilometer in shades, with rectangles of some boxes and names of towns."""
     plane = "km (projected)" if projected else "km (local)"
-    drawing = Drawing(f"east, {plane}", f"north, {plane}")
-    window, km = density.window, grid.cell_m / 1000
-    area_km2 = (window.side * km) ** 2
-    seen = np.where(density.expected > 0, density.expected / area_km2, np.nan)
-    top = np.log10(np.nanmax(seen)) if np.isfinite(seen).any() else 0.0
-    low = max(top - 4, float(np.log10(np.nanmin(seen)))) if np.isfinite(seen).any() else -1.0
-    low = min(low, top - 1)
-    ticks = np.arange(np.ceil(low), np.floor(top) + 1)
-    drawing.add(
-        "heatmap",
-        z=short_rows(np.log10(seen)),
-        x0=short((window.x + window.side / 2) * km),
-        dx=window.side * km,
-        y0=short((window.y + window.side / 2) * km),
-        dy=window.side * km,
-        zmin=low,
-        zmax=top,
-        zsmooth=False,
-        colorscale=BLUES,
-        hovertemplate="x %{x:.1f} km, y %{y:.1f} km<extra></extra>",
-        colorbar={
-            **BAR_ABOVE,
-            "title": {"text": "boxes per km²", "side": "top", "font": {"size": 12}},
-            "tickvals": ticks.tolist(),
-            "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:.4g}" for tick in ticks],
-        },
-    )
-    x, y = rectangles(examples, km)
-    drawing.add(
-        "scatter",
+    west_m, south_m, east_m, north_m = density.window.bounds_m(grid.cell_m)
+    x, y = (west_m / 1000, east_m / 1000), (south_m / 1000, north_m / 1000)
+    area_km2 = (density.window.side * grid.cell_m / 1000) ** 2
+    x_axis, y_axis, height = axes.of_a_map(f"east, {plane}", f"north, {plane}", x, y)
+    box_x, box_y = rectangles(examples, grid.cell_m / 1000)
+    layers: list[Layer] = [
+        density_cells(density.expected / area_km2, x, y),
+        Areas(name="some boxes", x=box_x, y=box_y, number=_BOXES, filled=False),
+    ]
+    named = _apart(towns, (north_m - south_m) / 12)
+    if named:
+        layers.append(
+            Places(
+                names=[town.name for town in named],
+                x=[town.x_m / 1000 for town in named],
+                y=[town.y_m / 1000 for town in named],
+            )
+        )
+    credit = f"towns: {CREDIT}" if named else ""
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height, credit=credit)
+
+
+def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float]) -> Cells:
+    """Shades of half a power of ten each, of the uppermost four; the palest also holds what is less."""
+    seen = per_km2[per_km2 > 0]
+    top = math.floor(2 * math.log10(seen.max())) + 1 if len(seen) else 0
+    low = math.floor(2 * math.log10(seen.min())) if len(seen) else 0
+    low = min(max(low, top - 2 * _MOST_DECADES), top - 2)
+    scale = [1 + round((MOST_SHADES - 1) * step / (top - low - 1)) for step in range(top - low)]
+    with np.errstate(divide="ignore"):
+        steps = np.floor(2 * np.log10(per_km2)) - low
+    shade = np.array(scale)[np.clip(np.nan_to_num(steps, neginf=0), 0, len(scale) - 1).astype(np.int64)]
+    return Cells(
         x=x,
         y=y,
-        mode="lines",
-        line={"color": COLORS[1], "width": 0.8},
-        opacity=0.6,
-        hoverinfo="skip",
-        name="some boxes",
+        shades=[
+            [one if known else None for one, known in zip(line, there, strict=True)]
+            for line, there in zip(shade.tolist(), (per_km2 > 0).tolist(), strict=True)
+        ],
+        palette="blues",
+        title="boxes per km²",
+        scale=scale,
+        labels=[(float(half - low), _power(half // 2)) for half in range(low, top + 1) if half % 2 == 0],
     )
-    named = _apart(towns, window.rows * window.side * grid.cell_m / 12)
-    if named:
-        drawing.add(
-            "scatter",
-            x=[round(town.x_m / 1000, 2) for town in named],
-            y=[round(town.y_m / 1000, 2) for town in named],
-            mode="markers+text",
-            text=[town.name for town in named],
-            textposition="top center",
-            textfont={"size": 11, "color": "#1b2733"},
-            marker={"color": "#1b2733", "size": 4},
-            hoverinfo="skip",
-            name=CREDIT,
-        )
-        credit = {"text": f"towns: {CREDIT}", "showarrow": False, "font": {"size": 9}}
-        drawing.layout["annotations"] = [{**credit, "xref": "paper", "yref": "paper", "x": 1, "y": 0}]
-    x_range = [window.x * km, (window.x + window.columns * window.side) * km]
-    y_range = [window.y * km, (window.y + window.rows * window.side) * km]
-    drawing.set_x_axis(range=x_range, constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
-    drawing.set_y_axis(
-        range=y_range, constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6
-    )
-    drawing.layout["showlegend"] = False
-    drawing.set_margin(t=62, r=8)
-    return drawing
+
+
+def _power(of_ten: int) -> str:
+    return f"{10**of_ten:,}" if of_ten >= 0 else f"{10.0**of_ten:.4g}"
 
 
 def _apart(towns: Sequence[Town], least_m: float) -> list[Town]:
@@ -99,29 +90,17 @@ def _apart(towns: Sequence[Town], least_m: float) -> list[Town]:
 def vanished_by_place(vanished: Vanished) -> Drawing:
     """The share of raw samples lost in each zone, in steps of 5 %; blank where fewer than ten people were."""
     zones = vanished.zones
-    shape = (len(zones.y_m) - 1, len(zones.x_m) - 1)
-    drawing = Drawing("east, km", "north, km")
-    drawing.add(
-        "heatmap",
-        z=short_rows(shown_shares(vanished.by_zone).reshape(shape)),
-        x=short_list(zones.x_m / 1000),
-        y=short_list(zones.y_m / 1000),
-        zmin=0,
-        zmax=1,
-        zsmooth=False,
-        xgap=1,
-        ygap=1,
-        colorscale=REDS,
-        hovertemplate="x %{x:.1f} km, y %{y:.1f} km: about %{z:.0%} lost<extra></extra>",
-        colorbar={
-            **BAR_ABOVE,
-            "title": {"text": "share of raw samples lost", "side": "top", "font": {"size": 12}},
-            "tickformat": ".0%",
-            "tickvals": [0, 0.25, 0.5, 0.75, 1],
-        },
+    x, y = ((float(edges[0]) / 1000, float(edges[-1]) / 1000) for edges in (zones.x_m, zones.y_m))
+    shares = shown_shares(vanished.by_zone).reshape(len(zones.y_m) - 1, len(zones.x_m) - 1).tolist()
+    x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", x, y)
+    cells = Cells(
+        x=x,
+        y=y,
+        shades=[[None if math.isnan(one) else math.ceil(MOST_SHADES * one) for one in row] for row in shares],
+        palette="reds",
+        title="share of raw samples lost",
+        scale=range(MOST_SHADES + 1),
+        labels=[(1.0 + MOST_SHADES * part / 4, f"{25 * part} %") for part in range(5)],
+        words=[["" if math.isnan(one) else f"about {percent(one)} lost" for one in row] for row in shares],
     )
-    drawing.set_x_axis(constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
-    drawing.set_y_axis(constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6)
-    drawing.layout["showlegend"] = False
-    drawing.set_margin(t=62, r=8)
-    return drawing
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=[cells], height=height)

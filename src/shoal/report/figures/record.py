@@ -9,19 +9,18 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.plotting import COLORS, Drawing
 from shoal.model.release import Release
 from shoal.report.facts.evidence import shown_shares
 from shoal.report.facts.example import Example
 from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.facts.release import ReleaseFacts
 from shoal.report.facts.towns import towns_in
-from shoal.report.figures import curves, maps
+from shoal.report.figures import axes, curves, maps
 from shoal.report.figures import example as crowd
-from shoal.report.figures.style import share_axis
+from shoal.report.figures.drawing import Bars, Drawing
 from shoal.utility.vanished import Vanished
 
-_MOST_BARS_LABELED: Final = 16
+_LOW: Final = 0.45  # the height of a drawing beside a table, to its width
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,24 +66,14 @@ def _crowd_sizes(shown: Shown) -> Drawing | None:
     boxes = shown.facts.boxes
     if boxes is None or not boxes.crowds:
         return None
-    drawing = Drawing("people in a crowd", "number of crowds")
     sizes, numbers = list(boxes.crowds), list(boxes.crowds.values())
-    drawing.add(
-        "bar",
-        x=sizes,
-        y=numbers,
-        marker={"color": COLORS[0]},
-        width=0.7,
-        hovertemplate="%{y:,} crowds of %{x}<extra></extra>",
+    room = 2.5
+    return Drawing(
+        x=axes.numbered("people in a crowd", max(0.0, min(sizes) - room), max(sizes) + room, whole=True),
+        y=axes.from_zero("number of crowds", numbers, whole=True),
+        layers=[Bars(name="crowds", x=sizes, heights=numbers, number=0, width=0.7)],
+        height=_LOW,
     )
-    low, high = max(0.0, min(sizes) - 2.5), max(sizes) + 2.5
-    drawing.set_x_axis(
-        range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELED else None
-    )
-    drawing.set_y_axis(rangemode="tozero", tickformat=",d")
-    drawing.layout["showlegend"] = False
-    drawing.set_margin(t=12)
-    return drawing
 
 
 def _k_gap(shown: Shown) -> Drawing | None:
@@ -100,23 +89,16 @@ def _vanished_by_hour(shown: Shown) -> Drawing | None:
     """The share of raw samples lost in each hour, in steps of 5 %; no bar below ten people."""
     if shown.vanished is None:
         return None
-    drawing = Drawing(f"hour of the day ({shown.vanished.time_zone})", "share of raw samples lost")
     shares = [
         None if np.isnan(share) else round(share, 2)
         for share in shown_shares(shown.vanished.by_hour).tolist()
     ]
-    drawing.add(
-        "bar",
-        x=list(range(24)),
-        y=shares,
-        marker={"color": COLORS[1]},
-        hovertemplate="%{x} to %{x}:59: about %{y:.0%}<extra></extra>",
+    return Drawing(
+        x=axes.of_hours(f"hour of the day ({shown.vanished.time_zone})"),
+        y=axes.of_shares("share of raw samples lost"),
+        layers=[Bars(name="lost, about", x=list(range(24)), heights=shares, number=1)],
+        numbers="each",
     )
-    drawing.set_x_axis(range=[-0.6, 23.6], tickvals=[0, 6, 12, 18, 23])
-    share_axis(drawing)
-    drawing.layout["showlegend"] = False
-    drawing.set_margin(t=12)
-    return drawing
 
 
 def _example_in_space(shown: Shown) -> Drawing | None:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from shoal.measures.k_gap import KGap
-from shoal.model.plotting import Drawing
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import exposure_facts
 from shoal.report.figures.curves import cdfs, gap_cdfs
+from shoal.report.figures.drawing import Drawing
 from shoal.report.pages.frame import page
 from shoal.report.words.exposure import exposure_in_words
 from shoal.report.words.numbers import rows_by_reason

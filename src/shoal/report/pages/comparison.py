@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.methods import method_named
-from shoal.model.plotting import Drawing
 from shoal.report.facts.omission import OmissionFrontier
+from shoal.report.figures import axes
 from shoal.report.figures.curves import omission
-from shoal.report.figures.style import line_style, marker_style
+from shoal.report.figures.drawing import SYMBOLS, Drawing, Layer, Line, Marks
 from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
 from shoal.utility.frontier import Better, Point, frontier
@@ -87,38 +87,40 @@ def comparison_page(
 
 def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit: str) -> Drawing:
     """Measured risk with its interval against utility, and the line of releases that no other beats."""
-    shown = ".1%" if unit == "share" else ".4g"
-    drawing = Drawing("measured risk (less is better)", f"{y_title} ({better} is better)")
     best = frontier(points, better)
-    drawing.add(
-        "scatter",
-        x=[point.risk for point in best],
-        y=[point.utility for point in best],
-        mode="lines",
-        name="best trade-offs",
-        line=line_style(0),
-        hoverinfo="skip",
-    )
+    layers: list[Layer] = [
+        Line(
+            name="best trade-offs",
+            x=[point.risk for point in best],
+            y=[point.utility for point in best],
+            number=0,
+        )
+    ]
     for number, method in enumerate(sorted({point.method for point in points}), start=1):
         own = [point for point in points if point.method == method and not math.isnan(point.utility)]
-        drawing.add(
-            "scatter",
-            x=[point.risk for point in own],
-            y=[point.utility for point in own],
-            error_x={
-                "array": [point.risk_high - point.risk for point in own],
-                "arrayminus": [point.risk - point.risk_low for point in own],
-                "thickness": 1,
-            },
-            mode="markers",
-            marker=marker_style(number, hollow=not is_anonymity(method)),
-            name=method if is_anonymity(method) else f"{method} (no anonymity)",
-            text=[point.label for point in own],
-            hovertemplate="%{text}<br>risk %{x:.2%}, utility %{y:" + shown + "}<extra></extra>",
+        layers.append(
+            Marks(
+                name=method if is_anonymity(method) else f"{method} (no anonymity)",
+                x=[point.risk for point in own],
+                y=[point.utility for point in own],
+                number=number,
+                symbol=SYMBOLS[number % (len(SYMBOLS) - 1)],
+                hollow=not is_anonymity(method),
+                words=[
+                    f"{point.label}: risk {percent(point.risk)}, utility {show(point.utility, unit)}"
+                    for point in own
+                ],
+                ranges=[(point.risk_low, point.risk_high) for point in own],
+            )
         )
-    drawing.set_x_axis(tickformat=".1~%", rangemode="tozero")
-    drawing.set_y_axis(rangemode="tozero", tickformat=".1~%" if unit == "share" else None)
-    return drawing
+    return Drawing(
+        x=axes.from_zero(
+            "measured risk (less is better)", [point.risk_high for point in points], unit="share"
+        ),
+        y=axes.from_zero(f"{y_title} ({better} is better)", [point.utility for point in points], unit=unit),
+        layers=layers,
+        legend=True,
+    )
 
 
 def is_anonymity(method: str) -> bool:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.model.plotting import Drawing
-from shoal.report.figures.style import line_style
+from shoal.report.figures import axes
+from shoal.report.figures.axes import Axis
+from shoal.report.figures.drawing import Drawing, Line
 from shoal.report.pages.frame import page
 from shoal.units import show_s
 
@@ -20,71 +21,56 @@ def granularity_page(found: Mapping[str, Any]) -> str:
     """found: the study as its JSON."""
     settings = found["settings"]
     drawings = {
-        "space": _against_tau(settings, "space_m", "dx + dy, km", 1000),
-        "time": _against_tau(settings, "time_s", "duration, min", 60),
+        "space": _against_tau(settings, "space_m", "dx + dy", "m"),
+        "time": _against_tau(settings, "time_s", "duration", "s"),
         "suppressed": _suppressed(settings),
-        "hour-space": _by_hour(found, "mean_space_m", "mean dx + dy, km", 1000),
-        "hour-time": _by_hour(found, "mean_time_s", "mean duration, min", 60),
-        "hour-suppressed": _by_hour(found, "suppressed", "samples suppressed", 1),
+        "hour-space": _by_hour(found, "mean_space_m", "mean dx + dy", "m"),
+        "hour-time": _by_hour(found, "mean_time_s", "mean duration", "s"),
+        "hour-suppressed": _by_hour(found, "suppressed", "samples suppressed", "share"),
     }
     return page("granularity.html.j2", drawings, found=found, settings=settings)
 
 
-def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> Drawing:
+def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: str) -> Drawing:
     """Mean, median and quartiles over the raw samples, one place for each tau (Fig. 6)."""
-    drawing = Drawing("tau = epsilon", title)
-    for number, (part, words) in enumerate(_SPREADS):
-        y = [None if one[name][part] is None else round(one[name][part] / unit, 4) for one in settings]
-        drawing.add(
-            "scatter",
-            x=_taus(settings),
-            y=y,
-            mode="lines+markers",
+    lines = [
+        Line(
             name=words,
-            line=line_style(number),
-            hovertemplate="%{x}: %{y:.3g}",
+            x=range(len(settings)),
+            y=[one[name][part] for one in settings],
+            number=number,
+            marked=True,
         )
-    drawing.set_x_axis(type="category")
-    drawing.set_y_axis(rangemode="tozero")
-    return drawing
+        for number, (part, words) in enumerate(_SPREADS)
+    ]
+    return _drawing(axes.of_names("tau = epsilon", _taus(settings)), title, unit, lines)
 
 
 def _suppressed(settings: Sequence[Mapping[str, Any]]) -> Drawing:
     """The share of raw samples that is suppressed (Fig. 8)."""
-    drawing = Drawing("tau = epsilon", "samples suppressed")
-    drawing.add(
-        "scatter",
-        x=_taus(settings),
-        y=[one["suppressed"] for one in settings],
-        mode="lines+markers",
-        line=line_style(0),
-        name="suppressed",
-    )
-    drawing.set_x_axis(type="category")
-    drawing.set_y_axis(rangemode="tozero", tickformat=".2~%")
-    drawing.layout["showlegend"] = False
-    drawing.set_margin(t=12)
-    return drawing
+    shares = [one["suppressed"] for one in settings]
+    lines = [Line(name="suppressed", x=range(len(settings)), y=shares, number=0, marked=True)]
+    return _drawing(axes.of_names("tau = epsilon", _taus(settings)), "samples suppressed", "share", lines)
 
 
-def _by_hour(found: Mapping[str, Any], name: str, title: str, unit: float) -> Drawing:
+def _by_hour(found: Mapping[str, Any], name: str, title: str, unit: str) -> Drawing:
     """One line for each tau over the hours of the day (Fig. 9)."""
-    drawing = Drawing(f"hour of the day ({found['time_zone']})", title)
-    for number, one in enumerate(found["settings"]):
-        y = [None if hour[name] is None else round(hour[name] / unit, 6) for hour in one["by_hour"]]
-        hours = [hour["hour"] for hour in one["by_hour"]]
-        drawing.add(
-            "scatter",
-            x=hours,
-            y=y,
-            mode="lines",
+    lines = [
+        Line(
             name=show_s(one["tau_s"]),
-            line=line_style(number),
-            hovertemplate="%{x} h: %{y:.3g}",
+            x=[hour["hour"] for hour in one["by_hour"]],
+            y=[hour[name] for hour in one["by_hour"]],
+            number=number,
         )
-    drawing.set_x_axis(range=[-0.5, 23.5], tickvals=[0, 6, 12, 18, 23])
-    drawing.set_y_axis(rangemode="tozero", tickformat=".2~%" if unit == 1 else None)
-    return drawing
+        for number, one in enumerate(found["settings"])
+    ]
+    return _drawing(axes.of_hours(f"hour of the day ({found['time_zone']})"), title, unit, lines)
+
+
+def _drawing(x: Axis, title: str, unit: str, lines: Sequence[Line]) -> Drawing:
+    """Lines above zero, with their values in a table."""
+    y = axes.from_zero(title, [value for line in lines for value in line.y], unit=unit)
+    return Drawing(x=x, y=y, layers=lines, legend=len(lines) > 1, numbers="each")
 
 
 def _taus(settings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -10,13 +10,13 @@ from shoal.collect.device.profile import ELSEWHERE, Applied, Profile
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.roles.consent import OPEN, promise
 from shoal.errors import MisuseError
-from shoal.model.plotting import COLORS, Drawing
+from shoal.report.figures import axes
+from shoal.report.figures.drawing import GRAY, Areas, Drawing, Marks
 from shoal.report.pages.frame import page
 from shoal.units import show_m, show_s
 
 _MOST_CIRCLES: Final = 300
 _CORNERS: Final = 32
-_MOST_DOTS: Final = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,6 @@ def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
 
 def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
     """Draw the circles that would be sent, her points, and the places of rules, in km around their middle."""
-    drawing = Drawing("east, km", "north, km")
     middle = (
         statistics.median(p.lat_deg for p in applied.original),
         statistics.median(p.lon_deg for p in applied.original),
@@ -120,49 +119,31 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
     y: list[float | None] = []
     for one in shown:
         _ring(x, y, _km(one.lat_udeg / MICRO, one.lon_udeg / MICRO, middle), one.radius_m)
-    drawing.add(
-        "scatter",
-        x=x,
-        y=y,
-        mode="lines",
-        fill="toself",
-        fillcolor="rgba(0,114,178,0.06)",
-        line={"color": COLORS[0], "width": 1},
-        name="would be shared",
-        hoverinfo="skip",
-    )
-    for kept, name, symbol, color in (
-        (True, "your points", "circle", "#5a646e"),
-        (False, "left out", "x", COLORS[1]),
+    layers: list[Areas | Marks] = [Areas(name="would be shared", x=x, y=y, number=0)]
+    for kept, name, symbol, number in (
+        (True, "your points", "circle", GRAY),
+        (False, "left out", "cross", 1),
     ):
         points = [
             p
             for p, fate in zip(applied.original, applied.fates, strict=True)
             if (fate.blur is not None) == kept
         ]
-        dots = [
-            _km(p.lat_deg, p.lon_deg, middle) for p in points[:: max(1, math.ceil(len(points) / _MOST_DOTS))]
-        ]
-        marker = {"color": color, "symbol": symbol, "size": 6}
-        drawing.add(
-            "scatter",
-            x=[e for e, _ in dots],
-            y=[n for _, n in dots],
-            mode="markers",
-            marker=marker,
-            name=name,
-            hoverinfo="skip",
+        dots = [_km(p.lat_deg, p.lon_deg, middle) for p in points]
+        layers.append(
+            Marks(name=name, x=[e for e, _ in dots], y=[n for _, n in dots], number=number, symbol=symbol)
         )
     for number, circle in enumerate(applied.circles):
         x, y = [], []
         _ring(x, y, _km(circle.lat_deg, circle.lon_deg, middle), circle.within_m)
-        line = {"color": COLORS[2 + number % 4], "width": 2, "dash": "dash"}
-        drawing.add("scatter", x=x, y=y, mode="lines", line=line, name=circle.name, hoverinfo="name")
-    drawing.set_x_axis(tickformat=",~r", nticks=6)
-    drawing.set_y_axis(scaleanchor="x", tickformat=",~r", nticks=6)
-    drawing.layout["showlegend"] = True
-    drawing.set_margin(t=70)
-    return drawing
+        layers.append(Areas(name=circle.name, x=x, y=y, number=2 + number % 4, filled=False, dashed=True))
+    x_axis, y_axis, height = axes.of_a_map(
+        "east, km",
+        "north, km",
+        axes.around_all(*(layer.x for layer in layers)),
+        axes.around_all(*(layer.y for layer in layers)),
+    )
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height, legend=True)
 
 
 def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from shoal.report.pages.frame import page
 from shoal.report.words.numbers import rows_by_reason, show
 from shoal.report.words.settings import settings_of
 from shoal.report.words.terms import techniques_of
+from shoal.utility.vanished import Vanished
 
 
 def record_page(
@@ -60,6 +61,7 @@ def record_page(
         verdict,
         facts,
         evidence=evidence,
+        vanished=evidence.vanished,
         statement=statement,
         example=typical_crowd(evidence.facts) if private and crowds else None,
         notes=evidence.facts.original.intake.notes if private else (),  # they may name a file
@@ -73,6 +75,7 @@ def page_of_facts(
     facts: ReleaseFacts,
     *,
     evidence: Evidence | None = None,
+    vanished: Vanished | None = None,
     statement: Statement = NOTHING_STATED,
     example: Example | None = None,
     notes: Sequence[str] = (),
@@ -80,9 +83,9 @@ def page_of_facts(
 ) -> str:
     """The same from the facts alone; the payload of the release is not looked at.
 
-    evidence: None where nothing was measured but the facts, as for a release made block by block.
+    evidence: None where no attack was played on a release made block by block. vanished: None where it is
+    not known, or nobody lost anything.
     """
-    vanished = None if evidence is None else evidence.vanished
     omission = None if evidence is None else evidence.omission
     shown = Shown(
         release=release,

@@ -18,7 +18,7 @@ from shoal.verification.checks import verify
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PrecisionCheck, boxes_as_written, point_findings
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
-from shoal.verification.files.stored import records_stored_differently, wrong_types
+from shoal.verification.files.stored import records_stored_differently, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.files.written import WrittenTable, read_written, row_order
 from shoal.verification.leaks.lint import leak_findings
@@ -81,6 +81,7 @@ def verify_folder(
     findings = [
         *against_manifest(folder, manifest, written.sha256, release.n_records, release.n_samples),
         *written.hidden,
+        *strange_pseudonyms(written.trajectory_ids),
         *about_rows,
         *plane.findings(),
         *leak_findings(

@@ -13,6 +13,10 @@ import pyarrow.parquet as pq
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 
+TORN: Final = (
+    f"{RELEASE_FILE} has its rows in more groups than they need: where each ends may carry a message"
+)
+_MOST_GROUPS: Final = 3  # more than two for each full one: parts are written one by one
 OTHERWISE: Final = (
     f"{RELEASE_FILE} is packed otherwise than this machine packs its rows: another version of pyarrow or of "
     "zstd does so, and so does somebody who hides a message there"
@@ -20,8 +24,10 @@ OTHERWISE: Final = (
 
 
 def packing_notes(content: bytes) -> Iterator[str]:
-    """A note when the rows of a readable table, group by group, would be packed into other bytes here."""
+    """Notes when a table has many groups, or its rows, group by group, would be packed into other bytes."""
     file = pq.ParquetFile(pa.BufferReader(content))
+    if file.num_row_groups > _MOST_GROUPS + 2 * (file.metadata.num_rows // ROWS_PER_GROUP):
+        yield TORN
     again = pa.BufferOutputStream()
     with parquet_writer(again, file.schema_arrow.remove_metadata()) as writer:
         for group in range(file.num_row_groups):

@@ -19,7 +19,10 @@ LOCAL_METERS: Final = (
     "the coordinates are local meters: nothing ties them to the earth, so nothing shows that they are meters"
 )
 _CODE: Final = re.compile(r"[A-Za-z]{2,20}:[0-9]{1,10}")
-_PARAMETER: Final = re.compile(r"\+[a-z][a-z0-9_]{0,15}(=[A-Za-z0-9_.,:@+-]{1,30})?")
+_PARAMETER: Final = re.compile(
+    r"\+(no_defs|south|type=crs|zone=[0-9]{1,2}|(proj|datum|ellps|units|pm)=[A-Za-z][A-Za-z0-9_]{0,15}"
+    r"|(lat_[012]|lat_ts|lon_[0-2]|lonc|alpha|gamma|k|k_0|x_0|y_0|a|b|rf|towgs84)=[0-9.,e+-]{1,80})"
+)
 
 
 class PlaneCheck:

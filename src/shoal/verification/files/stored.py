@@ -6,7 +6,8 @@ zeros at the end of a number written as text, could still tell the members of a 
 
 import hashlib
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,7 @@ _KEYS: Final = np.frombuffer(os.urandom(32), dtype=np.uint64).reshape(2, 2)  # o
 _NUMBERS: Final = (pa.int64(), pa.float64())
 _TEXTS: Final = (pa.string(), pa.large_string())
 _BYTES: Final = (pa.binary(), pa.large_binary())
+_PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")
 
 
 def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
@@ -43,6 +45,13 @@ def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
         if not right:
             message = f"the column {field.name} is stored as {field.type}; expected {expected}"
             yield Finding("unexpected-type", message)
+
+
+def strange_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
+    """Pseudonyms that are not what releases have, and so could say anything in plain words."""
+    n = sum(_PSEUDONYM.fullmatch(name) is None for name in names)
+    if n:
+        yield Finding("unexpected-pseudonym", f"{n} pseudonyms are not 16 hexadecimal digits")
 
 
 def stored_bytes(table: pa.Table) -> Integers:

@@ -40,7 +40,7 @@ from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PrecisionCheck, WrittenBoxes, boxes_as_written
 from shoal.verification.files.stated import against_manifest, false_statements
-from shoal.verification.files.stored import EqualRecords, stored_bytes, wrong_types
+from shoal.verification.files.stored import EqualRecords, stored_bytes, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.files.written import pseudonyms
 from shoal.verification.leaks.lint import columns_of, leak_findings
@@ -77,7 +77,7 @@ def verify_streamed_folder(
     extra = pq.read_table(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
     )
-    findings += [*spread.faults, *wrong_types(file.schema_arrow)]
+    findings += [*spread.faults, *wrong_types(file.schema_arrow), *strange_pseudonyms(spread.names)]
     digest = sha256_of(folder / RELEASE_FILE)
     findings += against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows)
     findings += [*hidden, *plane.findings()]

@@ -31,6 +31,7 @@ _FILTERED: Final = 32  # bits of a filter for each run that it holds
 _APART: Final = 15  # bytes after which all spellings begin anew
 # what stands between two hashes side by side: nothing that a name holds but by chance, as a hash
 _FILLING: Final = hashlib.sha256(b"between two hashes").digest()
+_LONGEST_ID: Final = 60  # bytes of an identifier that are looked for spelled out
 _NO_CODE: Final = 255
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _IN_TEXT: Final = re.compile(
@@ -155,7 +156,7 @@ def search_hashes(ids: Iterable[str], names: Iterable[str]) -> Hashes:
         return Hashes(names=frozenset())
     waiting = (uid.encode("utf-8", "surrogatepass") for uid in ids)
     while some := list(islice(waiting, _IDS_AT_ONCE)):
-        texts = [[make(uid).digest() for make in _HASHES] for uid in some]
+        texts = [[_spelled_out(uid), *(make(uid).digest() for make in _HASHES)] for uid in some]
         prefixes.look(digest for own in texts for digest in own)
         side_by_side = b"".join(digest + _FILLING[: -len(digest) % _APART] for own in texts for digest in own)
         digests = np.frombuffer(side_by_side, dtype=np.uint8).reshape(len(some), -1)
@@ -165,6 +166,11 @@ def search_hashes(ids: Iterable[str], names: Iterable[str]) -> Hashes:
     rest = {place for search in searches for place in search.hit() if known[place] not in found}
     expected = sum(search.expected for search in searches)
     return Hashes(names=found, n_by_chance=len(rest), chance=at_least(len(rest), expected))
+
+
+def _spelled_out(uid: bytes) -> bytes:
+    """The identifier itself, which hexadecimal digits or base64 hide from readers alone."""
+    return (uid + 2 * _FILLING)[:_LONGEST_ID]
 
 
 class _Prefixes:

@@ -7,6 +7,7 @@ ones only; see docs/verification.md.
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +22,8 @@ _ORDINARY: Final = frozenset(
         "analysis anonymized anonymity anonymous computer container developer document generalized "
         "identifier identifiers localhost mobility notebook original passenger passengers pseudonym "
         "pseudonyms publisher recorded research suppressed synthetic trajectories trajectory bottom crowds "
-        "domain family heatmap layout legend losses margin marker opacity outside region robots scatter "
-        "scroll shapes summary verdict arial courier georgia tahoma verdana roboto ubuntu traveller "
+        "family inside legend losses margin middle numbers opacity outline outside raster reference region "
+        "robots scroll summary verdict visible arial courier georgia tahoma verdana roboto ubuntu traveller "
         "travellers unlinked untitled workstation"
     ).split()
 )
@@ -30,7 +31,11 @@ _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 _RUN: Final = re.compile(r"[^\W_]+")
 _ENCLOSED: Final = re.compile(r"""(?<=["'>])([^\W\d_]{6,7})(?=["'<])""")
 _HEX: Final = re.compile(r"[0-9a-f]+")
-_UNICODE_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_UNICODE_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+_WITHIN_WORDS: Final = re.compile(
+    r"(?<=[\w-])(?:<!--[^<>]{0,200}-->|</?(?:a|abbr|b|big|em|font|i|mark|s|small|span|strong|sub|sup|u|wbr)\b[^<>]{0,200}>)+"
+    r"(?=[\w-])"
+)
 _BLANK_ESCAPE: Final = re.compile(r"\\[nrt\"']")
 _ENCODED_BYTES: Final = re.compile(r"\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,}={0,2}|[A-Za-z0-9+/]{80,}={0,2}")
 
@@ -120,8 +125,15 @@ class Names:
 
 
 def plain(text: str) -> str:
-    """Text of HTML, JSON or scripts, escapes undone and encoded bytes removed, ready to be searched."""
-    text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text))
+    """Text of HTML, JSON or scripts, escapes undone and encoded bytes removed, ready to be searched.
+
+    What readers do not see is taken away: signs without width, the form of letters, tags within a word.
+    """
+    text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), html.unescape(text))
+    if not text.isascii():
+        unseen = {ord(each): None for each in set(text) if unicodedata.category(each) == "Cf"}
+        text = unicodedata.normalize("NFKC", text.translate(unseen))
+    text = _WITHIN_WORDS.sub("", text)
     text = _BLANK_ESCAPE.sub(" ", text).replace("\\/", "/")
     return _ENCODED_BYTES.sub(lambda match: match[0] if _HEX.fullmatch(match[0].lower()) else " ", text)
 

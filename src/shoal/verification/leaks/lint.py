@@ -20,7 +20,7 @@ from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
-from shoal.release_folder.page_mark import drawing_library, is_public
+from shoal.release_folder.page_mark import is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
 from shoal.verification.leaks.digests import hash_like, hashes_among
 from shoal.verification.leaks.glued import glued
@@ -94,6 +94,9 @@ def leak_findings(
             "unexpected-column",
             f"{RELEASE_FILE} has the column {_shown(column, names)}; only {', '.join(columns)} belong there",
         )
+    stored = [column for column in footer.schema.names if column in columns]
+    if stored != [column for column in columns if column in stored]:
+        yield Finding("unexpected-column", f"the columns of {RELEASE_FILE} stand in another order")
     for path in extra_files:
         yield Finding(
             "unexpected-file",
@@ -107,7 +110,7 @@ def leak_findings(
     ]
     if (folder / REPORT_FILE).is_file():
         page = (folder / REPORT_FILE).read_bytes().decode("utf-8", "replace")
-        places.append(_report(page))
+        places.append(_Place(where=REPORT_FILE, alone=frozenset(), strings=frozenset(), text=plain(page)))
         if not is_public(page):
             yield Finding(
                 "private-page",
@@ -202,13 +205,6 @@ def _file_metadata(footer: pq.FileMetaData, table: pa.Table) -> _Place:
         text=text,
         seeds=seeds,
     )
-
-
-def _report(text: str) -> _Place:
-    """The report's text without the vendored drawing script, whose words are nobody's."""
-    if "plotly.js v" in text:
-        text = text.replace(drawing_library(), " ")
-    return _Place(where=REPORT_FILE, alone=frozenset(), strings=frozenset(), text=plain(text))
 
 
 def _column(table: pa.Table, column: str) -> _Place:

@@ -21,6 +21,7 @@ from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.points.loops import farthest_apart
 from shoal.verification.points.records import malformed_points, off_plane
 
+_MOST_LOOKED_AT: Final = 20_000_000  # pairs, while sets are tried: some seconds
 NOT_K_ANONYMITY: Final = (
     "this is not k-anonymity of trajectories: whoever knows true points of a person can often tell which "
     "record was moved from them (Trujillo-Rasua and Domingo-Ferrer 2013); measure it with shoal attack"
@@ -74,11 +75,15 @@ def _points_not_accounted(original: Trajectories, release: Release) -> Iterator[
 
 def _not_co_located(claim: KDeltaAnonymity, release: Release) -> Iterator[Finding]:
     """Records that are in no set of k that keep together; with the time, where one alone explains it."""
-    points = release.points
+    points, left = release.points, [_MOST_LOOKED_AT]
     by_time: tuple[Integers, Floats] | None = None
     for group in _records_of_one_time_line(release):
         records, x, y = _side_by_side(release, group)
-        for alone in _outside_sets(x, y, claim.k, claim.delta_m):
+        for alone, decided in _outside_sets(x, y, claim.k, claim.delta_m, left):
+            name = release.trajectory_ids[int(records[alone])]
+            if not decided:
+                yield Finding("not-decided", f"too many records are near to try every set of {claim.k}", name)
+                continue
             if by_time is None:
                 order = np.argsort(points.t, kind="stable")
                 by_time = order, points.t[order]
@@ -105,11 +110,14 @@ def _records_of_one_time_line(release: Release) -> list[Integers]:
     return [np.array(records) for records in alike.values()]
 
 
-def _outside_sets(x: Floats, y: Floats, k: int, delta_m: float) -> Iterator[int]:
+def _outside_sets(
+    x: Floats, y: Floats, k: int, delta_m: float, left: list[int]
+) -> Iterator[tuple[int, bool]]:
     """Which of these rows are in no set of k that are all within delta of each other in every column.
 
-    x, y: [n, s]; the first column of x ascends. Nearest others are tried first, which decides most; then
-    every set, which takes long only where many are near one and few of these near each other.
+    With each, whether this was decided. x, y: [n, s]; the first column of x ascends. Nearest others are tried
+    first, which decides most; then every set, which takes long only where many are near one and few of these
+    near each other. left: how many more pairs may be looked at, which goes down.
     """
     in_a_set = np.zeros(len(x), dtype=np.bool_)
     apart, between = np.empty(len(x)), np.empty(len(x))
@@ -127,12 +135,21 @@ def _outside_sets(x: Floats, y: Floats, k: int, delta_m: float) -> Iterator[int]
             possible = possible[1:][between[possible[1:]] <= delta_m]
         if len(joined) == k:
             in_a_set[joined] = True
-        elif len(near) < k - 1 or not _any_set(x, y, near, k - 1, delta_m):
-            yield row
+        elif len(near) < k - 1:
+            yield row, True
+        else:
+            found = _any_set(x, y, near, k - 1, delta_m, left)
+            if not found:
+                yield row, found is not None
 
 
-def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float) -> bool:
-    """Whether ``size`` of these rows are all within delta of each other: every set is tried."""
+def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float, room: list[int]) -> bool | None:
+    """Whether ``size`` of these rows are all within delta of each other: every set is tried.
+
+    None where there was no room to try them all.
+    """
+    if room[0] < 0:
+        return None
     beside: dict[int, frozenset[int]] = {}
     apart = np.empty(len(x))
     for row in near.tolist():
@@ -142,6 +159,9 @@ def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float) ->
     def found(among: frozenset[int], missing: int) -> bool:
         if missing == 0:
             return True
+        room[0] -= len(among) ** 2
+        if room[0] < 0:
+            return False
         left = {row for row in among if len(beside[row] & among) >= missing - 1}
         while len(left) >= missing:
             row = left.pop()
@@ -149,7 +169,7 @@ def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float) ->
                 return True
         return False
 
-    return found(frozenset(beside), size)
+    return found(frozenset(beside), size) or (False if room[0] >= 0 else None)
 
 
 def _explained(

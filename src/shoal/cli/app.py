@@ -1,0 +1,99 @@
+"""The command that opens the pages of a participant; it imports what is heavy."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.collect import needs_extra
+from shoal.cli.options import DURATION, PATH
+
+
+@click.command(
+    name="app",
+    epilog="Nothing is sent before you agree on the page. End the app with Ctrl-C; started again, it goes on "
+    "with a round that is not over.",
+)
+@click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
+@click.option(
+    "--authority",
+    "authority_url",
+    required=True,
+    metavar="URL",
+    help="The authority that knows whose a release is.",
+)
+@click.option(
+    "--state",
+    type=PATH,
+    default=Path("my-state"),
+    show_default=True,
+    metavar="DIR",
+    help="Your keys and the round under way; keep this folder secret and complete.",
+)
+@click.option("--user", default="me", metavar="NAME", help="Your name at the authority.")
+@click.option(
+    "--profile", "profile_file", type=PATH, metavar="FILE.toml", help="Settings to begin with, as for join."
+)
+@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
+@click.option(
+    "--house",
+    is_flag=False,
+    flag_value="",
+    metavar="[ADDRESS]",
+    help="For a phone in your house: listen at this machine's address in its network, over TLS, and let in "
+    "who types the code that is shown here.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8451,
+    show_default=True,
+    help="0 takes a free one and says which.",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news.")
+@click.option(
+    "--patience", "patience_s", type=DURATION, default="30min", help="How long a server may be away."
+)
+def participant_app(**options: Any) -> int:
+    """Take part on pages in a browser: pick a trip, see it blurred, agree, and follow the round."""
+    with needs_extra("app"):
+        from shoal.desk.participant.person import Addresses
+        from shoal.desk.participant.serving import serve_participant
+
+        if options["house"] is not None:
+            import cryptography  # noqa: F401  (named in the error when it is missing)
+
+    def ready(address: str, digest: str | None) -> None:
+        click.echo(f"app at {address}")
+        if digest is not None:
+            click.echo(
+                "Your phone will warn of the certificate: nobody but this machine vouches for it. Go on only "
+                f"if it has this SHA-256:\n{digest}",
+                err=True,
+            )
+        sys.stdout.flush()  # whoever starts the app from a program waits for this line
+
+    def show_code(code: str) -> None:
+        click.echo(f"code for one device: {code}", err=True)
+
+    addresses = Addresses(
+        options["server_url"],
+        options["authority_url"],
+        options["ca"],
+        options["poll_s"],
+        options["patience_s"],
+    )
+    serve_participant(
+        options["state"],
+        addresses,
+        ready,
+        show_code,
+        user=options["user"],
+        profile_file=options["profile_file"],
+        house=options["house"],
+        port=options["port"],
+        open_browser=not options["no_browser"],
+    )
+    return 0

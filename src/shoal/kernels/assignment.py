@@ -1,0 +1,50 @@
+"""Everybody is given another one, so that the sum of costs is least (the Hungarian method)."""
+
+import numpy as np
+
+from shoal.runtime.arrays import Integers
+from shoal.runtime.compiled import compiled
+
+
+@compiled
+def least_assignment(cost: Integers) -> Integers:
+    """The column of each row in the assignment of least sum, by augmenting paths.
+
+    cost: int64 [n, m] with n <= m; all columns are different.
+    """
+    n, m = cost.shape
+    row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
+    row_of, back = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
+    for row in range(1, n + 1):
+        row_of[0] = row
+        column = 0
+        least = np.full(m + 1, 1 << 62, dtype=np.int64)
+        done = np.zeros(m + 1, dtype=np.bool_)
+        while True:
+            done[column] = True
+            here = row_of[column]
+            delta = np.int64(1 << 62)
+            following = 0
+            for other in range(1, m + 1):
+                if not done[other]:
+                    reduced = cost[here - 1, other - 1] - row_price[here] - column_price[other]
+                    if reduced < least[other]:
+                        least[other], back[other] = reduced, column
+                    if least[other] < delta:
+                        delta, following = least[other], other
+            for other in range(m + 1):
+                if done[other]:
+                    row_price[row_of[other]] += delta
+                    column_price[other] -= delta
+                else:
+                    least[other] -= delta
+            column = following
+            if row_of[column] == 0:
+                break
+        while column:
+            row_of[column] = row_of[back[column]]
+            column = back[column]
+    column_of = np.empty(n + 1, dtype=np.int64)
+    for column in range(1, m + 1):
+        column_of[row_of[column]] = column - 1  # free columns are of row 0, which is nobody's
+    return column_of[1:]
