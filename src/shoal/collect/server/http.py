@@ -91,6 +91,13 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
             f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again",
         )
 
+    _add_metrics(app, watch)
+    app.add_middleware(Watched, watch=watch)
+    return app
+
+
+def _add_metrics(app: FastAPI, watch: Watch) -> None:
+    """Add /metrics, as long as it is not at an address of its own."""
     app.state.watch, app.state.has_metrics = watch, True
 
     @app.get("/metrics")
@@ -98,9 +105,6 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
         if not app.state.has_metrics:
             raise HTTPException(404, "figures are at another address")
         return Response(watch.text(), media_type=TEXT_TYPE)
-
-    app.add_middleware(Watched, watch=watch)
-    return app
 
 
 def target_of(request: Request) -> str:
