@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import signal
+import statistics
 import sys
 import tempfile
 import threading
@@ -84,16 +85,17 @@ def cpu_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def ask(address: str, batches: list[tuple[str, bytes]], member: int) -> None:
-    """One member's questions, one batch after the other."""
+def ask(address: str, batches: list[tuple[str, bytes]], member: int, took_s: list[float]) -> None:
+    """One member's questions, one batch after the other; how long each takes, in seconds, is added."""
     connection, who = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60), seed("sign", member)
     for target, body in batches:
         header = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
-        digest = body_digest(body).hex()
+        digest, began = body_digest(body).hex(), time.perf_counter()
         connection.request("POST", target, body, {"Authorization": header, "Shoal-Digest": digest})
         response = connection.getresponse()
         if response.status != 200 or not response.read():
             raise AssertionError(response.status)
+        took_s.append(time.perf_counter() - began)
 
 
 def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]:
@@ -137,7 +139,8 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
         )
         for i, body in enumerate(bodies)
     ]
-    threads = [threading.Thread(target=ask, args=(address, asked[i::2], i)) for i in range(2)]
+    each_s = list[float]()
+    threads = [threading.Thread(target=ask, args=(address, asked[i::2], i, each_s)) for i in range(2)]
     before, began = cpu_of(children[0]), time.perf_counter()
     for thread in threads:
         thread.start()
@@ -149,6 +152,9 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
         "pairs": pairs,
         "queries": n,
         "queries_in_a_request": batch,
+        "batch_median_ms": round(1000 * statistics.median(each_s)),
+        "batch_p99_ms": round(1000 * statistics.quantiles(each_s, n=100)[98]),
+        "server_cpu_ms_a_batch": round(1000 * cpu_s / batches, 1),
         "queries_a_second": round(n / took_s),
         "queries_a_server_cpu_second": round(n / cpu_s),
     }
@@ -207,7 +213,8 @@ def main() -> None:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         terms = Terms(n_real=given.real, n_fake=given.fake, phase_limit_s=3600)
-        for name in ("queries", "groups"):
+        wanted = {"queries": given.batches, "groups": given.groups}
+        for name in (name for name, n in wanted.items() if n):  # none of one with 0
             url = (
                 stack.enter_context(started_postgres(None))
                 if given.postgres

@@ -101,8 +101,8 @@ def test_quiet_prints_nothing_where_all_is_well(tmp_path: Path, capsys: pytest.C
 def test_every_command_leaves_its_result_to_what_knows_quiet() -> None:
     """Others than those above are held to it by their source: they print through print_result."""
     rooms = Path(shoal.callback.__code__.co_filename).parent  # type: ignore[union-attr]
-    others = {  # what is no result: servers that say where they listen, questions, errors, the way to a page
-        "app.py", "plan.py", "registrar.py", "desk.py", "join.py", "listening.py", "main.py",
+    others = {  # what is no result: servers that say where they listen, their keys, questions, errors
+        "app.py", "plan.py", "registrar.py", "desk.py", "join.py", "keys.py", "listening.py", "main.py",
         "service.py", "publish.py", "terminal.py",
     }  # fmt: skip
     echoing = {path.name for path in rooms.glob("*.py") if "click.echo(" in path.read_text("utf-8")}

@@ -3,10 +3,13 @@
 Counts as brute force gives them, old files brought up to date, transactions whole or not at all.
 """
 
+import os
 import resource
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,10 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collect_oracles import claim_key
-from service_town import PLACES, TERMS, identity_of, seed
+from service_town import PLACES, TERMS, device_for, identity_of, running, seed
+from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.similarity import Thresholds
+from shoal.collect.roles.requests import Call, Reply, answer_digest
+from shoal.collect.server.http_authority import ClaimBook
 from shoal.collect.server.http_collector import collector_application
 from shoal.collect.storage.database import Database, UnavailableError
 from shoal.collect.storage.migrations import AUTHORITY, MIGRATIONS
@@ -172,6 +178,50 @@ def test_a_lost_connection_to_postgres_is_named_and_mended(postgres_url: str, po
         with pytest.raises(UnavailableError, match="away") as away:
             database.rows("SELECT 1")
         assert "nobody" not in str(away.value)
+
+
+def test_while_postgres_is_away_everything_is_503_and_then_well_again(
+    postgres_url: str, postgres_server: str
+) -> None:
+    """Also a request that was waiting for news when it went away."""
+    with Database(postgres_url) as database, Database(postgres_server) as admin:
+        app = collector_application(
+            database, seed("server"), TERMS, PLACES, os.urandom, round_size=3, join_s=60, quota=5, quiet=True
+        )
+        (name,) = database.rows("SELECT current_database()")[0]
+
+        statuses: dict[str, list[int]] = {"away": [], "back": []}
+        with running(app) as url:
+            device = device_for(
+                0, seed("server"), ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset())
+            )
+
+            def look(target: str) -> Reply:
+                server = RemoteServer(url)
+                try:
+                    return server.send(Call("GET", target), device, time.time())
+                finally:
+                    server.close()
+
+            waiting = f"/v1/letters?after=0&wait=20&seen={answer_digest(b'')}"
+            with ThreadPoolExecutor(1) as pool:
+                began = time.monotonic()
+                held = pool.submit(look, waiting)
+                time.sleep(0.5)
+                admin.change(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+                admin.rows(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?", (name,)
+                )
+                try:
+                    statuses["away"] += [held.result().status, look("/v1/rounds").status]
+                    assert time.monotonic() - began < 15, "whoever waits is told at once"
+                    refused = look("/v1/letters?after=0")
+                    assert refused.refusal is not None
+                    assert (refused.status, refused.refusal[0]) == (503, "unavailable")
+                finally:
+                    admin.change(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+            statuses["back"] += [look("/v1/rounds").status, look("/v1/letters?after=0").status]
+        assert statuses == {"away": [503, 503], "back": [200, 200]}
 
 
 def test_what_is_deleted_is_overwritten(tmp_path: Path) -> None:

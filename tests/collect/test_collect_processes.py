@@ -15,13 +15,20 @@ from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
 
 
-def place_of(folder: Path, database_url: str, ks: tuple[int, ...], *more: str, admit: bool = False) -> Site:
+def place_of(
+    folder: Path,
+    database_url: str,
+    ks: tuple[int, ...],
+    *more: str,
+    admit: bool = False,
+    deployed: bool = False,
+) -> Site:
     """A site whose database holds what three people released the day before yesterday on the common way."""
     minutes = int(time.time() // DAY_S) * 1440 - 2000
     way = [Point(39.9 + 0.01 * i, 116.3 + 0.01 * i, minutes + 60 * i) for i in range(3)]
     with PhiStore(Database(database_url)) as store:
         volunteers(store, 3, int(time.time() // DAY_S) - 2, way)
-    return Site(folder, database_url, ks, minutes, more=more, admit=admit)
+    return Site(folder, database_url, ks, minutes, more=more, admit=admit, deployed=deployed)
 
 
 def check_everything(site: Site, least: int) -> None:
@@ -47,8 +54,11 @@ def check_everything(site: Site, least: int) -> None:
 
 
 def test_four_devices_complete_a_round(postgres_url: str, tmp_path: Path) -> None:
-    """With PostgreSQL; those who prove their shuffles, and those who are killed, use SQLite."""
-    with place_of(tmp_path, postgres_url, (1, 2, 3, 3)) as site:
+    """By the compose file: two collectors over one PostgreSQL, and an authority that admits, behind TLS.
+
+    Those who prove their shuffles, and those who are killed, use SQLite.
+    """
+    with place_of(tmp_path, postgres_url, (1, 2, 3, 3), admit=True, deployed=True) as site:
         said = finish([site.join(number) for number in range(4)])
         assert all(one.startswith("shared") for one in said)
         check_everything(site, 12)

@@ -42,7 +42,9 @@ from shoal.collect.mix.session import Kind, open_frame
 from shoal.collect.roles.authority import Authority, claim, receipt
 from shoal.collect.roles.collector import Collector, read_answer
 from shoal.collect.roles.participant import Participant
+from shoal.collect.roles.requests import read_json
 from shoal.collect.roles.rules import Rules
+from shoal.collect.roles.succession import follow, read_successors, sign_successor
 from shoal.collect.roles.wire import bundles, unbundle
 from shoal.collect.simulation.in_process import Outcome, run_collection
 from shoal.collect.simulation.network import Network
@@ -329,6 +331,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
     given = receipt(collector.signing_seed, "ab" * 16, bytes(crypto_sign_seed_keypair(owner)[0]))
     letter = Correspondence(seed(1), session.identities, 0, seed("identity", 0)).seal(1, b"text", chance)
     reader = Correspondence(seed(1), session.identities, 1, seed("identity", 1))
+    old, new = (bytes(crypto_sign_seed_keypair(seed(name))[0]) for name in ("old", "new"))
     return {
         "frame": (lambda data: open_frame(session, data), frames[Kind.VOTE]),
         "element": (SMALL.from_bytes, SMALL.to_bytes(SMALL.g)),
@@ -352,6 +355,10 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         "letter": (reader.open, letter),
         "letters of a request": (unbundle, bundles([letter, letter])[0]),
         "profile": (parse_profile, PROFILE),
+        "successor": (
+            lambda data: follow("collector", old, new, read_successors([read_json(data)]), (), 1.0),
+            sign_successor(seed("old"), "collector", new.hex(), 0, 1).model_dump_json().encode(),
+        ),
     }
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from deployed import NGINX, command_of, proxy, write_certificate
+from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.roles.registrar import code_digest, write_code
 from shoal.collect.server.http_authority import ClaimBook
 from shoal.collect.storage.database import Database
@@ -82,7 +84,12 @@ class Site:
     authority: str = ""
     more: tuple[str, ...] = ()  # options of the server
     admit: bool = False  # whether the authority is a registrar, too, and people need invitations
+    deployed: bool = False  # the commands of the compose file: two collectors, the authority behind TLS
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)  # ports of further collectors
+    registrar_key: str = ""
+    proxy: str = ""  # the address of a proxy before the collectors
+    in_front: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> "Site":
         (self.folder / "places.csv").write_text("lat,lon,weight\n39.9,116.3,2\n39.95,116.4,1\n")
@@ -95,7 +102,12 @@ class Site:
                 book = RegisterBook(database)
                 book.invite(code_digest(invitation(number)) for number in range(len(self.ks)))
                 key = ClaimBook(database, seed, frozenset()).facts["signing_key"]
-            self.more = (*self.more, "--registrar", f"http://127.0.0.1:{self.ports[1]}", key)
+            self.registrar_key = key
+            if not self.deployed:
+                self.more = (*self.more, "--registrar", f"http://127.0.0.1:{self.ports[1]}", key)
+        if self.deployed:
+            self._deploy()
+            return self
         self.server = self.start_server()
         key = self.collector.rsplit(" ", 1)[1]
         options = (
@@ -116,7 +128,46 @@ class Site:
         )
         return self
 
+    def _deploy(self) -> None:
+        """Both collectors and the authority as the compose file starts them, with shorter rounds."""
+        write_certificate(self.folder)
+        seed = bytes(range(1, 33))
+        (self.folder / "collector.key").write_text(seed.hex() + "\n")
+        environment = {
+            "AUTHORITY_HOST": "localhost",
+            "REGISTRAR_KEY": self.registrar_key,
+            "COLLECTOR_KEY": verify_key(seed).hex(),
+            "DATABASE_PASSWORD": "unused",
+            "PURPOSE": "A test.",
+        }
+        here = {
+            "postgresql://shoal@database/shoal": self.database,
+            "/etc/shoal/tls/": f"{self.folder}/",
+            "/etc/shoal/": f"{self.folder}/",
+            "sqlite:////data/": f"sqlite:///{self.folder}/",
+            "/data/": f"{self.folder}/",
+            "https://localhost:8441": f"https://localhost:{self.ports[1]}",
+            "--metrics=0.0.0.0:9440": "--metrics=127.0.0.1:0",
+            "--metrics=0.0.0.0:9441": "--metrics=127.0.0.1:0",
+            "0.0.0.0": "127.0.0.1",
+            "--port=8441": f"--port={self.ports[1]}",
+        }
+        self.others = [free_port()]
+        for service, port in (("collector-1", self.ports[0]), ("collector-2", self.others[0])):
+            shoal, *arguments = command_of(service, environment, {**here, "--port=8440": f"--port={port}"})
+            assert shoal == "collect"
+            self.server, self.collector = self._serve(*arguments, *LIMITS, *self.more)
+        _, self.authority = self._serve(*command_of("authority", environment, here)[1:], "--quiet")
+        if NGINX is not None:  # where it is not installed, devices ask both collectors themselves
+            port, ports = free_port(), (self.ports[0], *self.others)
+            there = {f"collector-{i}:8440": f"127.0.0.1:{one}" for i, one in enumerate(ports, 1)}
+            self.in_front = proxy(self.folder, port, there)
+            self.proxy = f"https://localhost:{port}"
+
     def __exit__(self, *_: object) -> None:
+        if self.in_front is not None:  # its workers end with it when it is asked, not when it is killed
+            self.in_front.terminate()
+            self.in_front.wait()
         for process in self.started:
             process.kill()
         for process in self.started:
@@ -160,11 +211,17 @@ class Site:
         if not data.exists():
             write_data(data, number, self.minutes)
             profile.write_text(PROFILE.format(k=self.ks[number]))
+        # of two collectors over one database, one device asks the first, and the next the second
+        port = (self.ports[0], *self.others)[number % (1 + len(self.others))]
+        authority = (
+            f"https://localhost:{self.ports[1]}" if self.deployed else f"http://127.0.0.1:{self.ports[1]}"
+        )
         urls = (
             "--server",
-            f"http://127.0.0.1:{self.ports[0]}",
+            self.proxy or f"http://127.0.0.1:{port}",
             "--authority",
-            f"http://127.0.0.1:{self.ports[1]}",
+            authority,
+            *(["--ca", str(self.folder / "cert.pem")] if self.deployed else []),
         )
         files = (
             "--data",

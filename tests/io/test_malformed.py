@@ -32,7 +32,7 @@ from foreign_writers import (
     zipped,
 )
 from shoal.errors import ShoalError
-from shoal.io import read
+from shoal.io import parquet_files, read
 from shoal.io.sources import FORMATS
 
 Writer = Callable[[Path], object]
@@ -393,3 +393,32 @@ def test_json_is_told_apart_by_its_content_not_by_its_name(tmp_path: Path) -> No
     for name, content in (("a.json", people().to_pylist()), ("b.geojson", people().to_pylist())):
         (tmp_path / name).write_text(json.dumps(content))
         assert read(tmp_path / name).ids == ("ann", "bob")
+
+
+def test_a_parquet_file_that_unpacks_to_far_more_than_it_holds_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With smaller bounds than real ones, which take 1 GiB and 10 million rows."""
+    rows = 20_000
+    columns = {
+        "id": ["ann"] * rows,
+        "t": [1_714_564_800 + 60 * at for at in range(rows)],
+        "lat": [48.0] * rows,
+        "lon": [2.0] * rows,
+        "note": ["x" * 500 + str(at % 7) for at in range(rows)],
+    }
+    file = tmp_path / "calls.parquet"
+    pq.write_table(pa.table(columns), file, compression="zstd", use_dictionary=["id"])
+    reading: dict[str, Any] = {"id": "id", "time": "t", "snap": False, "time_unit": "s"}
+    assert len(next(iter(read(file, **reading)))[0]) == rows
+    monkeypatch.setattr(parquet_files, "_MOST_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(parquet_files, "_MOST_UNPACKED", 20)
+    with pytest.raises(
+        ShoalError, match=r"calls.parquet unpacks 0 MiB in one column \('l(at|on)'\) from \d KiB"
+    ):
+        read(file, **reading)
+    monkeypatch.undo()
+    monkeypatch.setattr(parquet_files, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(parquet_files, "_MOST_ROWS_A_BYTE", 0.1)
+    with pytest.raises(ShoalError, match=r"says it holds 20,000 rows in \d+ KiB"):
+        read(file, **reading)

@@ -53,6 +53,7 @@ FOLDERS = {path.parent for path in FILES} | {
     *(each.parent for each in TEMPLATES),
     ROOT / "docs",
     ROOT / "docs" / "decisions",
+    ROOT / "deploy" / "collect",
 }
 
 

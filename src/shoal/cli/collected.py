@@ -1,6 +1,7 @@
 """The commands on what a collection holds: export, and a person's own releases; they import what is heavy."""
 
 import secrets
+import time
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,7 @@ def mine(**options: Any) -> int:
         from shoal.collect.device import own_releases
         from shoal.collect.device.disk import StateFolder
         from shoal.collect.device.http_client import RemoteServer
+        from shoal.collect.device.keys import follow_collector
         from shoal.collect.roles.consent import date_of
 
     if options["fetch"] and options["delete"]:
@@ -133,6 +135,10 @@ def mine(**options: Any) -> int:
             print_result(as_json, {"releases": rows}, lines or ["no release yet"])
             return 0
         server = RemoteServer(options["server_url"], options["ca"])
+        said = server.about()
+        server.close()
+        if follow_collector(kept.device, said, time.time()):
+            folder.keep(kept)
         own = own_releases.find(kept.device, identifier)
         if options["fetch"]:
             day, points, state = own_releases.fetch(server, kept.device, own)

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,18 @@ def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             help="Connections that one address may have at once; 0 for any number, behind a proxy.",
         ),
         click.option(
+            "--all-connections",
+            "at_once",
+            type=click.IntRange(min=10),
+            default=1000,
+            help="Connections at once; each device that waits has one, and takes memory.",
+        ),
+        click.option(
+            "--metrics",
+            metavar="HOST:PORT",
+            help="Show /metrics there and not at the service's own address, for example 127.0.0.1:9440.",
+        ),
+        click.option(
             "--quiet",
             is_flag=True,
             help="No log; otherwise one JSON line a request on standard error, without content.",
@@ -70,6 +83,7 @@ def require_listening(options: Mapping[str, Any]) -> None:
 
 def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) -> None:
     """Serve until somebody stops it; says who listens where, and its public key, as soon as it does."""
+    from shoal.collect.server.metrics import metrics_at
     from shoal.collect.server.serving import serve
 
     def ready(url: str) -> None:
@@ -77,7 +91,19 @@ def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) ->
         sys.stdout.flush()
 
     tls = options["tls_cert"], options["tls_key"]
-    serve(app, options["host"], options["port"], *tls, ready, options["of_an_address"])
+    with ExitStack() as stack:
+        if options["metrics"] is not None:
+            stack.enter_context(metrics_at(app, *_address(options["metrics"])))
+        serve(
+            app, options["host"], options["port"], *tls, ready, options["of_an_address"], options["at_once"]
+        )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise click.UsageError("--metrics is an address and a port, for example 127.0.0.1:9440")
+    return host.strip("[]"), int(port)
 
 
 def secret_of(file: Path) -> bytes:

@@ -12,6 +12,7 @@ from shoal.cli.app import participant_app
 from shoal.cli.collect import needs_extra
 from shoal.cli.collected import export, mine, state
 from shoal.cli.join import join
+from shoal.cli.keys import key, read_files, showing_successors, successor
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
 from shoal.cli.plan import plan
@@ -150,6 +151,7 @@ from shoal.errors import InputError, MisuseError
     "--authority", default="", metavar="URL", help="The authority's address, for the page for people."
 )
 @stating
+@showing_successors
 @listening(8440)
 def server(**options: Any) -> int:
     """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
@@ -222,6 +224,7 @@ def server(**options: Any) -> int:
             quota=options["quota"],
             authority=options["authority"] and RemoteServer(options["authority"]).url,
             quiet=options["quiet"],
+            successors=read_files(options["successors"]),
         )
 
         if options["bootstrap_until"] is not None:
@@ -325,6 +328,7 @@ def _collector_at(url: str, key: str) -> tuple[Any, bytes]:
     default=1,
     help="With --admit: a person gets one token in so many days.",
 )
+@showing_successors
 @listening(8441)
 def authority(**options: Any) -> int:
     """Run an authority: who owns which identifier, each proven by the key of its release.
@@ -361,12 +365,32 @@ def authority(**options: Any) -> int:
         if options["admit"]:
             register = RegisterBook(database)
             admitting = Registrar(register, seed, keys, options["token_days"], book.signing_seed)
-        app = authority_application(book, quiet=options["quiet"], registrar=admitting)
-        serve_app(app, options, "authority", str(book.facts["signing_key"]))
+        signing_key, successors = book.facts["signing_key"], read_files(options["successors"])
+        if successors and signing_key not in {one.new for one in successors}:
+            raise InputError(
+                f"the files given with --successors do not lead to the key in {options['key']}; name the new "
+                "key file with --key"
+            )
+        quiet = options["quiet"]
+        app = authority_application(book, quiet=quiet, registrar=admitting, successors=successors)
+        serve_app(app, options, "authority", signing_key)
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, registrar, join, participant_app, export, mine, state, plan)
+COMMANDS: Final = (
+    server,
+    witness,
+    authority,
+    registrar,
+    key,
+    successor,
+    join,
+    participant_app,
+    export,
+    mine,
+    state,
+    plan,
+)
 
 
 def _public_places(file: Path, days: int) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +13,13 @@ from shoal.errors import InputError
 from shoal.io.tables import BATCH_ROWS, Table, geometry_of
 from shoal.io.values import is_text
 from shoal.model.intake import Reading
+
+# a small file can claim to fill a machine's memory: refused is a group of rows that unpacks to more than this
+# in one column and to so many times what is stored, and more rows than this and than so many a byte
+_MOST_UNPACKED_BYTES: Final = 1 << 30
+_MOST_UNPACKED: Final = 100
+_MOST_ROWS: Final = 10_000_000
+_MOST_ROWS_A_BYTE: Final = 10
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
@@ -40,6 +47,7 @@ def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> T
         done = 0
         try:
             with pq.ParquetFile(source(), read_dictionary=texts, pre_buffer=far) as file:
+                _require_no_bomb(name, file, columns)
                 groups = range(file.num_row_groups)
                 parts = [[group] for group in groups] if far else [list(groups)]
                 found = chain.from_iterable(
@@ -58,6 +66,29 @@ def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> T
             )
 
     return Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
+
+
+def _require_no_bomb(name: str, file: pq.ParquetFile, columns: Sequence[str]) -> None:
+    """Raises InputError for a file that unpacks to far more than it holds, before anything is unpacked."""
+    wanted, stored = set(columns), 0
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        for at in range(group.num_columns):
+            one = group.column(at)
+            stored += max(one.total_compressed_size, 0)
+            full = one.total_uncompressed_size
+            beyond = full > max(_MOST_UNPACKED_BYTES, _MOST_UNPACKED * one.total_compressed_size)
+            if beyond and one.path_in_schema.split(".")[0] in wanted:
+                raise InputError(
+                    f"{name} unpacks {full / 2**20:,.0f} MiB in one column ('{one.path_in_schema}') from "
+                    f"{one.total_compressed_size / 2**10:,.0f} KiB; write it anew in smaller groups of rows "
+                    "if it is sound"
+                )
+    if file.metadata.num_rows > max(_MOST_ROWS, _MOST_ROWS_A_BYTE * stored):
+        raise InputError(
+            f"{name} says it holds {file.metadata.num_rows:,} rows in {stored / 2**10:,.0f} KiB, which no "
+            "movement does; write it anew as several files if it is sound"
+        )
 
 
 def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

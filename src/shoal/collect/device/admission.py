@@ -68,7 +68,7 @@ def admitted(
     LoginNeededError
         If it admits by a login, and nobody is told; after the login the same call goes on.
     """
-    request = TokenRequest(device.device_key, device.server_key, registrar)
+    request = TokenRequest(device.device_key, device.server_key, registrar, device.account_key)
 
     def send(call: Call, signing_seed: bytes = request.account_seed) -> Reply:
         try:

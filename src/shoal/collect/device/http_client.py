@@ -4,6 +4,7 @@ import http.client
 import ssl
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from shoal.collect.roles.participant_round import Device, ParticipantRound
 from shoal.collect.roles.requests import (
     Call,
     Reply,
+    answer_digest,
     authorization,
     body_digest,
     read_json,
@@ -25,6 +27,7 @@ from shoal.collect.storage.database import UnavailableError
 from shoal.errors import InputError, MisuseError
 
 _TIMEOUT_S: Final = 60.0
+_HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 # refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
@@ -248,6 +251,8 @@ def run_round(
         If somebody else answers in a server's place.
     """
     changed, phase, pause_s, down_since = True, "", _FIRST_PAUSE_S, None
+    held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
+    seen: tuple[str, bytes] = "", b""
     while own_round.ending is None:
         if changed:
             keep()
@@ -258,8 +263,10 @@ def run_round(
             say(_WORDS[phase])
         call = own_round.next_call()
         now_s = time.time()
+        waits = call.poll and call.method == "GET" and "/" in call.target.removeprefix("/v1/rounds")
+        asked = _waiting(call, held_s, seen[1] if seen[0] == call.target else b"") if waits else call
         try:
-            reply = servers[call.to].send(call, own_round.device, now_s, own_round.entry.signing_seed)
+            reply = servers[call.to].send(asked, own_round.device, now_s, own_round.entry.signing_seed)
             passing = reply.refusal is not None and reply.refusal[0] in _PASSING
             trouble = f"status {reply.status}" if reply.status >= 500 or passing else None
         except _DOWN as error:
@@ -278,9 +285,18 @@ def run_round(
             continue
         pause_s, down_since = _FIRST_PAUSE_S, None
         changed = own_round.replied(call, reply, time.time())
+        seen = call.target, reply.body
         if call.poll and not changed and own_round.ending is None:
-            time.sleep(poll_s)
+            time.sleep(
+                max(0.0, poll_s - (time.time() - now_s))
+            )  # a server that holds requests has waited for us
     keep()
+
+
+def _waiting(call: Call, held_s: float, known: bytes) -> Call:
+    """The same request, to be answered when the answer is another one than what is known."""
+    joint = "&" if "?" in call.target else "?"
+    return replace(call, target=f"{call.target}{joint}wait={held_s:g}&seen={answer_digest(known)}")
 
 
 def _no_address(url: str) -> str:

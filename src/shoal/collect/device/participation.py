@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from shoal.collect.device.admission import admitted, report
 from shoal.collect.device.bounds import require_within_bounds
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
+from shoal.collect.device.keys import follow_authority, follow_collector, follow_registrar, remember
 from shoal.collect.device.past import Sent
 from shoal.collect.device.profile import Applied, Profile, apply
 from shoal.collect.faults import PeerError
@@ -108,6 +109,8 @@ def connect(
     """
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
     said, lawful = (server.about(patience_s, say) for server in servers.values())
+    for server in servers.values():
+        server.close()  # until she has read what is asked of her
     try:
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
         ahead_s = now_s - float(said["time_s"])
@@ -124,15 +127,39 @@ def connect(
     kept = folder.load()
     if kept is None:
         kept = Kept(Device(user, draw_bytes(32), draw_bytes(32), key, *keys))
+        remember(kept.device, said)
         folder.keep(kept)
-    if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
-        raise InputError("a server shows another key than when you first took part; ask its operator")
+    _follow(folder, kept, said, lawful, now_s, say)
     if kept.device.user != user:
         raise MisuseError("this folder belongs to another user name; give the same one (--user)")
     if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
-        _keep_registrar(folder, kept, terms)
+        _keep_registrar(folder, kept, terms, said, now_s)
     return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca, _past_of(folder, kept.device))
+
+
+def _follow(
+    folder: StateFolder, kept: Kept, said: Any, lawful: Any, now_s: float, say: Callable[[str], None]
+) -> None:
+    """Accept successors of the servers' keys; a round that began under others is given up.
+
+    Raises InputError for other keys.
+    """
+    new = [
+        name
+        for name, is_new in (
+            ("collector", follow_collector(kept.device, said, now_s)),
+            ("authority", follow_authority(kept.device, lawful, now_s)),
+        )
+        if is_new
+    ]
+    if not new:
+        return
+    say(f"a new key of the {' and the '.join(new)}, signed by the one before, is accepted")
+    if kept.own_round is not None:
+        kept.own_round = None
+        say("the round that was begun under the old key is given up; what it released counts as yours")
+    folder.keep(kept)
 
 
 def _past_of(folder: StateFolder, device: Device) -> Sent:
@@ -153,14 +180,22 @@ def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
         folder.keep(kept)
 
 
-def _keep_registrar(folder: StateFolder, kept: Kept, terms: Terms) -> None:
+def _keep_registrar(folder: StateFolder, kept: Kept, terms: Terms, said: Any, now_s: float) -> None:
     """Raises InputError when the registrar is another one, or gone: then anybody could be everybody else."""
-    named = None if terms.registrar is None else bytes.fromhex(terms.registrar.key)
-    if kept.device.registrar_key not in (None, named):
+    named = None if terms.registrar is None else terms.registrar.key
+    if named is None and kept.device.registrar_key is not None:
         raise InputError("the collector no longer names the registrar that it named before; ask its operator")
-    if kept.device.registrar_key != named:
-        kept.device.registrar_key = named
-        folder.keep(kept)
+    if named is None or kept.device.registrar_key == bytes.fromhex(named):
+        return
+    try:
+        follow_registrar(kept.device, named, said, now_s)
+    except InputError as error:
+        raise InputError(
+            "the collector no longer names the registrar that it named before, nor a successor of its key; "
+            "ask its operator"
+        ) from error
+    kept.device.registrar_key = bytes.fromhex(named)
+    folder.keep(kept)
 
 
 @dataclass(frozen=True)

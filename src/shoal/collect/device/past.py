@@ -16,6 +16,7 @@ from typing import Any, Final
 from shoal.collect.device.json_state import NotAStateError, decode, encode
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.roles.participant_round import Device
+from shoal.collect.roles.succession import first_key
 from shoal.errors import InputError
 from shoal.runtime.staging import staged_file
 
@@ -62,7 +63,8 @@ class Past:
         return known.get(name, []), others
 
     def _file(self, device: Device) -> Path:
-        person = hashlib.blake2b(device.user.encode(), digest_size=16, key=device.server_key)
+        key = first_key("collector", device.server_key, device.followed)
+        person = hashlib.blake2b(device.user.encode(), digest_size=16, key=key)
         return self._folder / f"{person.hexdigest()}.json"
 
     def _read(self, device: Device) -> dict[str, list[Any]]:

@@ -150,13 +150,21 @@ class TokenRequest:
         The collector that the token is for.
     registrar
         The registrar in the terms of the round.
+    account_key
+        The registrar's key under which she was admitted, where another one has followed.
     """
 
-    def __init__(self, device_key: bytes, collector_key: bytes, registrar: RegistrarTerms) -> None:
-        self._device_key, self._registrar = device_key, registrar
+    def __init__(
+        self,
+        device_key: bytes,
+        collector_key: bytes,
+        registrar: RegistrarTerms,
+        account_key: bytes | None = None,
+    ) -> None:
+        self._device_key, self._registrar, self._account_key = device_key, registrar, account_key
         self._registrar_key = bytes.fromhex(registrar.key)
         self.purpose = purpose_of(collector_key, registrar)
-        self.account_seed = account_seed(device_key, self._registrar_key)
+        self.account_seed = account_seed(device_key, account_key or self._registrar_key)
         text = self._registrar_key + self.purpose.text
         secrets = Chance(_derived(device_key, b"shoal entry", text))
         self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()
@@ -168,7 +176,7 @@ class TokenRequest:
         if not isinstance(period, int) or not 0 <= period <= LAST_DAY:
             raise PeerError("out-of-range", "a period that cannot be")
         registrar = self._registrar.model_copy(update={"period": period})
-        return TokenRequest(self._device_key, self.purpose.collector_key, registrar)
+        return TokenRequest(self._device_key, self.purpose.collector_key, registrar, self._account_key)
 
     def ask_what_to_clear(self) -> Call:
         """Ask which of her earlier tokens are still to be cleared."""

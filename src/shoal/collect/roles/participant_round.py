@@ -28,6 +28,7 @@ from shoal.collect.roles.participant import Draft, Participant, Questions, ask_f
 from shoal.collect.roles.participant_round_states import TABLE, Action, Event, State
 from shoal.collect.roles.requests import SKEW_S, Call, Reply, read_json
 from shoal.collect.roles.rules import require_room
+from shoal.collect.roles.succession import Successor
 from shoal.collect.roles.terms import OtherCollector, Terms
 from shoal.collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
 
@@ -73,6 +74,10 @@ class Device:
         What she released before, and on which day since 1970.
     owned
         What can fetch each of her releases, and take it back.
+    followed
+        By which statements servers' keys were replaced.
+    account_key
+        The registrar's key under which she was admitted, where another one has followed.
     """
 
     user: str
@@ -85,6 +90,8 @@ class Device:
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     registrar_key: bytes | None = None
     owned: list[OwnRelease] = field(default_factory=list)
+    followed: list[Successor] = field(default_factory=list)
+    account_key: bytes | None = None
 
     @property
     def identity(self) -> bytes:

@@ -96,9 +96,7 @@ class Registrar:
         signing_seed: bytes | None = None,
     ) -> None:
         self._register, self._seed, self.collector_keys, self.days = register, seed, collector_keys, days
-        self.signing_seed = (
-            signing_seed or hashlib.blake2b(seed, digest_size=32, person=b"shoal registrar").digest()
-        )
+        self.signing_seed = signing_seed or signing_seed_of(seed)
         self._keys: dict[tuple[bytes, bytes], tuple[SignKey, bytes]] = {}
 
     @property
@@ -283,6 +281,11 @@ class Registrar:
                 self._keys.pop(next(iter(self._keys)))
             self._keys[name] = key, modulus + signed + prove_key(key)
         return self._keys[name]
+
+
+def signing_seed_of(seed: bytes) -> bytes:
+    """Return what signs for a registrar, from the 32 secret bytes of its key file."""
+    return hashlib.blake2b(seed, digest_size=32, person=b"shoal registrar").digest()
 
 
 def code_digest(code: str) -> bytes:

@@ -114,6 +114,11 @@ def body_digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=32).digest()
 
 
+def answer_digest(answer: bytes) -> str:
+    """Return what an answer is known by to whoever waits for another one: 32 hexadecimal digits."""
+    return hashlib.blake2b(answer, digest_size=16).hexdigest()
+
+
 def _request(audience: bytes, method: str, target: str, moment: str, digest: bytes) -> bytes:
     return audience + digest + f"{method} {target} {moment}".encode()
 

@@ -23,10 +23,11 @@ from shoal.collect.roles.requests import body_digest, read_authorization, sign_r
 from shoal.collect.roles.wire import BODY_BYTES, DAY_S, SETTLE_S
 from shoal.collect.server.bodies import BodyBudget, read_body, require_digest, require_length
 from shoal.collect.server.pools import Pools
-from shoal.collect.server.watch import Watch, Watched
+from shoal.collect.server.watch import TEXT_TYPE, Watch, Watched
 from shoal.collect.storage.database import Database, UnavailableError
 
 DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
+JSON: Final = "application/json"
 _SMALL_BYTES: Final = 1024
 _THREADS: Final = 8
 _NOT_READ: Final = ("body-too-long", "not-entitled", "bad-signature")
@@ -90,12 +91,20 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
             f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again",
         )
 
-    @app.get("/metrics")
-    def metrics() -> Response:
-        return Response(watch.text(), media_type="text/plain; version=0.0.4")
-
+    _add_metrics(app, watch)
     app.add_middleware(Watched, watch=watch)
     return app
+
+
+def _add_metrics(app: FastAPI, watch: Watch) -> None:
+    """Add /metrics, as long as it is not at an address of its own."""
+    app.state.watch, app.state.has_metrics = watch, True
+
+    @app.get("/metrics")
+    def metrics() -> Response:
+        if not app.state.has_metrics:
+            raise HTTPException(404, "figures are at another address")
+        return Response(watch.text(), media_type=TEXT_TYPE)
 
 
 def target_of(request: Request) -> str:
@@ -103,11 +112,13 @@ def target_of(request: Request) -> str:
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
-def signed_reply(request: Request, content: Any, signing_seed: bytes, status: int = 200) -> Response:
+def signed_reply(
+    request: Request, content: Any, signing_seed: bytes, status: int = 200, media_type: str | None = None
+) -> Response:
     """Reply with bytes, or anything else as JSON, and the server's signature for this very address."""
     binary = isinstance(content, bytes)
     body = content if binary else json.dumps(content).encode()
-    kind = "application/octet-stream" if binary else "application/json"
+    kind = media_type or ("application/octet-stream" if binary else JSON)
     signed = sign_reply(signing_seed, target_of(request), body)
     return Response(body, status, media_type=kind, headers={"Shoal-Signature": signed})
 

@@ -1,7 +1,7 @@
 """The authority's web application: it takes and confirms sealed claims, and never sees a trajectory."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -12,6 +12,7 @@ from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.authority import Authority
 from shoal.collect.roles.registrar import Registrar
+from shoal.collect.roles.succession import Successor
 from shoal.collect.server.bodies import read_body
 from shoal.collect.server.http import new_application, signed_reply
 from shoal.collect.server.http_registrar import add_registrar
@@ -19,6 +20,12 @@ from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 
 _CLAIM_BYTES = 4096
+
+
+def secrets_of(seed: bytes) -> tuple[bytes, bytes]:
+    """Return an authority's secrets, from the 32 bytes of its key file: one opens claims, one signs."""
+    chance = Chance(seed)
+    return envelope.draw_secret(chance), chance.seed()
 
 
 class ClaimBook:
@@ -35,9 +42,8 @@ class ClaimBook:
     """
 
     def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
-        chance = Chance(seed)
-        self._db, self._authority = database, Authority(envelope.draw_secret(chance), collector_keys)
-        self.signing_seed = chance.seed()
+        sealing_secret, self.signing_seed = secrets_of(seed)
+        self._db, self._authority = database, Authority(sealing_secret, collector_keys)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -84,6 +90,7 @@ def authority_application(
     quiet: bool = False,
     clock: Callable[[], float] = time.time,
     registrar: Registrar | None = None,
+    successors: Sequence[Successor] = (),
 ) -> FastAPI:
     """Put the authority behind its addresses; nobody can ask over the network who owns what.
 
@@ -97,6 +104,8 @@ def authority_application(
         Tells the time, in seconds since 1970.
     registrar
         A registrar that runs here, too.
+    successors
+        How its key followed earlier ones; shown to devices.
     """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
     app = new_application("shoal authority", watch, book.signing_seed)
@@ -107,7 +116,8 @@ def authority_application(
 
     @app.get("/v1/about")
     def about(request: Request) -> Response:
-        return signed_reply(request, {**book.facts, "time_s": clock()}, book.signing_seed)
+        facts = {**book.facts, "time_s": clock(), "successors": [one.model_dump() for one in successors]}
+        return signed_reply(request, facts, book.signing_seed)
 
     @app.post("/v1/claims")
     async def claim(request: Request) -> Response:

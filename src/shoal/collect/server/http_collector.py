@@ -1,7 +1,8 @@
 """The collector's web application: it signs every answer, and a member signs every request of hers."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,13 +12,16 @@ from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.collector import ANSWER_BYTES
 from shoal.collect.roles.requests import body_digest
+from shoal.collect.roles.succession import Successor, lead
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
-from shoal.collect.server.http import DOWN, Server, add_health, named, new_application
+from shoal.collect.server.http import DOWN, JSON, Server, add_health, named, new_application, signed_reply
 from shoal.collect.server.http_days import add_days
 from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
+from shoal.collect.server.news import News
 from shoal.collect.server.people_page import PeoplePage
+from shoal.collect.server.pools import Pools
 from shoal.collect.server.rounds import Rounds
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
@@ -31,6 +35,7 @@ class _CollectorServer(Server):
 
     rounds: Rounds
     mailbox: Mailbox
+    news: News
 
 
 def collector_application(
@@ -46,6 +51,7 @@ def collector_application(
     authority: str = "",
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
+    successors: Sequence[Successor] = (),
 ) -> FastAPI:
     """Put the collector behind its addresses; all state is in the database, so it may stop at any moment.
 
@@ -71,6 +77,8 @@ def collector_application(
         Tells the time, in seconds since 1970.
     quiet
         Whether to leave out the log.
+    successors
+        How its key, and those of authority and registrar, followed earlier ones; shown to devices.
 
     Raises
     ------
@@ -79,11 +87,17 @@ def collector_application(
     """
     key = verify_key(signing_seed)
     rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s, collector_key=key)
+    pools = Pools()
     server = _CollectorServer(
-        signing_seed, clock, rounds=rounds, mailbox=Mailbox(database, signing_seed, quota=quota)
+        signing_seed,
+        clock,
+        pools=pools,
+        rounds=rounds,
+        mailbox=Mailbox(database, signing_seed, quota=quota),
+        news=News(database, rounds, pools, clock),
     )
 
-    _require_owner(database, server.key)
+    _require_owner(database, server.key, successors)
     server.mailbox.expire(clock())
     held = StoredReleases(database)
     tidying = Tidying(database, held, terms)
@@ -94,11 +108,13 @@ def collector_application(
         return {
             **server.mailbox.gauges(clock()),
             **{f"rounds_{phase}": n for phase, n in rounds.counts().items()},
+            "waiting": server.news.n_waiting,
         }
 
     watch = Watch(gauges, quiet=quiet)
     app = new_application("shoal collector", watch, signing_seed)
 
+    app.state.release = server.news.release
     add_health(app, server.pools, database)
 
     @app.get("/v1/about")
@@ -110,6 +126,7 @@ def collector_application(
             "terms": rounds.terms_at(now_s).model_dump(),
             "places": places.until(now_s).model_dump(),
             "quota": quota,
+            "successors": [one.model_dump() for one in successors],
         }
         return server.signed(request, facts)
 
@@ -127,21 +144,24 @@ def collector_application(
     return app
 
 
-def _require_owner(database: Database, key: bytes) -> None:
-    """Raise InputError for another collector's database.
+def _require_owner(database: Database, key: bytes, successors: Sequence[Successor]) -> None:
+    """Raise InputError for another collector's database; from then on it is the successor's alone.
 
-    Under a new key nobody could claim what is stored, since the authority knows the old one.
+    Under another key nobody could claim what is stored, since the authority knows the old one.
     """
     with database.transaction():
         database.change(
             "INSERT INTO collector_key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM collector_key)", (key,)
         )
         owner = bytes(database.rows("SELECT key FROM collector_key")[0][0])
-    if owner != key:
-        raise InputError(
-            f"the database belongs to the collector with the key {owner.hex()}; restore its key file, or "
-            "name another database"
-        )
+        try:
+            if lead("collector", owner, key, successors):
+                database.change("UPDATE collector_key SET key = ?", (key,))
+        except PeerError as error:
+            raise InputError(
+                f"the database belongs to the collector with the key {owner.hex()}; restore its key file, "
+                "name another database, or its successor's statement with --successors"
+            ) from error
 
 
 def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
@@ -154,10 +174,16 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
         return server.signed(request, rounds.open_round(server.clock()))
 
     @app.get("/v1/rounds/{name}")
-    def view(request: Request, name: str) -> Response:
+    async def view(request: Request, name: str, wait: float = 0.0, seen: str = "") -> Response:
         signed = "Authorization" in request.headers  # whoever has joined is shown more
         identity = server.sender_of(request, body_digest(b"")) if signed else None
-        return server.signed(request, rounds.view(named(name), identity, server.clock()))
+        about = named(name)
+
+        async def answer() -> bytes:
+            return json.dumps(await server.pools.quick(rounds.view, about, identity, server.clock())).encode()
+
+        found = await server.news.held(about, wait if signed else 0.0, seen, answer)
+        return signed_reply(request, found, server.signing_seed, media_type=JSON)
 
     @app.post("/v1/rounds/{name}/roster")
     def join(request: Request, name: str, sent: Small) -> Response:
@@ -184,10 +210,16 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
         return server.signed(request, {"new": new})
 
     @app.get("/v1/letters")
-    def fetch(request: Request, sent: Small, after: int = 0) -> Response:
+    async def fetch(
+        request: Request, sent: Small, after: int = 0, wait: float = 0.0, seen: str = ""
+    ) -> Response:
         if not 0 <= after < 1 << 62:
             raise PeerError("out-of-range", "letters after a number that cannot be")
-        return server.signed(request, mailbox.fetch(sent[0], after))
+
+        async def answer() -> bytes:
+            return await server.pools.quick(mailbox.fetch, sent[0], after)
+
+        return server.signed(request, await server.news.held(sent[0], wait, seen, answer))
 
     @app.post("/v1/groups/{name}/questions")
     async def ask(request: Request, name: str) -> Response:

@@ -143,17 +143,14 @@ class Mailbox:
         what it may not ask.
         """
         _, members = self._groups.membership(identity, session)
-        batch = read_batch(session, members, body)
+        batch, terms = read_batch(session, members, body), self._groups.terms_of(session)
         records = batch.records
         for number, record in enumerate(records):
             try:
-                decode_query(record)
+                points = decode_query(record).points
+                terms.require_bounds(points)
             except PeerError as error:
                 raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
-        terms = self._groups.terms_of(session)
-        for record in records:
-            points = decode_query(record).points
-            terms.require_bounds(points)
             if len(points) > terms.longest:
                 raise PeerError("out-of-range", f"a question of {len(points)} points; here {terms.longest}")
         collector = self._collector(session)

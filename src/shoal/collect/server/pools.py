@@ -25,6 +25,7 @@ class Pools:
         self._counting = anyio.CapacityLimiter(_COUNTING)
         self._quick = anyio.CapacityLimiter(_QUICK)
         self._health = anyio.CapacityLimiter(1)
+        self._news = anyio.CapacityLimiter(1)
         self._looking: asyncio.Task[None] | None = None
         self._found, self._looked_s = "", -math.inf
 
@@ -41,6 +42,10 @@ class Pools:
         if self._counting.statistics().tasks_waiting >= _MOST_WAITING:
             raise PeerError("busy", "too many questions wait for their answers; try again")
         return await anyio.to_thread.run_sync(lambda: work(*given, **named), limiter=self._counting)
+
+    async def news(self, look: Callable[[], _Found]) -> _Found:
+        """Look for news."""
+        return await anyio.to_thread.run_sync(look, limiter=self._news)
 
     async def health(self, look: Callable[[], str]) -> str:
         """Say what a look found at most a second ago; "busy" when none has come back for ten.

@@ -64,6 +64,16 @@ class Punctual(H11Protocol):
             self._late = self.loop.call_later(_HEAD_LIMIT_S, self.transport.close)
 
 
+class _Stopping(uvicorn.Server):
+    """Lets go of requests that wait for news before it stops; else it would wait for them."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what is open, and stop."""
+        if isinstance(self.config.app, FastAPI) and hasattr(self.config.app.state, "release"):
+            self.config.app.state.release()
+        await super().shutdown(sockets)
+
+
 def serve(
     app: FastAPI,
     host: str,
@@ -72,6 +82,7 @@ def serve(
     tls_key: Path | None,
     ready: Callable[[str], None],
     of_an_address: int = 0,
+    at_once: int = 1000,
 ) -> None:
     """Run until interrupted.
 
@@ -87,8 +98,10 @@ def serve(
         Is told the address once the socket listens.
     of_an_address
         How many connections one address may have at once; 0 for any number.
+    at_once
+        How many connections there may be at once.
     """
-    server, listening, url = bound(app, host, port, tls_cert, tls_key, of_an_address)
+    server, listening, url = bound(app, host, port, tls_cert, tls_key, of_an_address, at_once)
     ready(url)
     server.run(sockets=[listening])
 
@@ -100,8 +113,9 @@ def bound(
     tls_cert: Path | None = None,
     tls_key: Path | None = None,
     of_an_address: int = 0,
+    at_once: int = 1000,
 ) -> tuple[uvicorn.Server, socket.socket, str]:
-    """Open a socket for an application; one address has at most so many connections, 0 for any number.
+    """Open a socket for an application; the parameters are those of ``serve``.
 
     Returns
     -------
@@ -126,7 +140,7 @@ def bound(
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
-        limit_concurrency=1000,
+        limit_concurrency=at_once,
         h11_max_incomplete_event_size=16_384,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
@@ -140,7 +154,7 @@ def bound(
         ) from error
     try:
         listening = socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
         )
     except OSError as error:
         raise InputError(
@@ -149,7 +163,7 @@ def bound(
         ) from error
     shown = f"[{host}]" if ":" in host else host
     return (
-        uvicorn.Server(config),
+        _Stopping(config),
         listening,
         f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}",
     )

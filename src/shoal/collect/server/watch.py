@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 
+TEXT_TYPE: Final = "text/plain; version=0.0.4"  # of Prometheus' text format
 _BUCKETS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 Scope = MutableMapping[str, Any]

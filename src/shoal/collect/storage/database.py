@@ -22,12 +22,21 @@ from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
 _PATIENCE_MS: Final = 30_000
 _LOOK_EVERY_S: Final = 3600.0
+# a server that is cut off without a word is given up after half a minute, not after hours (libpq's options)
+_ALIVE: Final[dict[str, Any]] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 
 
 class _Connection(Protocol):
     """What sqlite3 and psycopg connections have in common."""
 
     def execute(self, statement: Any, values: Any = ..., /) -> Any: ...
+
+    def cursor(self) -> Any: ...
 
     def close(self) -> None: ...
 
@@ -108,6 +117,11 @@ class Database:
         """Change rows; return how many."""
         return int(self._run(statement, values).rowcount)
 
+    def change_all(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
+        """Carry out a statement for each of these values, in one go."""
+        if values:
+            self._run(statement, values, many=True)
+
     def trouble(self, *, write: bool) -> str:
         """Say what keeps the database from being read, or written; nothing when all is well.
 
@@ -140,10 +154,22 @@ class Database:
                 self._run("ROLLBACK", ())
             raise
 
-    def _run(self, statement: str, values: Sequence[Any]) -> Any:
-        connection = self._connection()
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the database in all that is done inside; writers go on meanwhile."""
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.postgres else "BEGIN", ())
         try:
-            return connection.execute(statement.replace("?", "%s") if self.postgres else statement, values)
+            yield
+        finally:
+            with suppress(Exception):  # there is nothing to lose
+                self._run("ROLLBACK", ())
+
+    def _run(self, statement: str, values: Sequence[Any], *, many: bool = False) -> Any:
+        connection, text = self._connection(), statement.replace("?", "%s") if self.postgres else statement
+        try:
+            if many:
+                return connection.cursor().executemany(text, values)
+            return connection.execute(text, values)
         except Exception as error:
             # each driver has errors of its own; all but a lost connection are raised as they are
             if not self.postgres or not getattr(connection, "closed", False):
@@ -241,7 +267,7 @@ def _open_postgres(url: str) -> _Connection:
             f"PostgreSQL needs {error.name}; install it with: pip install 'shoal[server]'"
         ) from error
     try:
-        connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
+        connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10, **_ALIVE)
     except psycopg.Error as error:
         raise InputError(
             f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name "

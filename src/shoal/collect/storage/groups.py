@@ -1,11 +1,19 @@
 """Groups as they stand in the database once they are drawn: who is in one, and on what terms."""
 
+from functools import lru_cache
+
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.roles.terms import Terms
 from shoal.collect.roles.vouching import longest_vouching
 from shoal.collect.roles.wire import BODY_BYTES
 from shoal.collect.storage.database import Database
+
+
+@lru_cache(maxsize=256)
+def stored_terms(text: str) -> Terms:
+    """Read the terms of a round as the database holds them; most rounds have the same."""
+    return Terms.model_validate_json(text)
 
 
 class Groups:
@@ -35,7 +43,7 @@ class Groups:
         )
         if row is None:
             raise PeerError("wrong-session", "no group of this name; its round may be over")
-        return Terms.model_validate_json(row[0])
+        return stored_terms(row[0])
 
     def longest_batch(self, identity: bytes, session: bytes) -> int:
         """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
@@ -53,5 +61,5 @@ class Groups:
         )
         if not rows:
             raise PeerError("not-entitled", "someone who is in no group")
-        each = [Terms.model_validate_json(row[0]) for row in rows]
+        each = [stored_terms(row[0]) for row in rows]
         return min(BODY_BYTES, max((one.group_size + 1) * (one.letter_bytes + 4) for one in each))

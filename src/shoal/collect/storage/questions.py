@@ -159,14 +159,18 @@ class AskedQuestions:
             areas_of(decode_query(record).points, terms) if n is not None and n < CAP else set[str]()
             for record, n in zip(records, found, strict=True)
         ]
-        period, spent, marks = day // PERIOD_DAYS, dict[str, int](), bytearray(len(records))
+        period, marks = day // PERIOD_DAYS, bytearray(len(records))
         with self._db.transaction():
             there = self.noted(session, batch)
             if there is not None and there[1] is not None:
                 return there[1]
-            for area in set[str]().union(*areas):
-                row = self._db.row("SELECT n FROM area WHERE name = ? AND period = ?", (area, period))
-                spent[area] = 0 if row is None else int(row[0])
+            spent = dict.fromkeys(sorted(set[str]().union(*areas)), 0)
+            several = ", ".join("?" * len(spent)) or "''"
+            for area, n in self._db.rows(
+                f"SELECT name, n FROM area WHERE period = ? AND name IN ({several})",  # noqa: S608
+                (period, *spent),
+            ):
+                spent[area] = int(n)
             before = dict(spent)
             for place, touched in enumerate(areas):
                 if found[place] is None or any(spent[area] >= terms.area_questions for area in touched):
@@ -174,12 +178,10 @@ class AskedQuestions:
                 else:
                     for area in touched:
                         spent[area] += 1
-            for area, n in spent.items():
-                if n != before[area]:
-                    self._db.change(
-                        "INSERT INTO area VALUES (?, ?, ?) ON CONFLICT (name, period) DO UPDATE SET n = ?",
-                        (area, period, n, n),
-                    )
+            self._db.change_all(
+                "INSERT INTO area VALUES (?, ?, ?) ON CONFLICT (name, period) DO UPDATE SET n = excluded.n",
+                [(area, period, n) for area, n in spent.items() if n != before[area]],
+            )
             self._db.change(
                 "UPDATE asked SET withheld = ? WHERE session = ? AND batch = ?",
                 (bytes(marks), session, batch),
