@@ -17,6 +17,8 @@ _OTHERWISE: Final = {  # options that are no argument of the same name
     "streets-edges": "edges",
     "as": "columns",
     "file-crs": "crs",
+    "suppress-space": "suppress_space_m",
+    "suppress-time": "suppress_time_s",
 }
 
 
