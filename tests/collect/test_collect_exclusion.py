@@ -251,6 +251,18 @@ def test_the_blamed_gets_no_token_for_a_month_and_everybody_else_does(blamed: Bl
         accuse(body, later_s)
 
 
+def test_a_new_key_of_the_registrar_shuts_nobody_out() -> None:
+    """What the old key signed the new one cannot clear."""
+    office = Office("registrar")
+    device = secret("device", 0)
+    office.entry(device, CODES[0])
+    after = another_office().registrar
+    after._register = office.book
+    account = verify_key(TokenRequest(device, COLLECTOR, office.terms).account_seed)
+    assert office.registrar.to_clear(account, COLLECTOR, 1, DAY_AFTER_S) == [PERIOD]
+    assert after.to_clear(account, COLLECTOR, 1, DAY_AFTER_S) == []
+
+
 def test_devices_report_and_clear_themselves_over_the_network(blamed: Blamed) -> None:
     """The honest one gets her next token, and the blamed one is told why she gets none."""
     office, registrar = blamed.office, blamed.office.registrar

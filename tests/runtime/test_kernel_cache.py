@@ -44,6 +44,12 @@ def other(x: int) -> int:
 CHANGED = INNER.replace("x + STEP", "x + 2 * STEP")
 
 
+@pytest.fixture(autouse=True)
+def without_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would take a file for unchanged that was written twice in a second, with as many bytes."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache."""

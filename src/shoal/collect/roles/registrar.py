@@ -48,13 +48,13 @@ class Register(Protocol):
     def knows(self, person: bytes) -> bool:
         """Say whether a person is admitted."""
 
-    def issue(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
+    def issue(self, purpose: Purpose, person: bytes, digest: bytes, registrar: bytes) -> bool:
         """Note a request for the one token of a person and purpose; say whether no other one was noted."""
 
     def was_issued(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
         """Say whether this very request was noted."""
 
-    def to_clear(self, person: bytes, purpose: Purpose, settled_day: float) -> list[int]:
+    def to_clear(self, person: bytes, purpose: Purpose, settled_day: float, registrar: bytes) -> list[int]:
         """Return the earlier periods of a person's tokens that were over then and are not cleared."""
 
     def note_cleared(self, person: bytes, purposes: Sequence[Purpose]) -> None:
@@ -167,7 +167,7 @@ class Registrar:
             self._require_cleared(person, purpose, shown, now_s)
         key = self._key(purpose)[0]
         signed = blind_sign(key, blinded)  # nothing is noted for a request that cannot be signed
-        if not self._register.issue(purpose, person, digest):
+        if not self._register.issue(purpose, person, digest, self.public_key):
             raise PeerError("duplicate", "this account has its token of this period already, for another key")
         return signed
 
@@ -186,7 +186,7 @@ class Registrar:
     def to_clear(self, person: bytes, collector_key: bytes, days: int, now_s: float) -> list[int]:
         """Return the periods whose clearances a person has to show before her next token."""
         purpose = Purpose(collector_key, days, period_at(now_s, days))
-        return self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S)
+        return self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S, self.public_key)
 
     def clearing_key_of(self, collector_key: bytes, days: int, period: int, now_s: float) -> bytes:
         """Return the key that clears the tokens of a period, as ``key_of`` does."""
@@ -237,7 +237,7 @@ class Registrar:
     ) -> None:
         """Raises PeerError unless all earlier tokens of hers are cleared, whose periods are over."""
         cleared = list[Purpose]()
-        needed = self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S)
+        needed = self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S, self.public_key)
         for period, prefix, signed in shown:
             if period in needed:
                 one = Purpose(purpose.collector_key, purpose.days, period)

@@ -98,6 +98,12 @@ class Logins:
                     "duplicate", "you have a token of this period under another account; come back after it"
                 )
             self._db.change("DELETE FROM person WHERE account = ?", (before,))
+            # she stays excluded where she is: what the old account has to clear the new one has to clear
+            self._db.change(
+                "UPDATE issued SET account = ? WHERE account = ? AND purpose NOT IN "
+                "(SELECT purpose FROM issued WHERE account = ?)",
+                (account, before, account),
+            )
         self._db.change(
             "INSERT INTO logged_in (person, account) VALUES (?, ?) "
             "ON CONFLICT (person) DO UPDATE SET account = excluded.account",

@@ -194,9 +194,11 @@ CREATE TABLE logged_in (person {BYTES} PRIMARY KEY, account {BYTES} NOT NULL);
 """
 )
 
-# which tokens of a person are cleared, which keys a proof of blame stands against, which have a clearance
+# which registrar's key signed a person's tokens and which of them are cleared, which keys a proof of blame
+# stands against, which have a clearance
 _EXCLUSION: Final = Step(
     both="""
+ALTER TABLE issued ADD COLUMN registrar {BYTES};
 ALTER TABLE issued ADD COLUMN cleared {NUMBER};
 CREATE TABLE blamed (identity {BYTES} PRIMARY KEY, over_day {NUMBER} NOT NULL);
 CREATE TABLE clearance (identity {BYTES} PRIMARY KEY, digest {BYTES} NOT NULL, over_day {NUMBER} NOT NULL);

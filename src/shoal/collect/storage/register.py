@@ -44,7 +44,7 @@ class RegisterBook:
         """Say whether a person is admitted."""
         return self._db.row("SELECT 1 FROM person WHERE account = ?", (person,)) is not None
 
-    def issue(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
+    def issue(self, purpose: Purpose, person: bytes, digest: bytes, registrar: bytes) -> bool:
         """Note a request for the one token of a person and purpose; say whether no other one was noted."""
         with self._db.transaction():
             if not self.knows(person):  # put out meanwhile, by a login with another account
@@ -53,9 +53,9 @@ class RegisterBook:
                 before = purpose.first_day - EXCLUDED_DAYS
                 self._db.change(f"DELETE FROM {table} WHERE over_day <= ?", (before,))  # noqa: S608
             self._db.change(
-                "INSERT INTO issued (purpose, account, digest, over_day) VALUES (?, ?, ?, ?) "
+                "INSERT INTO issued (purpose, account, digest, over_day, registrar) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
-                (purpose.text, person, digest, purpose.over_day),
+                (purpose.text, person, digest, purpose.over_day, registrar),
             )
             asked = "SELECT digest FROM issued WHERE purpose = ? AND account = ?"
             return bytes(self._db.rows(asked, (purpose.text, person))[0][0]) == digest
@@ -67,13 +67,16 @@ class RegisterBook:
         )
         return row is not None and bytes(row[0]) == digest
 
-    def to_clear(self, person: bytes, purpose: Purpose, settled_day: float) -> list[int]:
-        """Return the earlier periods of a person's tokens that were over then and are not cleared."""
+    def to_clear(self, person: bytes, purpose: Purpose, settled_day: float, registrar: bytes) -> list[int]:
+        """Return the earlier periods of a person's tokens that were over then and are not cleared.
+
+        Those of another key of the registrar cannot be cleared any more, and need not be.
+        """
         first = purpose.first_day - EXCLUDED_DAYS
         rows = self._db.rows(
             "SELECT purpose FROM issued WHERE account = ? AND cleared IS NULL AND over_day <= ? "
-            "AND over_day > ?",
-            (person, settled_day, first),
+            "AND over_day > ? AND registrar = ?",
+            (person, settled_day, first, registrar),
         )
         found = (Purpose.read(bytes(row[0])) for row in rows)
         of_this = (purpose.collector_key, purpose.days)
