@@ -206,13 +206,17 @@ def test_the_private_page_shows_one_crowd_by_numbers_only() -> None:
     figure = page.figures["example-time"]
     rows = [np.array(marks)[:, 0] for name, marks in figure.marks.items() if name.startswith("member")]
 
+    grid = original.grid
+    assert grid is not None
+
     def are_of(first: int) -> bool:
         """Whether each time has a mark and each mark a time; times that are closer than a dot share one."""
         times = [original.samples_of(first + number)[0] for number in range(3)]
         start = min(int(t[0]) for t in times)
-        wanted = [(t - start + 0.5) * original.grid.slot_s / 3600 for t in times]
+        wanted = [(t - start + 0.5) * grid.slot_s / 3600 for t in times]
         apart = [np.abs(row[:, None] - hours) for row, hours in zip(rows, wanted, strict=True)]
-        return max(max(one.min(axis=0).max(), one.min(axis=1).max()) for one in apart) < 5 * figure.x.unit
+        farthest = max(float(max(one.min(axis=0).max(), one.min(axis=1).max())) for one in apart)
+        return farthest < 5 * figure.x.unit
 
     assert len(rows) == 3
     assert sum(are_of(first) for first in range(0, 201, 3)) == 1
