@@ -329,7 +329,6 @@ class CompareDocument(TypedDict):
 
 
 @with_config(_CLOSED)
-@with_config(_OPEN)
 class GranularityDocument(TypedDict):
     """What kte-hide leaves for several tau."""
 
