@@ -61,7 +61,7 @@ def browsing(folder: Path) -> Iterator["Browser"]:
             args=list(_FLAGS),
             viewport={"width": 1280, "height": 900},
         )
-        context.set_default_timeout(600_000)  # in milliseconds: a busy machine may compile kernels for minutes
+        context.set_default_timeout(600_000)  # milliseconds; a busy machine compiles for minutes
         yield Browser(context)
         context.close()
 
