@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,7 +225,7 @@ def anonymize(
             print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
             return 0
         original = read_telling(source, reading, bars, run)
-        with compiled_ahead(method):
+        with compiled_ahead(method) if memory is None else nullcontext():  # others would need memory, too
             published = publish(
                 original,
                 parameters,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,8 @@ from shoal.errors import InputError, MisuseError
 from shoal.io import footprints, gis_files
 from shoal.io.columns import CELLS, NAMES
 from shoal.io.footprints import Layout, Places
+from shoal.io.presets import applied
+from shoal.io.sources import openers
 from shoal.io.tables import Table, reshaped
 from shoal.io.values import Names
 from shoal.model.intake import Reading
@@ -24,6 +26,18 @@ from shoal.runtime.arrays import Flags, Floats
 UNKNOWN: Final = "cell that is not in the table of cells"
 CENTERED: Final = "records at the center of their cell's footprint"
 _COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
+
+
+def prepared(table: Table, reading: Reading) -> tuple[Table, Reading]:
+    """The table as a preset and a file of cells complete it, and the settings that follow."""
+    table, reading = applied(table, reading)
+    shown: dict[str, Any] = {
+        name: value
+        for name, value in table.settings.items()
+        if name != "preset" and getattr(reading, name) is None
+    }
+    reading = replace(reading, **shown)
+    return (table, reading) if reading.cells is None else joined(table, reading)
 
 
 def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
@@ -91,8 +105,6 @@ def _length(meters: float) -> str:
 
 def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
     """Row of each cell by its name, and the places of the rows."""
-    from shoal.io.sources import openers
-
     path = Path(str(reading.cells))
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")

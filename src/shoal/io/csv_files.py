@@ -19,10 +19,9 @@ import pyarrow.csv as arrow_csv
 from shoal.errors import InputError, MisuseError
 from shoal.io import ais_files, presets
 from shoal.io.columns import RECOGNIZED
-from shoal.io.tables import Table
+from shoal.io.tables import WRONG_FIELDS, Table
 from shoal.model.intake import Reading
 
-WRONG_FIELDS: Final = "line with the wrong number of fields"
 DELIMITERS: Final = ",;\t|"
 SAMPLE_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 22

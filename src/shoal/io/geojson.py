@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shoal.errors import InputError
+from shoal.io.json_text import flat, text_of
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
 _WGS84: Final = ("crs84", "4326")
@@ -26,8 +27,6 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
 
     Raises InputError for another reference system than WGS 84.
     """
-    from shoal.io.json_files import flat, text_of
-
     stated = str(content.get("crs") or "")
     if stated and not any(known in stated.lower() for known in _WGS84):
         raise InputError(

@@ -5,7 +5,7 @@ Mobility Data Specification, or a plain list of objects.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io import geojson, google_timeline, json_arrays, mds_trips, owntracks_files
+from shoal.io.json_text import flat, text_of
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import BROKEN_GZIP, opened
@@ -105,26 +106,6 @@ def _own_table(
 
     owners = of_file(path) if added else ()
     return Table(name=path.name, columns=columns, batches=batches, owners=owners, notes=list(notes))
-
-
-def text_of(value: Any) -> str | None:
-    """A value of JSON as text; nothing stays nothing."""
-    if value is None or isinstance(value, str):
-        return value
-    return (
-        repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else json.dumps(value)
-    )
-
-
-def flat(found: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """The values of an object by their names, those of objects inside it as ``outer.inner``."""
-    values: dict[str, Any] = {}
-    for name, value in found.items():
-        if isinstance(value, dict):
-            values.update(flat(value, f"{before}{name}."))
-        else:
-            values[f"{before}{name}"] = value
-    return values
 
 
 def _is_objects(content: Any) -> bool:

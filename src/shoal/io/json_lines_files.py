@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io import json_files
+from shoal.io.json_text import flat, text_of
 from shoal.io.tables import Table, text_batch
 from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
@@ -33,15 +34,15 @@ def open_table(path: Path, _reading: Reading) -> Table:
         )
         table.unreadable.update({BROKEN: broken} if broken else {})
         return table
-    names = list(dict.fromkeys(name for one in first for name in json_files.flat(one)))
+    names = list(dict.fromkeys(name for one in first for name in flat(one)))
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         objects = _objects(path)
         while lines := list(islice(objects, _LINES)):
-            found = [json_files.flat(one) for one in lines if one is not None]
+            found = [flat(one) for one in lines if one is not None]
             if len(found) < len(lines):
                 unreadable[BROKEN] = unreadable.get(BROKEN, 0) + len(lines) - len(found)
-            rows = [tuple(json_files.text_of(one.get(name)) for name in columns) for one in found]
+            rows = [tuple(text_of(one.get(name)) for name in columns) for one in found]
             yield 0.0, text_batch(rows, columns, columns)
 
     return Table(name=path.name, columns=tuple(names), batches=batches, unreadable=unreadable)

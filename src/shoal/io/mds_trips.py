@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from shoal.io.json_text import text_of
+
 Row = tuple[str | None, ...]
 
 
@@ -32,8 +34,6 @@ def _list(content: Any) -> list[Any] | None:
 
 
 def _of(one: dict[str, Any]) -> Iterator[Row]:
-    from shoal.io.json_files import text_of
-
     who, trip = text_of(one.get("device_id")), text_of(one.get("trip_id"))
     route = one.get("route")
     if isinstance(route, dict):

@@ -12,8 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.csv_files import WRONG_FIELDS
-from shoal.io.tables import Owner, Table, text_batch
+from shoal.io.tables import WRONG_FIELDS, Owner, Table, text_batch
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "device", "t", "lat", "lon")

@@ -13,8 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.csv_files import WRONG_FIELDS
-from shoal.io.tables import Owner, Table
+from shoal.io.tables import WRONG_FIELDS, Owner, Table
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "file", "datetime", "lat", "lon")

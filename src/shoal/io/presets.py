@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from shoal.errors import MisuseError
-from shoal.io import cell_positions, grid_steps, mobility_text, polylines, trips, whose
+from shoal.io import grid_steps, mobility_text, polylines, trips, whose
 from shoal.io.tables import Table
 from shoal.model.intake import Reading
 
@@ -242,15 +242,3 @@ def applied(table: Table, reading: Reading) -> tuple[Table, Reading]:
         name: value for name, value in preset.settings.items() if getattr(reading, name) is None
     }
     return table, replace(reading, preset=found, **settings)
-
-
-def prepared(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table as a preset and a file of cells complete it, and the settings that follow."""
-    table, reading = applied(table, reading)
-    shown: dict[str, Any] = {
-        name: value
-        for name, value in table.settings.items()
-        if name != "preset" and getattr(reading, name) is None
-    }
-    reading = replace(reading, **shown)
-    return (table, reading) if reading.cells is None else cell_positions.joined(table, reading)

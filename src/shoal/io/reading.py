@@ -9,9 +9,9 @@ from typing import Final, Never
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
+from shoal.io.cell_positions import prepared
 from shoal.io.columns import find_columns
 from shoal.io.positions import Positions
-from shoal.io.presets import prepared
 from shoal.io.screening import require_screening, screened
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers

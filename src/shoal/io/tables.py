@@ -14,6 +14,7 @@ from shoal.errors import InputError
 
 DEFAULT_CRS: Final = "OGC:CRS84"
 BATCH_ROWS: Final = 1 << 20
+WRONG_FIELDS: Final = "line with the wrong number of fields"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.io.cell_codes import h3_numbers
+from shoal.io.cell_positions import prepared
 from shoal.io.columns import find_columns
 from shoal.io.foreign import Axis, Foreign
-from shoal.io.presets import prepared
 from shoal.io.sources import openers
 from shoal.io.values import Names
 from shoal.kernels.record_hits import most_hits

@@ -48,11 +48,9 @@ class Following:
 
     def _forget(self, before_day: int) -> None:
         with self._db.transaction():
-            for table in ("ticket", "asked"):  # tables of ours
-                self._db.change(
-                    f"DELETE FROM {table} WHERE session IN (SELECT session FROM asked WHERE day < ?)",  # noqa: S608
-                    (before_day,),
-                )
+            for table in ("ticket", "asked"):
+                old = "session IN (SELECT session FROM asked WHERE day < ?)"
+                self._db.change(f"DELETE FROM {table} WHERE {old}", (before_day,))  # noqa: S608  (tables of ours)
             self._db.change("DELETE FROM round WHERE id NOT IN (SELECT round FROM ticket)")
 
     def group(self, session: bytes) -> None:
