@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from browser import Browser
+from browser import Browser, Tab
 from desk_visits import FORM, PORT, call
 from service_town import PLACES, TERMS, identity_of, running, seed
 from shoal.collect.device import participation
@@ -101,30 +101,14 @@ def neighbor(number: int, folder: Path, town: Town, endings: dict[int, str]) -> 
         server.close()
 
 
-class Look:
-    """A tab, with everything that it asked for and complained of."""
-
-    def __init__(self, browser: Browser) -> None:
-        self.page = browser.context.new_page()
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.wide: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on(
-            "console",
-            lambda said: self.complaints.append(said.text) if said.type in {"error", "warning"} else None,
-        )
+class Look(Tab):
+    """Who takes part."""
 
     def at(self, name: str, *, checked: bool = False) -> None:
         """Look at both widths, light and dark; checked: by the accessibility checker, too."""
         for width, scheme in zip(WIDTHS, ("light", "dark"), strict=True):
-            self.page.set_viewport_size({"width": width, "height": 900})
             self.page.emulate_media(color_scheme=scheme)
-            if self.page.evaluate(
-                "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-            ):
-                self.wide.append(f"{name} at {width}")
+            self.look(name, width)
         if checked:
             checker = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
             found = checker.Axe().run(self.page).response["violations"]

@@ -9,50 +9,35 @@ from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 
-from browser import Browser
+from browser import Browser, Tab
 from desk_server import desk_at
 
 WIDTHS = (1280, 390)
 
 
-class Walker:
-    """A tab, with everything that it asked for and complained of."""
+class Walker(Tab):
+    """Who clicks through the steps."""
 
     def __init__(self, browser: Browser, address: str) -> None:
-        self.page = browser.context.new_page()
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.wide: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on(
-            "console",
-            lambda message: (
-                self.complaints.append(message.text) if message.type in {"error", "warning"} else None
-            ),
-        )
+        super().__init__(browser)
         self.page.goto(address)
         self.home = address.partition("/enter")[0]
 
     def at(self, step: str) -> None:
         """Wait for a step, and look whether its page fits every screen."""
         self.page.wait_for_url(f"**/{step}")
-        self.look(step)
+        self.everywhere(step)
 
-    def look(self, name: str) -> None:
+    def everywhere(self, name: str) -> None:
         for width in WIDTHS:
-            self.page.set_viewport_size({"width": width, "height": 900})
-            if self.page.evaluate(
-                "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-            ):
-                self.wide.append(f"{name} at {width}")
+            self.look(name, width)
 
     def press(self, do: str, then: str = "") -> None:
         """Press a button, and wait for what it brings."""
         self.page.click(f'main button[value="{do}"]')
         if then:
             self.page.wait_for_selector(then)
-            self.look(then)
+            self.everywhere(then)
 
     def fill(self, **fields: str) -> None:
         for name, text in fields.items():
@@ -73,7 +58,7 @@ def test_from_a_file_to_a_signed_record(desk_city: Path, tmp_path: Path, browser
         page.goto(f"{walker.home}/browse?at={desk_city.parent}")
         page.click("button:has-text('city.csv')")
         page.wait_for_selector("#found")
-        walker.look("what was read")
+        walker.everywhere("what was read")
         assert page.inner_text("#people") == "40"
         for box in page.query_selector_all("input[name=confirmed]"):
             box.check()

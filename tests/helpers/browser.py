@@ -66,6 +66,28 @@ def browsing(folder: Path) -> Iterator["Browser"]:
         context.close()
 
 
+class Tab:
+    """A tab, with everything that it asked for and complained of, and the pages that were too wide."""
+
+    def __init__(self, browser: "Browser") -> None:
+        self.page = browser.context.new_page()
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.wide: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on(
+            "console",
+            lambda said: self.complaints.append(said.text) if said.type in {"error", "warning"} else None,
+        )
+
+    def look(self, name: str, width: int) -> None:
+        """Note a page that scrolls sideways at this width."""
+        self.page.set_viewport_size({"width": width, "height": 900})
+        if self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            self.wide.append(f"{name} at {width}")
+
+
 @dataclass(frozen=True)
 class Browser:
     """context: of playwright."""

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from shoal.cli.collect import needs_extra
-from shoal.cli.options import DURATION, PATH
+from shoal.cli.collect import needs_extra, servers_of_a_round
+from shoal.cli.listening import page_in_a_browser
+from shoal.cli.options import PATH
 
 
 @click.command(
@@ -15,14 +16,7 @@ from shoal.cli.options import DURATION, PATH
     epilog="Nothing is sent before you agree on the page. End the app with Ctrl-C; started again, it goes on "
     "with a round that is not over.",
 )
-@click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
-@click.option(
-    "--authority",
-    "authority_url",
-    required=True,
-    metavar="URL",
-    help="The authority that knows whose a release is.",
-)
+@servers_of_a_round
 @click.option(
     "--state",
     type=PATH,
@@ -31,11 +25,9 @@ from shoal.cli.options import DURATION, PATH
     metavar="DIR",
     help="Your keys and the round under way; keep this folder secret and complete.",
 )
-@click.option("--user", default="me", metavar="NAME", help="Your name at the authority.")
 @click.option(
     "--profile", "profile_file", type=PATH, metavar="FILE.toml", help="Settings to begin with, as for join."
 )
-@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
 @click.option(
     "--house",
     is_flag=False,
@@ -44,18 +36,7 @@ from shoal.cli.options import DURATION, PATH
     help="For a phone in your house: listen at this machine's address in its network, over TLS, and let in "
     "who types the code that is shown here.",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8451,
-    show_default=True,
-    help="0 takes a free one and says which.",
-)
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news.")
-@click.option(
-    "--patience", "patience_s", type=DURATION, default="30min", help="How long a server may be away."
-)
+@page_in_a_browser(8451)
 def participant_app(**options: Any) -> int:
     """Take part on pages in a browser: pick a trip, see it blurred, agree, and follow the round."""
     with needs_extra("app"):

@@ -1,12 +1,12 @@
 """The commands of the user-centric protocol; everything heavy is imported inside them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import click
 
-from shoal.cli.options import DURATION, LENGTH, input_options, output_options, take_reading
+from shoal.cli.options import DURATION, LENGTH, PATH, input_options, output_options, take_reading
 from shoal.errors import MissingExtraError, MisuseError
 
 _CRYPTO_OFF: Final = (
@@ -25,6 +25,31 @@ def needs_extra(name: str) -> Iterator[None]:
         raise MissingExtraError(
             f"this command needs {error.name}; install it with: pip install 'shoal[{name}]'"
         ) from error
+
+
+def servers_of_a_round(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what every command of a participant needs: servers, her name there, how long to wait."""
+    options = (
+        click.option("--server", "server_url", required=True, metavar="URL", help="The collector."),
+        click.option(
+            "--authority",
+            "authority_url",
+            required=True,
+            metavar="URL",
+            help="The authority that knows whose a release is.",
+        ),
+        click.option("--user", default="me", metavar="NAME", help="Your name at the authority."),
+        click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news."),
+        click.option(
+            "--patience", "patience_s", type=DURATION, default="30min", help="How long a server may be away."
+        ),
+        click.option(
+            "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @click.group()

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
+from shoal.cli.listening import page_in_a_browser
 from shoal.cli.options import (
     PATH,
     RELEASE,
@@ -29,14 +30,7 @@ from shoal.cli.terminal import Bars, print_result
     metavar="DIR",
     help="Where everything of this case lies (secret); the desk goes on where it was.",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8450,
-    show_default=True,
-    help="0 takes a free one and says which.",
-)
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@page_in_a_browser(8450)
 def desk(folder: Path, port: int, no_browser: bool) -> int:
     """Do all steps on pages in a browser: from a file to a record to sign.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.collect import needs_extra
+from shoal.cli.collect import needs_extra, servers_of_a_round
 from shoal.cli.options import DURATION, PATH, input_options, output_options, take_reading
 from shoal.cli.sections import Command
 from shoal.runtime.staging import explained_write
@@ -18,14 +18,7 @@ from shoal.runtime.staging import explained_write
     cls=Command,
     epilog="Interrupted? Run the same command again, and it goes on. See docs/collect.md for profile.toml.",
 )
-@click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
-@click.option(
-    "--authority",
-    "authority_url",
-    required=True,
-    metavar="URL",
-    help="The authority that knows whose a release is.",
-)
+@servers_of_a_round
 @click.option(
     "--data",
     required=True,
@@ -47,7 +40,6 @@ from shoal.runtime.staging import explained_write
     metavar="DIR",
     help="Your keys and the round under way; keep this folder secret and complete.",
 )
-@click.option("--user", default="me", metavar="NAME", help="Your name at the authority.")
 @click.option("--subject", metavar="ID", help="Who you are in FILE, when it holds several people.")
 @click.option(
     "--trip", type=click.IntRange(min=1), default=1, help="Which trip to share, counted from the newest."
@@ -57,11 +49,6 @@ from shoal.runtime.staging import explained_write
     "--invitation", metavar="CODE", help="Your invitation, the first time at a collector with a registrar."
 )
 @click.option("--yes", is_flag=True, help="Consent without being asked.")
-@click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news.")
-@click.option(
-    "--patience", "patience_s", type=DURATION, default="30min", help="How long a server may be away."
-)
-@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
 @input_options
 @output_options
 def join(**options: Any) -> int:

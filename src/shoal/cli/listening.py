@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 _SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
 
+def page_in_a_browser(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --port and --no-browser, for pages of this machine."""
+
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option("--no-browser", is_flag=True, help="Only print the address.")(command)
+        return click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=port,
+            show_default=True,
+            help="0 takes a free one and says which.",
+        )(command)
+
+    return added
+
+
 def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the options of every server: where it listens, its certificate, --quiet."""
     options = (
