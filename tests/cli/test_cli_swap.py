@@ -138,7 +138,8 @@ def test_reach_locations_with_its_streets(shoal: Shoal, tmp_path: Path, streets:
     [
         (("--method", "swap-locations", "--cell", "50m"), "leave out --cell"),
         (("--method", "swap-locations", "--reading-slot", "1h"), "leave out --cell and --slot"),
-        (("--method", "swap-locations", "--streets-nodes", "n"), "swap-locations knows no --streets-nodes"),
+        (("--method", "swap-locations", "--streets-nodes", "n"), "needs its nodes and its edges"),
+        (("--method", "swap-locations", "--tiles", __file__), "is no MBTiles file"),
         (("--method", "swap-locations", "--k", "9"), "largest group here has 4 of 4"),
         (("--method", "swap-locations", "--space-threshold", "0m"), "must be finite and greater than 0"),
         (("--method", "glove", "--clustering", "mdav"), "glove knows no --clustering"),

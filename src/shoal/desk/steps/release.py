@@ -171,7 +171,7 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     except (ShoalError, OSError) as error:
         return {"gone": str(error) if isinstance(error, MisuseError) else words("release.gone")}
     return {
-        "map": density_map(release, words("release.map_label"), desk.streets(work.choices)),
+        "map": density_map(release, words("release.map_label"), desk.ground(work.choices)),
         "classes": classes_of(release),
         "planar": release.crs is None,
         "private": work.choices.private_report and Path(work.choices.private_report).exists(),

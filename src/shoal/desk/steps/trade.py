@@ -30,7 +30,7 @@ def methods_compared() -> list[str]:
 
 def methods_offered(choices: Choices) -> list[str]:
     """Those, and with a street graph all."""
-    return [name for name in METHODS if choices.streets or not needs_streets(name)]
+    return [name for name in METHODS if "streets-nodes" in choices.streets or not needs_streets(name)]
 
 
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
