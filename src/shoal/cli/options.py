@@ -205,7 +205,8 @@ STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--streets-nodes": {
         "type": PATH,
         "metavar": "FILE",
-        "help": "Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
+        "help": "Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it); "
+        "reach-locations works on it.",
     },
     "--streets-edges": {"type": PATH, "metavar": "FILE", "help": "Street graph: its edges (Parquet, CSV)."},
     "--streets-crs": {
