@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
     "a switch in words": ("glove", {"refine": "perhaps"}, "refine", "choose one of off, on"),
     "a crowd of one": ("glove", {"k": "1"}, "k", "hides nobody"),
     "half a person": ("glove", {"k": "2.5"}, "k", "not a whole number"),
-    "a hull that is none": ("glove", {"hull": "round"}, "hull", "--hull = 'round' is not known"),
+    "a hull that is none": ("glove", {"hull": "round"}, "hull", "--hull round is not known"),
     "extents the wrong way round": (
         "glove",
         {"extent-at-most": "2h,5km"},

@@ -32,6 +32,7 @@ from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.planned import changed, plan_option, print_plan, publication
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
+from shoal.errors import MisuseError
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
 
@@ -264,6 +265,8 @@ def _asked_for(
 ) -> tuple[dict[str, Any], dict[str, Any], "Method"]:
     """How INPUT is read, the settings that were given or are the paper's, and the method with them."""
     from shoal.methods import method_named
+    from shoal.methods.parameters import declared
+    from shoal.methods.written import in_options
 
     reading, settings = take_settings(method, options, streets)
     kind = method_named(method)
@@ -277,7 +280,10 @@ def _asked_for(
         if not kind.about.as_published:
             raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
         settings = {**kind.about.as_published, **settings}
-    return reading, settings, kind(**settings)
+    try:
+        return reading, settings, kind(**settings)
+    except MisuseError as error:  # of a parameter, which is an option here
+        raise MisuseError(in_options(error.as_written, declared(kind))) from error
 
 
 def _bound(memory: int, method: object, blocks: int | None, engine: str | None) -> "MemoryBound":
