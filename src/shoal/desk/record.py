@@ -167,7 +167,7 @@ def sign_off(
     with printed:
         write_page(html, output)
         output.chmod(0o600)
-    rates = strongest_first(attacks["attacks"])
+    rates = strongest_first(attacks["attacks"], read_manifest(folder).kind)
     return Signed(
         record=output,
         pdf=pdf,
@@ -206,7 +206,7 @@ def record_page(
     """The page itself: one file without scripts."""
     manifest: Manifest = read_manifest(folder)
     release = read_release(folder)
-    rates = strongest_first(attacks["attacks"])
+    rates = strongest_first(attacks["attacks"], release.kind)
     return render(
         "signed.html.j2",
         words,
@@ -224,10 +224,11 @@ def record_page(
         verdict=verdict,
         rates=rates,
         raw_rates={
-            (one["name"], one["asked"]): one["rate"] for one in strongest_first(attacks["attacks"], "raw")
+            (one["name"], one["asked"]): one["rate"]
+            for one in strongest_first(attacks["attacks"], release.kind, "raw")
         },
         notes=attacks["notes"],
-        risks=risks_of(recipients, attacks["attacks"]),
+        risks=risks_of(recipients, attacks["attacks"], release.kind),
         statement=statement,
         digests=digests,
         bands=BANDS,

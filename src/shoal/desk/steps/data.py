@@ -34,6 +34,15 @@ OPTIONS: Final = (
     "slot",
     "min-samples-per-day",
 )
+EXAMPLES: Final = {  # how a field is filled in, the same in every language
+    "crs": "EPSG:2154",
+    "time-zone": "Europe/Paris",
+    "time-format": "%d/%m/%Y %H:%M",
+    "time-unit": "s",
+    "columns": "uid,t,lat,lon",
+    "cell": "100m",
+    "slot": "1min",
+}
 FEW_PEOPLE: Final = 20
 
 
@@ -73,7 +82,7 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
 
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     found = work.found(work.data)
-    shown: dict[str, Any] = {"options": OPTIONS, "streets": GROUND, "found": found}
+    shown: dict[str, Any] = {"options": OPTIONS, "examples": EXAMPLES, "streets": GROUND, "found": found}
     if found is not None:
         ground = desk.ground(work.choices)
         shown |= {

@@ -75,7 +75,8 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if found is not None:
         metric = METRICS[found["budget"]["utility"]]
         points = sorted(found["points"], key=lambda point: (point["worst_gain"], point["label"]))
-        axes = (words("trade.risk_axis"), _in_words(metric.question, words))
+        up = words(f"trade.up_{metric.better}", metric=_in_words(metric.question, words))
+        axes = (words("trade.risk_axis"), up)
         shown |= {
             "points": [
                 point
