@@ -10,6 +10,8 @@ from shoal.desk.maps import letters_map
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 from shoal.errors import ShoalError
+from shoal.io.cleaning import NAIVE
+from shoal.io.times import TAKEN_AS_UTC
 from shoal.report.facts.ground import MapGround
 from shoal.units import duration_s, length_m, show_s
 
@@ -47,10 +49,16 @@ FEW_PEOPLE: Final = 20
 
 
 def warnings_of(found: dict[str, Any]) -> list[str]:
-    """What somebody has to look at: rows that are left out or mended, and everything that was assumed."""
+    """What somebody has to look at: rows that are left out or mended, and everything that was assumed.
+
+    What one sentence says of all rows is not asked a second time with their number.
+    """
+    repaired = dict(found["rows_repaired"])
+    if TAKEN_AS_UTC in found["notes"]:
+        repaired.pop(NAIVE, None)
     return [
         *(f"{rows:,} rows dropped: {reason}" for reason, rows in found["rows_dropped"].items()),
-        *(f"{rows:,} rows repaired: {reason}" for reason, rows in found["rows_repaired"].items()),
+        *(f"{rows:,} rows repaired: {reason}" for reason, rows in repaired.items()),
         *found["notes"],
     ]
 
