@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from browser import Browser
@@ -18,9 +19,10 @@ from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
 from shoal.methods import METHODS
 from shoal.methods.glove.glove import Glove
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Boxes, Linkage, Release
+from shoal.report.facts.density import densities_alike
 from shoal.report.figures.svg import drawn
-from shoal.report.pages.comparison import frontier_figure
+from shoal.report.pages.comparison import RAW_DATA, frontier_figure
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
@@ -304,6 +306,22 @@ def test_shares_are_percent_and_what_is_no_anonymity_has_a_hollow_mark() -> None
 def frontier_of(points: list[Point]) -> Figure:
     figure = drawn(frontier_figure(points, "higher", "samples covered", "share"), "risk and use")
     return figures_of(f'<div class="plot" id="plot-it" data-figure>{figure}</div><figcaption>')["it"]
+
+
+def test_the_raw_data_and_the_best_releases_lie_on_maps_of_one_window(finished: Path) -> None:
+    page = (finished / "out/comparison.html").read_text()
+    best = json.loads((finished / "out/comparison.json").read_text())["frontier"]
+    shown = page.partition('<section id="maps">')[2].partition("</section>")[0]
+    assert [line[4:-5] for line in shown.splitlines() if line.startswith("<h3>")] == [RAW_DATA, *best]
+    assert shown.count("samples per km²") == 1
+    assert shown.count("boxes per km²") == len(best) > 0
+    everything = {
+        "whole": Boxes.of_samples(np.arange(4), np.array([0, 10, 20, 30]), np.array([0, 10, 20, 30])),
+        "half": Boxes.of_samples(np.arange(2), np.array([0, 10]), np.array([0, 500])),
+    }
+    whole, half = densities_alike(everything, 32).values()
+    assert whole.window == half.window
+    assert [whole.share_outside, half.share_outside] == pytest.approx([0.0, 0.5])
 
 
 def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: Browser) -> None:

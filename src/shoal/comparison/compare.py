@@ -7,7 +7,7 @@ figures from raw data: it is as secret as these.
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from shoal.attacks.rate import TargetName, gain
 from shoal.comparison.places import digest_of, fingerprint_of, place_of
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
+from shoal.measures.query import boxes_of
 from shoal.methods import METHODS
 from shoal.model.given import require_trajectories
 from shoal.model.summaries import table
@@ -28,8 +29,9 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
 from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
+from shoal.report.facts.density import Density, densities_alike
 from shoal.report.facts.omission import omission_frontier
-from shoal.report.pages.comparison import comparison_page
+from shoal.report.pages.comparison import RAW_DATA, comparison_page
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
@@ -51,6 +53,8 @@ REPORT_FILE: Final = "comparison.html"
 _RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
+_MOST_MAPS: Final = 5
+_PIXELS: Final = 90
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +231,9 @@ def compare(
             words=METRICS[study.budget.utility].question,
             unit=METRICS[study.budget.utility].unit,
             people=(published.n_subjects, 0 if control is None else control.n_subjects),
+            maps=_maps(published, points, better, results, output),
+            grid=published.snapped_grid(),
+            crs=published.crs,
         ),
         output / REPORT_FILE,
     )
@@ -379,6 +386,21 @@ def _omission_of(
         _write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", kept)
     told = json.loads(kept.read_text(encoding="utf-8"))
     return dict(told)
+
+
+def _maps(
+    published: Trajectories,
+    points: Sequence[Point],
+    better: Better,
+    results: Sequence[Mapping[str, Any]],
+    output: Path,
+) -> dict[str, Density]:
+    """How densely the raw samples and the best trade-offs lie, all over the same part of the plane."""
+    folders = {result["label"]: output / result["folder"] for result in results}
+    best = [point.label for point in frontier(points, better)[:_MOST_MAPS]]
+    raw, _, grid = boxes_of(published)
+    of = {RAW_DATA: raw} | {label: read_release(folders[label]).as_boxes(grid).boxes for label in best}
+    return densities_alike(of, _PIXELS)
 
 
 def _draw(study: Study) -> Randomness:

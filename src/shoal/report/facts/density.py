@@ -1,7 +1,7 @@
 """The density on the map of a record: how many boxes are expected where, each spread over its area."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,6 +46,14 @@ def density_map(boxes: Boxes) -> Density:
     """The expected density of at least one box over a window that shows nearly all of them."""
     window = window_around(boxes)
     return density_in(window, expected_density(boxes, window), len(boxes))
+
+
+def densities_alike(of: Mapping[str, Boxes], pixels: int) -> dict[str, Density]:
+    """The densities of several tables over one window, that of the first."""
+    window = window_around(next(iter(of.values())), pixels)
+    return {
+        name: density_in(window, expected_density(boxes, window), len(boxes)) for name, boxes in of.items()
+    }
 
 
 def density_in(window: Window, expected: Floats, n_boxes: int) -> Density:

@@ -31,12 +31,14 @@ def release_map(
     towns: Sequence[Town] = (),
     *,
     projected: bool,
+    of: str = "boxes",
     tiles: Placed = NO_TILES,
     streets: Floats | None = None,
 ) -> Drawing:
     """Expected boxes per square kilometer in shades, with rectangles of some boxes and names of towns.
 
-    tiles, streets: what the user has to lay behind it; streets are [n, 4] lines in meters.
+    of: what they are called. tiles, streets: what the user has to lay behind it; streets are [n, 4] lines in
+    meters.
     """
     plane = "km (projected)" if projected else "km (local)"
     west_m, south_m, east_m, north_m = density.window.bounds_m(grid.cell_m)
@@ -46,9 +48,9 @@ def release_map(
     box_x, box_y = rectangles(examples, grid.cell_m / 1000)
     layers: list[Layer] = [
         *([_pictures(tiles)] if tiles.tiles else []),
-        density_cells(density.expected / area_km2, x, y),
+        density_cells(density.expected / area_km2, x, y, of),
         *([Streets(lines=(streets / 1000).tolist())] if streets is not None and len(streets) else []),
-        Areas(name="some boxes", x=box_x, y=box_y, number=_BOXES, filled=False),
+        *([Areas(name="some boxes", x=box_x, y=box_y, number=_BOXES, filled=False)] if len(examples) else []),
     ]
     named = _apart(towns, (north_m - south_m) / 12)
     if named:
@@ -72,7 +74,7 @@ def _pictures(placed: Placed) -> Pictures:
     )
 
 
-def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float]) -> Cells:
+def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float], of: str) -> Cells:
     """Shades of half a power of ten each, of the uppermost four; the palest also holds what is less."""
     seen = per_km2[per_km2 > 0]
     top = math.floor(2 * math.log10(seen.max())) + 1 if len(seen) else 0
@@ -90,7 +92,7 @@ def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float
             for line, there in zip(shade.tolist(), (per_km2 > 0).tolist(), strict=True)
         ],
         palette="blues",
-        title="boxes per km²",
+        title=f"{of} per km²",
         scale=scale,
         labels=[(float(half - low), _power(half // 2)) for half in range(low, top + 1) if half % 2 == 0],
     )

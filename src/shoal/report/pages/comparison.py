@@ -2,16 +2,23 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from shoal.methods import method_named
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Grid
+from shoal.report.facts.density import Density
 from shoal.report.facts.omission import OmissionFrontier
+from shoal.report.facts.towns import towns_in
 from shoal.report.figures import axes
 from shoal.report.figures.curves import omission
 from shoal.report.figures.drawing import SYMBOLS, Drawing, Layer, Line, Marks
+from shoal.report.figures.maps import release_map
 from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
 from shoal.utility.frontier import Better, Point, frontier
+
+RAW_DATA: Final = "the raw data"
 
 
 def comparison_page(
@@ -22,11 +29,15 @@ def comparison_page(
     words: str,
     unit: str,
     people: tuple[int, int],
+    maps: Mapping[str, Density],
+    grid: Grid,
+    crs: str | None,
 ) -> str:
     """The page of a comparison.
 
     found: the comparison as its JSON. words, unit: of the budget's metric. people: how many are in the
-    releases, and how many were held out as control.
+    releases, and how many were held out as control. maps: of the raw data (`RAW_DATA`) and of some releases,
+    all over one window of the plane `crs`, in cells of `grid`.
     """
     releases = found["releases"]
     drawings = (
@@ -38,6 +49,10 @@ def comparison_page(
         if result.get("omission")
     }
     drawings |= {f"omission-{place}": omission(one) for place, one in enumerate(omissions.values(), start=1)}
+    drawings |= {
+        f"map-{place}": _map(name, density, grid, crs)
+        for place, (name, density) in enumerate(maps.items(), start=1)
+    }
     rates = {
         (knowledge, entry["name"]): None
         for result in releases
@@ -73,6 +88,8 @@ def comparison_page(
         claims={result["label"]: result["claim"] for result in releases},
         bare={point.label for point in points if not is_anonymity(point.method)},
         omissions=omissions,
+        maps=maps,
+        raw_data=RAW_DATA,
         points={point.label: point for point in points},
         attacks=rows,
         metrics=metrics,
@@ -120,6 +137,17 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit:
         y=axes.from_zero(f"{y_title} ({better} is better)", [point.utility for point in points], unit=unit),
         layers=layers,
         legend=True,
+    )
+
+
+def _map(name: str, density: Density, grid: Grid, crs: str | None) -> Drawing:
+    return release_map(
+        density,
+        Boxes.concatenate([]),
+        grid,
+        towns_in(*density.window.bounds_m(grid.cell_m), crs=crs),
+        projected=crs is not None,
+        of="samples" if name == RAW_DATA else "boxes",
     )
 
 
