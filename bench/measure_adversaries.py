@@ -1,7 +1,7 @@
 """What the tracker, members of a class, two releases and membership give: the figures of docs/attacks.md.
 
     python bench/measure_adversaries.py track --points FILE [--k 2 4 10]
-    python bench/measure_adversaries.py classes [--people 300] [--days 4] [--k 2 5]
+    python bench/measure_adversaries.py classes [--people 300] [--days 4] [--k 2 5] [--kte [--hiders stay]]
     python bench/measure_adversaries.py series [--people 2000] [--days 7] [--k 2 5] [--kte]
     python bench/measure_adversaries.py membership [--people 300] [--days 4] [--k 2 5]
     python bench/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180] [--seen 1]
@@ -60,7 +60,8 @@ def track(asked: argparse.Namespace) -> None:
 
 def classes(asked: argparse.Namespace) -> None:
     for k in asked.k or (2, 5):
-        show(f"k = {k}", city(asked), shoal.Glove(k=k), ["insider", "insider:all", "downcoding"])
+        method = shoal.KteHide(k=k, hiders=asked.hiders) if asked.kte else shoal.Glove(k=k)
+        show(f"k = {k}", city(asked), method, ["insider", "insider:2", "insider:all", "downcoding"])
 
 
 def series(asked: argparse.Namespace) -> None:
@@ -173,6 +174,7 @@ def main() -> None:
     options.add_argument("--apart", type=float, default=180.0)
     options.add_argument("--seen", type=int, default=1)
     options.add_argument("--kte", action="store_true")
+    options.add_argument("--hiders", choices=("change", "stay"), default="change")
     asked = options.parse_args()
     asked.people = asked.people or (2000 if asked.what in {"series", "windows"} else 300)
     asked.days = asked.days or {"series": 7, "windows": 14}.get(asked.what, 4)

@@ -206,7 +206,7 @@ _ROWS: Final = (
         name="insider",
         form="insider[:COLLUDING]",
         example="insider:4",
-        words="the raw samples of one member of the class, of COLLUDING or of all others",
+        words="the raw samples of one who shares the boxes, of COLLUDING or of all others",
         source="shoal: subtraction of the own samples from the hulls of a class",
         uses="own record",
         answers={"insider-exact": "infer", "insider-place": "infer", "insider-samples": "infer"},
@@ -216,7 +216,7 @@ _ROWS: Final = (
         payloads=("boxes",),
         default=("", "all"),
         record=("", "all"),
-        claims=(KAnonymity,),
+        claims=(KAnonymity, KteAnonymity),
     ),
     Adversary(
         name="downcoding",
