@@ -15,7 +15,7 @@ from shoal.attacks.rate import Rate
 from shoal.attacks.target import PointTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
-from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
+from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.runtime.arrays import Floats, Integers
 
 _NEAR_M: Final = 1.0  # how near to the truth a place is told, where places were moved
@@ -38,13 +38,7 @@ def attack_partner(
         raise MisuseError("people who are not in the release were mixed with nobody")
     told = np.ones((2, 3, len(evaluation.victims)))
     if claim is not None:
-        mixed = (
-            Traded(evaluation, inside, claim.time_threshold_s)
-            if isinstance(claim, LocationPrivacy)
-            else Gathered(evaluation, inside, claim.delta_m)
-            if isinstance(claim, KDeltaAnonymity)
-            else Shuffled(evaluation, inside)
-        )
+        mixed = _mixed(evaluation, inside, claim)
         for place, victim in enumerate(evaluation.victims.tolist()):
             colluding = rng.permutation(mixed.others(victim))[:members]
             told[1, :, place] = told[0, :, place] = mixed.as_it_stands(victim)
@@ -72,6 +66,19 @@ def attack_partner(
             ("partner-points", points, lucky[1], "the share of the person's points that are told so"),
         )
     ]
+
+
+def _mixed(
+    evaluation: Evaluation[PointTarget], inside: Victims, claim: Claim
+) -> "Shuffled | Traded | Gathered":
+    """Who was mixed with whom, by what the release claims."""
+    if isinstance(claim, TrajectoryPrivacy):
+        return Shuffled(evaluation, inside)
+    if isinstance(claim, LocationPrivacy):
+        return Traded(evaluation, inside, claim.time_threshold_s)
+    if isinstance(claim, KDeltaAnonymity):
+        return Gathered(evaluation, inside, claim.delta_m)
+    raise MisuseError(f"nobody was mixed with others in a release that claims {claim.name}")
 
 
 def records_of(inside: Victims) -> Integers:
