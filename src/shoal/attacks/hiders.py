@@ -80,7 +80,8 @@ class Hiders:
         drawn = boxes[rng.permutation(len(boxes))[:_DRAWS], 0]
         epochs = (drawn - self.first) // self.epoch - rng.integers(0, self.width, len(drawn))
         begins = self.first + np.clip(epochs, 0, self.windows - 1) * self.epoch
-        return np.unique(begins).tolist() if self.windows == 1 else begins.tolist()
+        found: list[int] = (np.unique(begins) if self.windows == 1 else begins).tolist()
+        return found
 
     def _in_all(self, boxes: Integers, begin: int) -> Integers:
         """Who has a sample in each box of the window from here on, and no sample outside them; ascending."""
@@ -96,11 +97,14 @@ class Hiders:
         asked = asked[self.inside[asked]]
         shares = np.empty(len(asked), dtype=np.bool_)
         find_sharers(
-            *(fixed(one) for one in (self.known.offsets, self.known.t, self.known.x, self.known.y)),
+            fixed(self.known.offsets),
+            fixed(self.known.t),
+            fixed(self.known.x),
+            fixed(self.known.y),
             asked,
             boxes,
             begin,
             end,
             shares,
         )
-        return asked[shares]
+        return np.asarray(asked[shares])

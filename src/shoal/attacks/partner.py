@@ -150,7 +150,7 @@ class Traded:
         points, rows = self.own(victim)
         foreign = self.shown[points][self.shown[points] != self.place[rows]]
         others = np.setdiff1d(self.person_of[np.isin(self.place, foreign)], [victim])
-        return others[self.record[others] >= 0]
+        return np.asarray(others[self.record[others] >= 0])
 
     def told(self, victim: int, members: Integers) -> Told:
         """Who has a member's place gave the one in the member's record; several with it are as likely."""
