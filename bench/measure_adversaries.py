@@ -1,15 +1,16 @@
 """What the tracker, members of a class, two releases and membership give: the figures of docs/attacks.md.
 
     python bench/measure_adversaries.py track --points FILE [--k 2 4 10]
-    python bench/measure_adversaries.py classes [--people 300] [--days 4] [--k 2 5]
+    python bench/measure_adversaries.py classes [--people 300] [--days 4] [--k 2 5] [--kte [--hiders stay]]
     python bench/measure_adversaries.py series [--people 2000] [--days 7] [--k 2 5] [--kte]
+    python bench/measure_adversaries.py partner [--points FILE] [--people 300] [--days 2] [--k 2 5]
     python bench/measure_adversaries.py membership [--people 300] [--days 4] [--k 2 5]
     python bench/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180] [--seen 1]
 
 windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so many
 minutes later; everybody who was seen so often at least in both. track: FILE holds user_id, t, x, y in meters
-and seconds, such as the Oldenburg trajectories. The others make a synthetic city. Research seeds: nothing
-here is for publication.
+and seconds, such as the Oldenburg trajectories; partner swaps them, too. The others make a synthetic city.
+Research seeds: nothing here is for publication.
 """
 
 import argparse
@@ -60,7 +61,26 @@ def track(asked: argparse.Namespace) -> None:
 
 def classes(asked: argparse.Namespace) -> None:
     for k in asked.k or (2, 5):
-        show(f"k = {k}", city(asked), shoal.Glove(k=k), ["insider", "insider:all", "downcoding"])
+        method = shoal.KteHide(k=k, hiders=asked.hiders) if asked.kte else shoal.Glove(k=k)
+        show(f"k = {k}", city(asked), method, ["insider", "insider:2", "insider:all", "downcoding"])
+
+
+def partner(asked: argparse.Namespace) -> None:
+    people = shoal.read(
+        shoal.synthesize(n_subjects=asked.people, days=asked.days, seed=1, layout="city"), snap=False
+    )
+    for k in asked.k or (2, 5):
+        knowledge = ["partner", "partner:2", "partner:all"]
+        for method in (shoal.Nwa(k=k, delta_m=2000, pi_s=4 * 3600), shoal.W4m(k=k, delta_m=2000)):
+            show(f"k = {k}", people, method, knowledge)
+        if asked.points:
+            table = pq.read_table(asked.points, columns=["user_id", "t", "x", "y"])
+            show(
+                f"k = {k}",
+                shoal.read(table, snap=False, crs="local", time_unit="1s"),
+                shoal.SwapLocations(k=k),
+                knowledge,
+            )
 
 
 def series(asked: argparse.Namespace) -> None:
@@ -161,6 +181,7 @@ def main() -> None:
     kinds = {
         "track": track,
         "classes": classes,
+        "partner": partner,
         "series": series,
         "membership": membership,
         "windows": windows,
@@ -173,9 +194,10 @@ def main() -> None:
     options.add_argument("--apart", type=float, default=180.0)
     options.add_argument("--seen", type=int, default=1)
     options.add_argument("--kte", action="store_true")
+    options.add_argument("--hiders", choices=("change", "stay"), default="change")
     asked = options.parse_args()
     asked.people = asked.people or (2000 if asked.what in {"series", "windows"} else 300)
-    asked.days = asked.days or {"series": 7, "windows": 14}.get(asked.what, 4)
+    asked.days = asked.days or {"series": 7, "windows": 14, "partner": 2}.get(asked.what, 4)
     kinds[asked.what](asked)
 
 

@@ -1,16 +1,21 @@
 """How often the 95 % intervals of attacks hold the truth.
 
     python bench/measure_intervals.py [--method glove] [--subjects 800] [--days 2] [--k 2 5] [--tries 100]
-                                      [--draws 10] [--samples 2000] [--towns 0] [--town 60]
+                                      [--draws 10] [--samples 2000] [--whole-classes]
+                                      [--towns 0] [--town 60]
 
 Victims: everybody of one release is attacked, with several draws of what is known; of releases of boxes a
 fifth of the people are held out, for ``membership``. Then, again and again, so many victims are picked with
 replacement, as from a town without end, each with one of the draws, and the rate and its interval are found
-from them alone, choice of the rule included. The truth is how often the rule that it names wins against
-everybody.
+from them alone, choice of the rule included; with --whole-classes whole classes are picked, as another
+release would have them, until there are so many victims. The truth is how often the rule that it names wins
+against everybody.
 
 Towns: other people, another release, and everybody tried in each run, so that the members of a class are
 always looked for together. The truth is the mean over all runs. This is slow: a release for each run.
+
+With --discrete nothing is measured: it prints the rates of so many victims, each won or lost, that no set of
+neighboring outcomes holds in 93 to 97 %, which no interval can mend.
 
 Prints for each rate how many intervals hold the truth, and how wide they are on average.
 """
@@ -19,6 +24,7 @@ import argparse
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from unittest.mock import patch
 
 import numpy as np
@@ -121,19 +127,22 @@ def kept(
 
 
 def covered(
-    draws: Sequence[Sequence[Kept]], tries: int, samples: int, rng: np.random.Generator
+    draws: Sequence[Sequence[Kept]],
+    tries: int,
+    samples: int,
+    rng: np.random.Generator,
+    *,
+    whole_classes: bool = False,
 ) -> Iterator[tuple[str, str, float, float, float]]:
     """(name, knowledge, truth, share of intervals that hold it, mean width) of every rate."""
     for every in zip(*draws, strict=True):
         each = [one for one in every if np.array_equal(one.clusters, every[0].clusters)]
         chances = np.array([[rule.chances for rule in one.rules] for one in each], dtype=np.float64)
-        n = chances.shape[2]
-        victims = rng.integers(0, n, (samples, tries))
-        which = rng.integers(0, len(each), victims.shape)
-        rates = [
-            each[0].rate_of(chances[draw, :, who].T, each[0].clusters[who])
-            for who, draw in zip(victims, which, strict=True)
-        ]
+        rates = []
+        for _ in range(samples):
+            who, clusters = _picked(each[0].clusters, tries, rng, whole_classes=whole_classes)
+            draw = rng.integers(0, len(each), len(who))
+            rates.append(each[0].rate_of(chances[draw, :, who].T, clusters))
         of_rule = {
             rule.name: won.mean() for rule, won in zip(each[0].rules, chances.swapaxes(0, 1), strict=True)
         }
@@ -142,6 +151,23 @@ def covered(
             each[0].knowledge,
             *_held(rates, np.array([_truth(one, of_rule) for one in rates])),
         )
+
+
+def _picked(
+    clusters: Integers, tries: int, rng: np.random.Generator, *, whole_classes: bool
+) -> tuple[Integers, Integers]:
+    """Victims with replacement and whose record each has; or whole classes until there are so many.
+
+    A class that is picked twice is two.
+    """
+    if not whole_classes:
+        who = rng.integers(0, len(clusters), tries)
+        return who, clusters[who]
+    members = [np.flatnonzero(clusters == one) for one in np.unique(clusters)]
+    picked: list[Integers] = []
+    while sum(map(len, picked)) < tries:
+        picked.append(members[rng.integers(len(members))])
+    return np.concatenate(picked), np.repeat(np.arange(len(picked)), list(map(len, picked)))
 
 
 def _truth(rate: Rate, of_rule: Mapping[str, float]) -> float:
@@ -170,6 +196,18 @@ def in_towns(k: int, subjects: int, towns: int) -> Iterator[tuple[str, str, floa
         yield name, knowledge, *_held(rates, np.full(len(rates), truth))
 
 
+def out_of_reach(tries: int) -> list[float]:
+    """Rates, in steps of 0.25 %, for which no set of neighboring outcomes has a chance of 93 to 97 %."""
+    found = []
+    for rate in (step / 400 for step in range(1, 200)):
+        chances = [comb(tries, won) * rate**won * (1 - rate) ** (tries - won) for won in range(tries + 1)]
+        below = np.concatenate([[0.0], np.cumsum(chances)])
+        between = below[None, 1:] - below[:-1, None]
+        if not ((between >= 0.93) & (between <= 0.97)).any():
+            found.append(rate)
+    return found
+
+
 def show(title: str, rows: Iterator[tuple[str, str, float, float, float]]) -> None:
     print(title, flush=True)
     for name, knowledge, truth, held, width in rows:
@@ -186,10 +224,15 @@ def main() -> None:
     options.add_argument("--tries", type=int, default=100)
     options.add_argument("--draws", type=int, default=10)
     options.add_argument("--samples", type=int, default=2000)
+    options.add_argument("--whole-classes", action="store_true")
+    options.add_argument("--discrete", type=int)
     options.add_argument("--towns", type=int, default=0)
     options.add_argument("--town", type=int, default=60)
     options.add_argument("--k", type=int, nargs="+", default=[2, 5])
     asked = options.parse_args()
+    if asked.discrete:
+        print(", ".join(f"{rate:.2%}" for rate in out_of_reach(asked.discrete)))
+        return
     points = METHODS[asked.method].about.publishes == "points"
     everybody = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1), snap=not points)
     last = np.arange(everybody.n_subjects) % 5 == 4
@@ -204,7 +247,13 @@ def main() -> None:
         ]
         show(
             f"{asked.method}, k = {k}: {asked.samples} samples of {asked.tries} of {people.n_subjects}",
-            covered(draws, asked.tries, asked.samples, np.random.default_rng(k)),
+            covered(
+                draws,
+                asked.tries,
+                asked.samples,
+                np.random.default_rng(k),
+                whole_classes=asked.whole_classes,
+            ),
         )
         if asked.towns:
             show(

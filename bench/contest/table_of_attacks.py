@@ -8,9 +8,9 @@
 measure: makes every release of `CELLS`, first those without hardening, from nine tenths of the people, the
 others being the control group. It plays every adversary of the lab that suits a release, and adds to the CSV
 what each wins at best. A cell that is in the file already is not run again, so that the same command goes on
-after a stop. Each cell is a process of its own, on one thread and with a limit of CPU time; what takes longer
-is noted as unfinished. For ``series`` the data are cut in halves of time, which are released with fresh
-pseudonyms and joined both ways.
+after a stop. Each cell is a process of its own, on one thread and with a limit of CPU time; what is found by
+then counts, and what is lacking is noted. For ``series`` the data are cut in halves of time, which are
+released with fresh pseudonyms and joined both ways.
 
 write: puts the tables into the page, between its marks, and the strongest attacks into the README.
 Research seeds: nothing here is for publication.
@@ -20,6 +20,7 @@ import argparse
 import csv
 import json
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -52,6 +53,8 @@ CSV_FILE: Final = HERE / "table_of_attacks.csv"
 PAGE: Final = HERE.parents[1] / "docs/strongest-attacks.md"
 README: Final = HERE.parents[1] / "README.md"
 HELD_OUT: Final = 10  # every tenth person is in no release
+GRACE_S: Final = 60  # to end what is being tried once the time is spent
+UNFINISHED: Final = "unfinished in its CPU time"
 COLUMNS: Final = (
     *("data", "method", "k", "hardening", "claim", "may_name", "holds"),
     *(
@@ -151,30 +154,48 @@ def bound_of(claim: Claim) -> float | None:
     return None if bound is None else bound(claim)
 
 
+class OutOfTimeError(Exception):
+    """The limit of CPU time is reached."""
+
+
+def out_of_time(*_: object) -> None:
+    """What the signal of the limit does."""
+    raise OutOfTimeError
+
+
+def asked_of(release: Release) -> list[tuple[Adversary, str]]:
+    """Every adversary that suits a release, in each of its settings."""
+    return [
+        (row, text)
+        for row in ATTACKS.values()
+        if row.suits(release)
+        for text in row.texts(tuple(dict.fromkeys((*row.default, *row.record))), release)
+    ]
+
+
 def wins(
-    original: Trajectories, control: Trajectories | None, release: Release, linkage: Linkage, victims: int
-) -> Iterator[tuple[Adversary, Rate]]:
-    """Every rate on the release of every adversary that suits it, and that this data allows."""
-    for row in ATTACKS.values():
-        if not row.suits(release):
-            continue
-        for text in row.texts(tuple(dict.fromkeys((*row.default, *row.record))), release):
-            try:
-                found = attack(
-                    original,
-                    release,
-                    linkage,
-                    knowledge=[text],
-                    rng=Randomness.for_research(1),
-                    tries=victims,
-                    control=control,
-                    targets=["release"],
-                    run=Run(threads=1),
-                )
-            except ShoalError:
-                continue
-            for rate in found.rates:
-                yield row, rate
+    original: Trajectories,
+    control: Trajectories | None,
+    release: Release,
+    linkage: Linkage,
+    victims: int,
+    text: str,
+) -> tuple[Rate, ...]:
+    """Every rate of an adversary on the release; none where this data does not allow it."""
+    try:
+        return attack(
+            original,
+            release,
+            linkage,
+            knowledge=[text],
+            rng=Randomness.for_research(1),
+            tries=victims,
+            control=control,
+            targets=["release"],
+            run=Run(threads=1),
+        ).rates
+    except ShoalError:
+        return ()
 
 
 def joined(original: Trajectories, method: Method, victims: int) -> Iterator[tuple[Adversary, Rate]]:
@@ -225,16 +246,29 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
         "claim": claim.type,
         "may_name": "" if bound is None else f"{bound:.6g}",
     }
+    found: list[tuple[Adversary, Rate]] = []
+    lacking = ["the release"]
     try:
         release, linkage = method.anonymize(original, Randomness.for_research(1), Run(threads=1))
-    except ShoalError as error:
-        return [{**head, "note": f"no release: {error}"}]
-    head["holds"] = str(shoal.verify(original, release, linkage).holds)
-    found = list(wins(original, control, release, linkage, victims))
-    try:
+        lacking = ["verification"]
+        head["holds"] = str(shoal.verify(original, release, linkage).holds)
+        asked = asked_of(release)
+        lacking = [*(text for _, text in asked), "series"]
+        for row, text in asked:
+            found += [(row, rate) for rate in wins(original, control, release, linkage, victims, text)]
+            lacking.remove(text)
         found += joined(original, method, victims)
+        lacking = []
+    except OutOfTimeError:
+        pass
     except ShoalError as error:
+        if lacking != ["series"]:
+            return [{**head, "note": f"no release: {error}"}]
         print(f"{name} {cell.method}: series was not tried: {error}", file=sys.stderr)
+        lacking = []
+    head["note"] = f"{UNFINISHED}: {', '.join(lacking)}" if lacking else ""
+    if not found:
+        return [head]
     best: dict[tuple[str, str], tuple[Adversary, Rate]] = {}
     for row, rate in found:
         key = row.name, rate.name
@@ -250,7 +284,6 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
             "rule": rate.rule or "",
             "tries": str(rate.tries),
             **{of: f"{getattr(rate, of):.6g}" for of in ("rate", "low", "high", "baseline")},
-            "note": "",
         }
         for row, rate in best.values()
     ]
@@ -286,12 +319,13 @@ def in_process(name: str, number: int, asked: argparse.Namespace) -> list[Row]:
         stdout=subprocess.PIPE,
         check=False,
         text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + GRACE_S)),
     )
     if done.returncode == 0:
         return list(json.loads(done.stdout))
     head = {"data": name, "method": cell.method, "k": str(cell.k), "hardening": cell.hardening}
-    return [{**head, "note": f"unfinished after {asked.cpu_minutes:g} CPU minutes, or failed"}]
+    killed = done.returncode < 0
+    return [{**head, "note": UNFINISHED if killed else f"failed with exit code {done.returncode}"}]
 
 
 def main() -> None:
@@ -317,6 +351,7 @@ def main() -> None:
         write(asked.csv, asked.page, asked.readme)
     elif asked.what == "cell":
         name, number = asked.cell
+        signal.signal(signal.SIGXCPU, out_of_time)
         data = prepared(DATA[name], inputs.get(name), street_files(asked.streets, name))
         print(json.dumps(rows_of(name, CELLS[int(number)], data, asked.victims)))
     else:

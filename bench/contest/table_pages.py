@@ -101,8 +101,12 @@ def _line(key: Key, found: Sequence[Row], before: Sequence[Row]) -> str:
     _, method, k, hardening = key
     what = f"{method}, k = {k}{f', `{hardening}`' if hardening else ''}"
     played = [row for row in found if row["adversary"]]
+    note, _, lacking = found[0]["note"].partition(": ")
     if not played:
-        return f"| {what} | {found[0]['note'].partition(':')[0]} | | | | | | |"
+        told = f"{note}: {lacking}" if lacking and not note.startswith("no release") else note
+        return f"| {what} | {told} | | | | | | |"
+    if lacking:
+        what += f" (not tried in time: {lacking})"
     named = max((row for row in played if names_a_record(row)), key=lambda row: float(row["rate"]))
     worst = max(played, key=strength_of)
     allowed = _percent(worst["may_name"]) if worst["may_name"] else "nothing promised"

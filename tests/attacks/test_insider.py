@@ -8,16 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hull_oracle
+from kte_oracle import is_candidate
 from shoal.attacks import Rate, attack
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.hulls import judged, named_samples
 from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
+from shoal.kernels.sharing import find_sharers
+from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import fixed
 from shoal.runtime.randomness import Randomness
+from small_data import populations
 from small_releases import naive_release, random_people
+from test_kte_hide import bursts
 
 pytestmark = pytest.mark.kernels
 
@@ -180,6 +186,59 @@ def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None
     )
     alone = two["downcoding-exact", "the release alone", "release"]
     assert alone.low > alone.baseline
+
+
+@given(original=populations(), seed=st.integers(0, 500), slots=st.integers(1, 30))
+def test_who_is_in_all_boxes_is_who_fits_them(original: Trajectories, seed: int, slots: int) -> None:
+    draw = np.random.default_rng(seed)
+    low, high = int(original.t.min()), int(original.t.max()) + 1
+    cuts = np.unique(draw.integers(low - 2, high + 3, 6))
+    boxes = [
+        [a, b, *(int(c) for c in draw.integers(-3, 3, 2)), *(int(c) for c in draw.integers(2, 9, 2))]
+        for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+        if draw.random() < 0.7
+    ]
+    begin, end = int(cuts[0]), int(cuts[-1])
+    asked, shares = np.arange(original.n_subjects), np.empty(original.n_subjects, dtype=np.bool_)
+    arrays = (original.offsets, original.t, original.x, original.y)
+    find_sharers(
+        *map(fixed, arrays), asked, np.array(boxes, dtype=np.int64).reshape(-1, 6), begin, end, shares
+    )
+    expected = []
+    for t, x, y in original:
+        seen = [one for one in zip(t.tolist(), x.tolist(), y.tolist(), strict=True) if begin <= one[0] < end]
+        rows = [tuple(box) for box in boxes]
+        expected.append(bool(seen) and bool(rows) and is_candidate(rows, seen, begin, end - begin))
+    assert shares.tolist() == expected
+
+
+def of_hiders(people: Trajectories, method: KteHide) -> dict[tuple[str, str], Rate]:
+    found = attack(
+        people,
+        *method.anonymize(people, Randomness.for_research(1)),
+        knowledge=["insider", "insider:all"],
+        rng=Randomness.for_research(1),
+        targets=["release"],
+    )
+    return {(one.name, one.knowledge): one for one in found.rates}
+
+
+def test_whoever_hides_a_person_takes_the_own_samples_away() -> None:
+    """Boxes of three: on an axis the person's sample is the middle one of them in a third of all."""
+    found = of_hiders(bursts(7), KteHide(k=2, tau_s=600, epsilon_s=600))
+    one, every = "what a hider of the record knows", "what all other hiders of the record know"
+    together = found["insider-exact", every]
+    assert together.low < (2 / 3) ** 3 < together.high
+    assert found["insider-place", every].low < (2 / 3) ** 2 < found["insider-place", every].high
+    assert found["insider-exact", one].low > found["insider-exact", one].baseline
+    assert found["insider-exact", one].rate < together.rate
+
+
+def test_where_hiders_stay_the_one_other_has_the_person_as_in_a_class_of_two() -> None:
+    told = of_hiders(bursts(5), KteHide(k=2, tau_s=600, epsilon_s=600, hiders="stay"))
+    found = told["insider-exact", "what a hider of the record knows"]
+    assert found.rate > 0.9
+    assert found.rule == "subtraction"
 
 
 def test_boxes_of_a_coarse_grid_give_nothing_to_subtract() -> None:

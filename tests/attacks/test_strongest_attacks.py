@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,9 +72,39 @@ def test_a_cell_that_fails_or_takes_too_long_is_noted(monkeypatch: pytest.Monkey
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: Ended())
     asked = argparse.Namespace(input=[], streets=[], victims=5, cpu_minutes=1.0)
     (row,) = table.in_process("quick", 0, asked)
-    assert row["note"].startswith("unfinished")
+    assert row["note"] == "failed with exit code 1"
+    Ended.returncode = -9
+    (row,) = table.in_process("quick", 0, asked)
+    assert row["note"] == table.UNFINISHED
     Ended.returncode, Ended.stdout = 0, json.dumps([{"data": "quick"}])
     assert table.in_process("quick", 0, asked) == [{"data": "quick"}]
+
+
+def test_a_cell_whose_time_is_spent_keeps_what_it_found_and_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    played = table.attack
+
+    def until_noisy(*given: Any, **words: Any) -> Any:
+        if words["knowledge"][0].startswith("noisy"):
+            table.out_of_time()
+        return played(*given, **words)
+
+    monkeypatch.setattr(table, "attack", until_noisy)
+    data = prepared(DATA["quick"], None, [])
+    glove, static = (
+        next(one for one in table.CELLS if (one.method, one.k) == (name, 2)) for name in ("glove", "static")
+    )
+    rows = table.rows_of("quick", glove, data, 20)
+    assert {row["adversary"] for row in rows} == {"points", "top"}
+    note = rows[0]["note"]
+    assert note.startswith(f"{table.UNFINISHED}: noisy:4:500m:30min, period, ")
+    assert note.endswith(", membership:4, series")
+    assert "(not tried in time: noisy:4:500m:30min, period, " in pages.tables(rows)
+    monkeypatch.setattr(type(static.make(DATA["quick"], data, 2)), "anonymize", table.out_of_time)
+    (row,) = table.rows_of("quick", static, data, 20)
+    assert row["note"] == f"{table.UNFINISHED}: the release"
+    assert f"{table.UNFINISHED}: the release |" in pages.tables([{**row, "adversary": ""}])
 
 
 def test_the_page_holds_the_tables_of_the_file() -> None:

@@ -5,7 +5,9 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +20,7 @@ from shoal.publishing.exporting import PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime.hashing import sha256_of
+from shoal.verification.files.packed import TORN
 
 NEEDS = {"flatgeobuf": "pyogrio", "delta": "deltalake"}
 
@@ -79,12 +82,13 @@ def test_the_help_names_every_format() -> None:
     assert list(choices.choices) == [*EXPORTS, *FORMS]  # type: ignore[attr-defined]  # of a choice
 
 
-def relisted(folder: Path) -> None:
+def relisted(folder: Path, indent: int | None = 2) -> None:
     """Let the list of files tell what is there now, as a forger would."""
     package = json.loads((folder / PACKAGE_FILE).read_text())
     for resource in package["resources"]:
         resource["hash"] = f"sha256:{sha256_of(folder / resource['path'])}"
-    (folder / PACKAGE_FILE).write_text(json.dumps(package))
+        resource["bytes"] = (folder / resource["path"]).stat().st_size
+    (folder / PACKAGE_FILE).write_text(json.dumps(package, indent=indent, ensure_ascii=False) + "\n")
 
 
 def cut_a_row(folder: Path) -> None:
@@ -156,6 +160,119 @@ def test_bytes_hidden_in_a_day_are_found(made: dict[str, Path], tmp_path: Path) 
     pq.write_table(table, part)
     relisted(tmp_path / "out")
     assert "hidden-bytes" in verdict_of(tmp_path / "out", made, "boxes").kinds
+
+
+def first_part(folder: Path) -> Path:
+    return sorted((folder / "data").rglob("*.parquet"))[0]
+
+
+def elsewhere(values: list[bytes]) -> list[bytes]:
+    """The first rectangle drawn a hundred meters to the east; all others as they are."""
+    numbers = np.frombuffer(values[0][13:], dtype="<f8") + np.tile([1e-3, 0], 5)
+    return [values[0][:13] + numbers.astype("<f8").tobytes(), *values[1:]]
+
+
+def drawn_elsewhere(folder: Path) -> None:
+    part = first_part(folder)
+    table = pq.ParquetFile(part).read()
+    moved = pa.array(elsewhere(table["geometry"].to_pylist()), pa.binary())
+    place = table.column_names.index("geometry")
+    pq.write_table(table.set_column(place, "geometry", moved), part, compression="zstd", store_schema=False)
+
+
+def rewritten_delta(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        import deltalake
+
+        table = change(deltalake.DeltaTable(str(folder / "data")).to_pyarrow_table())
+        shutil.rmtree(folder / "data")
+        deltalake.write_deltalake(str(folder / "data"), table)
+        listed_anew(folder)
+
+    return damage
+
+
+def listed_anew(folder: Path) -> None:
+    """A list of whatever lies there now."""
+    package = json.loads((folder / PACKAGE_FILE).read_text())
+    model = package["resources"][0]
+    package["resources"] = [
+        {**model, "path": str(path.relative_to(folder)), "name": path.name}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != PACKAGE_FILE
+    ]
+    (folder / PACKAGE_FILE).write_text(json.dumps(package))
+    relisted(folder)
+
+
+def in_package(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        package = json.loads((folder / PACKAGE_FILE).read_text())
+        change(package)
+        (folder / PACKAGE_FILE).write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
+
+    return damage
+
+
+def beside(name: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("u000001 was at home")
+        listed_anew(folder)
+
+    return damage
+
+
+BY_HAND: dict[str, tuple[str, Callable[[Path], None], str]] = {
+    "raw data in the description": (
+        "csv", in_package(lambda p: p.update(description="u000001 lives at 37.7, -122.4")), "respelled",
+    ),
+    "an entry of its own": ("csv", in_package(lambda p: p.update(contributors=["u000001"])), "respelled"),
+    "a title of a file": ("csv", in_package(lambda p: p["resources"][0].update(title="u0001")), "respelled"),
+    "a name of a file": ("csv", in_package(lambda p: p["resources"][0].update(name="u000001")), "respelled"),
+    "another size": ("csv", in_package(lambda p: p["resources"][0].update(bytes=7)), "respelled"),
+    "files in another order": ("csv", in_package(lambda p: p["resources"].reverse()), "respelled"),
+    "a list in one line": ("csv", lambda f: relisted(f, indent=None), "respelled"),
+    "an empty folder": ("csv", lambda f: (f / "u000001").mkdir(), "unexpected-file"),
+    "a listed note": ("csv", beside("notes.txt"), "unexpected-file"),
+    "a listed note among the days": ("parquet-by-day", beside("data/notes.txt"), "unexpected-file"),
+    "a day without rows": ("parquet-by-day", beside("data/day=2031-01-01/notes.txt"), "unexpected-file"),
+    "an empty day": (
+        "parquet-by-day", lambda f: (f / "data" / "day=u000001").mkdir(), "unexpected-file",
+    ),
+    "places of somebody in the days": ("parquet-by-day", drawn_elsewhere, "hidden-bytes"),
+    "a further column in Delta": (
+        "delta",
+        rewritten_delta(lambda t: t.append_column("who", pa.array(["u000001"] * len(t)))),
+        "unexpected-column",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_an_export_says_besides_its_rows_is_found(
+    name: str, made: dict[str, Path], tmp_path: Path
+) -> None:
+    form, damage, kind = BY_HAND[name]
+    skip_without(form)
+    export(made["boxes"], tmp_path / "out", form)
+    damage(tmp_path / "out")
+    if form == "parquet-by-day" and name.startswith("places"):
+        relisted(tmp_path / "out")
+    assert kind in verdict_of(tmp_path / "out", made, "boxes").kinds
+
+
+def test_days_that_are_packed_otherwise_are_noted(made: dict[str, Path], tmp_path: Path) -> None:
+    export(made["boxes"], tmp_path / "out", "parquet-by-day")
+    sound = verdict_of(tmp_path / "out", made, "boxes")
+    assert sound.holds, sound.findings
+    assert TORN not in sound.notes
+    part = first_part(tmp_path / "out")
+    pq.write_table(
+        pq.ParquetFile(part).read(), part, compression="zstd", store_schema=False, row_group_size=2
+    )
+    relisted(tmp_path / "out")
+    assert TORN in verdict_of(tmp_path / "out", made, "boxes").notes
 
 
 def test_what_is_not_complete_or_not_listed_is_no_release(made: dict[str, Path], tmp_path: Path) -> None:

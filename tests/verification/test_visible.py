@@ -2,9 +2,11 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import shoal
@@ -93,3 +95,20 @@ def test_points_under_the_name_of_a_method_of_boxes_are_not_looked_at() -> None:
     release, _ = method.anonymize(original, shoal.Randomness.for_research(4))
     changed = type(release)(**{**vars(release), "method": "glove", "parameters": {"suppress_space_m": 1.0}})
     assert not beyond_parameters(changed)
+
+
+@pytest.mark.parametrize("step_s", [600.0, 0.1, 7.3])
+def test_a_clock_of_today_is_kept_to_the_last_digits(step_s: float) -> None:
+    """A quarter of a second is a message, however long ago 1970 was."""
+    original, method = MADE["nwa"]()
+    release, _ = method.anonymize(original, shoal.Randomness.for_research(4))
+    first = int(1.7e9 / step_s)
+    t = np.arange(first, first + release.n_samples).astype(np.float64) * step_s
+
+    def off(moved_s: float) -> int:
+        points = replace(release.points, t=t + moved_s)
+        stated = {"step_s": step_s}
+        return beyond_parameters(replace(release, payload=points, parameters=stated))["step_s"]
+
+    assert off(0.0) == 0
+    assert off(step_s / 100 if step_s < 1 else 0.25) == release.n_samples

@@ -23,7 +23,7 @@ def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Genera
     if evaluation.label == "control":
         raise MisuseError("people who are not in the release have no record that others were mixed with")
     target = evaluation.target
-    together = _clusters(evaluation)
+    together = clusters_of(evaluation)
     if evaluation.around.claim is None:
         named = np.full(target.n_records, -1, dtype=np.int64)
     else:
@@ -44,7 +44,7 @@ def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Genera
     ]
 
 
-def _clusters(evaluation: Evaluation[PointTarget]) -> Integers:
+def clusters_of(evaluation: Evaluation[PointTarget]) -> Integers:
     """int64 [r]: a number for each record; equal for records that share a person's points, if by others."""
     target, inside = evaluation.target, evaluation.around.inside
     cluster = np.arange(target.n_records)

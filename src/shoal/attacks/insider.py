@@ -1,20 +1,31 @@
-"""The insider: a member of an equivalence class who subtracts the own samples from the shared boxes.
+"""The insider: whoever is in the boxes of a record subtracts the own samples from them.
 
-A member has the own raw data, and the class's record is the own record. In a class of two, whatever side of a
-box the own samples do not touch, the partner's do.
+A member of an equivalence class has the own raw data, and the class's record is the own record. In a class of
+two, whatever side of a box the own samples do not touch, the partner's do. Where people hide each other for a
+while, whoever hides somebody has the same of the other's record for so long.
 """
+
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.hiders import Hiders
 from shoal.attacks.hulls import Classes, judged, named_samples
-from shoal.attacks.rate import Error, Rate
+from shoal.attacks.rate import Error, Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.model.claims import KteAnonymity
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats
 
 ALL = 1_000_000  # more members than a class has: all but one
+_SAMPLES: Final = 4  # the row of outcomes that counts samples; before it stand two of boxes and their luck
+_RULES: Final = {
+    "subtraction": "on sides that these samples leave unexplained",
+    "corners": "by where most corners of the record lie",
+}
 
 
 def colluding(word: str) -> int:
@@ -35,53 +46,66 @@ def attack_insider(
     are named so. Beside them stand the median errors over all samples of the victims that a box holds.
 
     members: who collude, drawn at random from the victim's class. Against the control group they do the same,
-    and what they name is held against somebody who is in no class. A raw record is of one person alone.
+    and what they name is held against somebody who is in no class. A raw record is of one person alone. Where
+    people hide each other, the boxes are those of a window of time in which somebody hides the victim.
     """
-    classes = Classes.of(evaluation)
-    outcomes = np.zeros((6, len(evaluation.victims)))
-    errors: list[Floats] = []
+    classes, claim, inside = Classes.of(evaluation), evaluation.around.claim, evaluation.around.inside
+    hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None
+    outcomes = np.zeros((len(_RULES), 6, len(evaluation.victims)))
+    errors: list[list[Floats]] = [[] for _ in _RULES]
     for place, (victim, own) in enumerate(
         zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
     ):
-        others = classes.members(own)
-        others = rng.permutation(others[others != victim] if evaluation.label != "control" else others[1:])
-        boxes = evaluation.target.record(own)
-        named = named_samples(boxes, classes.samples(others[:members]))
-        samples = np.column_stack(evaluation.known.samples_of(victim))
-        found = judged(boxes, named, samples)
-        outcomes[:, place] = np.concatenate([found.by_box, found.by_sample])
-        errors.append(found.errors)
-    exact, cell, lucky, lucky_cell, of_samples, lucky_sample = outcomes
-    error = median_error(np.concatenate(errors), evaluation.target.grid)
+        boxes, samples = evaluation.target.record(own), np.column_stack(evaluation.known.samples_of(victim))
+        if hiders is None:
+            others = classes.members(own)
+            others = others[others != victim] if evaluation.label != "control" else others[1:]
+            known, rows = rng.permutation(others)[:members], np.arange(len(boxes))
+        else:
+            shared = hiders.drawn(own, -1 if evaluation.label == "control" else victim, rng)
+            known = np.append(rng.permutation(shared.through), rng.permutation(shared.beside))[:members]
+            rows, then = shared.rows, (samples[:, 0] >= shared.begin) & (samples[:, 0] < shared.end)
+            samples = samples[then] if then.any() else samples
+        for rule, used in enumerate((known, known[:0])):
+            found = judged(boxes[rows], named_samples(boxes, classes.samples(used))[rows], samples)
+            outcomes[rule, :, place] = np.concatenate([found.by_box, found.by_sample])
+            errors[rule].append(found.errors)
     who = "a member" if members == 1 else "all other members" if members == ALL else f"{members} members"
-    knowledge = f"what {who} of the class know{'s' * (members == 1)}"
-    does = (
-        f"Someone who has the record of an equivalence class and the raw samples of {who}, and says for each "
-        "of its boxes"
-    )
+    of, whom, has = "the class", "another member", "the record of an equivalence class"
+    if hiders is not None:
+        who, of, whom = who.replace("member", "hider"), "the record", "its person"
+        has = "a record, a window of time through which others hide its person,"
     told = {
-        "insider-exact": (exact, f"{does} in which cell and slot another member was.", lucky),
-        "insider-place": (cell, f"{does} in which cell another member was.", lucky_cell),
+        "insider-exact": (0, f"in which cell and slot {whom} was"),
+        "insider-place": (1, f"in which cell {whom} was"),
         "insider-samples": (
-            of_samples,
-            f"{does} in which cell and slot another member was, and so has the share of the person's samples "
-            "for which that is right.",
-            lucky_sample,
+            _SAMPLES,
+            f"in which cell and slot {whom} was, and so has the share of the person's samples for which that "
+            "is right",
         ),
     }
-    return [
-        Rate.of(
-            won,
+    rates = [
+        Rate.best_of(
+            [
+                Rule(
+                    name=rule,
+                    does=f"has {has} and the raw samples of {who}, and says for each of its boxes {says}, "
+                    f"{by}",
+                    chances=outcomes[number, row],
+                )
+                for number, (rule, by) in enumerate(_RULES.items())
+            ],
             name=name,
-            knowledge=knowledge,
-            attacker=attacker,
+            knowledge=f"what {who} of {of} know{'s' * (members == 1)}",
             target=evaluation.label,
-            baseline=float(chance.mean()),
+            baseline=float(outcomes[0, row + (1 if row == _SAMPLES else 2)].mean()),
             clusters=evaluation.clusters,
-            error=error,
         )
-        for name, (won, attacker, chance) in told.items()
+        for name, (row, says) in told.items()
     ]
+    away = [median_error(np.concatenate(one), evaluation.target.grid) for one in errors]
+    of_rule = dict(zip(_RULES, away, strict=True))
+    return [replace(rate, error=of_rule[str(rate.rule).split(" or ")[0]]) for rate in rates]
 
 
 def median_error(errors: Floats, grid: Grid) -> Error | None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from shoal.attacks.adversary import QuestionName
 from shoal.attacks.attacking import prepare
-from shoal.attacks.knowledge import is_to_the_point, parse_knowledge, record_knowledge
+from shoal.attacks.knowledge import Knowledge, is_to_the_point, parse_knowledge, record_knowledge
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
@@ -131,7 +131,7 @@ def assess_release(
     InputError, MisuseError
         When the parts do not belong together.
     """
-    rates: list[tuple[Rate, str]] = []
+    rates: list[tuple[Rate, Knowledge]] = []
     notes: list[str] = []
     prepared = prepare(
         original,
@@ -151,11 +151,11 @@ def assess_release(
         except MisuseError as error:
             notes.append(f"{one.text} was not tried: {error}")
         else:
-            rates += [(rate, one.adversary.source) for rate in found]
-    of_raw = {(rate.name, rate.knowledge): rate for rate, _ in rates if rate.target == "raw"}
+            rates += [(rate, one) for rate in found]
+    of_raw = {(rate.name, one.text): rate for rate, one in rates if rate.target == "raw"}
     pairs = [
-        Answer(release=rate, raw=of_raw[rate.name, rate.knowledge], source=source)
-        for rate, source in rates
+        Answer(release=rate, raw=of_raw[rate.name, one.text], source=one.adversary.source)
+        for rate, one in rates
         if rate.target == "release"
     ]
     return Assessment(

@@ -16,6 +16,7 @@ from shoal.attacks.insider import attack_insider, colluding
 from shoal.attacks.membership import attack_membership
 from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.noisy import attack_noisy
+from shoal.attacks.partner import attack_partner
 from shoal.attacks.places import attack_period, attack_top
 from shoal.attacks.points import attack_attribution, attack_points
 from shoal.attacks.series import attack_series
@@ -206,7 +207,7 @@ _ROWS: Final = (
         name="insider",
         form="insider[:COLLUDING]",
         example="insider:4",
-        words="the raw samples of one member of the class, of COLLUDING or of all others",
+        words="the raw samples of one who shares the boxes, of COLLUDING or of all others",
         source="shoal: subtraction of the own samples from the hulls of a class",
         uses="own record",
         answers={"insider-exact": "infer", "insider-place": "infer", "insider-samples": "infer"},
@@ -216,7 +217,24 @@ _ROWS: Final = (
         payloads=("boxes",),
         default=("", "all"),
         record=("", "all"),
-        claims=(KAnonymity,),
+        claims=(KAnonymity, KteAnonymity),
+    ),
+    Adversary(
+        name="partner",
+        form="partner[:COLLUDING]",
+        example="partner:2",
+        words="the raw points of one who was mixed with the person, of COLLUDING or of all others",
+        source="shoal: subtraction of the own points from those that were mixed",
+        uses="own record",
+        answers={"partner-exact": "infer", "partner-points": "infer"},
+        evaluate=attack_partner,
+        parameters=(colluding,),
+        optional=1,
+        payloads=("points",),
+        default=("", "all"),
+        record=("", "all"),
+        claims=(KDeltaAnonymity, TrajectoryPrivacy, LocationPrivacy),
+        same_knowledge_as="insider",
     ),
     Adversary(
         name="downcoding",

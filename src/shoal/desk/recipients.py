@@ -27,7 +27,7 @@ _OUTSIDE: Final = (
     "track:4",
     "cluster",
 )
-_OF_MEMBERS: Final = ("insider", "insider:all")
+_OF_MEMBERS: Final = ("insider", "insider:all", "partner", "partner:all")
 
 
 @dataclass(frozen=True, kw_only=True)

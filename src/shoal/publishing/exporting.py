@@ -40,6 +40,8 @@ from shoal.runtime.hashing import sha256_of
 from shoal.runtime.json_values import once
 from shoal.runtime.staging import staged_folder
 from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.packed import TORN
+from shoal.verification.files.precision import SAME_PLACE_DEG
 
 PACKAGE_FILE: Final = "datapackage.json"
 _PROFILE: Final = "data-package"
@@ -47,6 +49,8 @@ _TYPES: Final = {"string": "string", "int64": "integer", "double": "number"}
 _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
 _LARGEST: Final = 1 << 24
 _NOT_LOOKED_AT: Final = frozenset({"flatgeobuf", "delta"})
+_BESIDE: Final = frozenset(map(Path, (MANIFEST_FILE, REPORT_FILE, PACKAGE_FILE)))
+_HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order, and the kind of shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +93,9 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
         row.write(table, staging / row.where)
         files = {str(path.relative_to(staging)): sha256_of(path) for path in _files(staging)}
         package = _package(staging, files, form, table.schema, manifest)
-        text = json.dumps(package, indent=2, ensure_ascii=False) + "\n"
-        (staging / PACKAGE_FILE).write_text(text, encoding="utf-8")  # last: without it there is no release
+        (staging / PACKAGE_FILE).write_text(
+            _text_of(package), encoding="utf-8"
+        )  # last: without it no release
     return Exported(folder=target, form=form, rows=len(table), files=files)
 
 
@@ -134,18 +139,19 @@ def as_release_folder(folder: Path) -> Iterator[tuple[Path, list[Finding], list[
         return
     package = _read_package(folder)
     form = str(package.get("shoal_format"))
-    row = _row(form) if form in EXPORTS else None
-    if row is None:
+    if form not in EXPORTS:
         raise InputError(
             f"{folder / PACKAGE_FILE} names the format '{form[:40]}', which this version does not know"
         )
     findings = list(_against_listed(folder, package))
     manifest = read_manifest(folder)
+    if not findings:
+        findings += _described_otherwise(folder, package, form, manifest)
     with TemporaryDirectory(prefix="shoal-export-") as scratch:
         inner = Path(scratch) / folder.name
         inner.mkdir()
-        findings += _rebuilt(folder, package, row, manifest, inner)
         notes = [f"the rows were read from {form} and checked as the table of a release"]
+        findings += _rebuilt(folder, package, form, manifest, inner, notes)
         if form in _NOT_LOOKED_AT:
             notes.append(
                 f"the files of {form} were not looked at beyond their rows and digests: more could stand "
@@ -155,31 +161,98 @@ def as_release_folder(folder: Path) -> Iterator[tuple[Path, list[Finding], list[
 
 
 def _rebuilt(
-    folder: Path, package: dict[str, Any], row: Export, manifest: Manifest, inner: Path
+    folder: Path, package: dict[str, Any], form: str, manifest: Manifest, inner: Path, notes: list[str]
 ) -> Iterator[Finding]:
     """Write the release folder that an export's rows make, and say where its rows or bytes are others."""
+    row = EXPORTS[form]
     for part in sorted(folder.rglob("*.parquet")) if row.where == "data" else []:
         require_plain_file(part)
-        if "_delta_log" not in part.parts and row is EXPORTS["parquet-by-day"]:
+        if form not in _NOT_LOOKED_AT:
             yield from layout_findings(part.read_bytes())
     schema = _schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
+    drawn = rows[GEOMETRY].to_pylist() if GEOMETRY in rows.column_names else None
+    rows = rows if drawn is None else rows.drop_columns([GEOMETRY])
     extra = sorted(set(rows.column_names) - set(schema.names))
     if extra or rows.schema.names != schema.names:
         yield Finding("unexpected-column", f"its table has other columns than a release: {len(extra)} more")
         rows = rows.select(schema.names)
     table = release_of_rows(rows, folder, manifest, inner)
     yield from in_another_order(row.arranged(table), rows)
-    if row.text:
-        again = inner.parent / "again"
-        row.write(table, again)
-        if again.read_bytes() != (folder / row.where).read_bytes():
-            yield Finding(
-                "hidden-bytes", f"{row.where} holds bytes that are no row, or other places than its rows"
-            )
+    if drawn is not None and not _same_places(drawn, row.arranged(table)):
+        yield Finding("hidden-bytes", "the geometry holds other places than its rows")
+    yield from _other_files(folder, form, table, inner.parent / "again", notes)
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
+
+
+def _same_places(drawn: list[bytes | None], table: pa.Table) -> bool:
+    """Whether well-known binaries are those of a table, but for last digits, which projections differ in."""
+    if GEOMETRY not in table.column_names:
+        return False
+    expected = table[GEOMETRY].to_pylist()
+    if drawn == expected:
+        return True
+    if len(drawn) != len(expected) or not all(
+        one is not None and len(one) == len(other) and one[:_HEAD] == other[:_HEAD]
+        for one, other in zip(drawn, expected, strict=True)
+    ):
+        return False
+    found, right = (
+        np.frombuffer(b"".join(one[_head(one) :] for one in some if one is not None), dtype="<f8")
+        for some in (drawn, expected)
+    )
+    return bool((np.abs(found - right) <= SAME_PLACE_DEG).all())
+
+
+def _head(wkb: bytes) -> int:
+    """Where the coordinates of a point or of a rectangle of one ring begin."""
+    return _HEAD if int.from_bytes(wkb[1:_HEAD], "little") == 1 else 13
+
+
+def _other_files(
+    folder: Path, form: str, table: pa.Table, again: Path, notes: list[str]
+) -> Iterator[Finding]:
+    """Files and folders that this format does not write of these rows, and bytes that are no row."""
+    row = EXPORTS[form]
+    found = {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE
+    if form in _NOT_LOOKED_AT:
+        strange = {path for path in found if path.parts[0] != row.where}
+    else:
+        row.write(table, again)
+        within = {path.relative_to(again) for path in again.rglob("*")} if again.is_dir() else set()
+        written = {Path(row.where), *(Path(row.where) / path for path in within)}
+        strange = found - written
+        unlike = [
+            path
+            for path in sorted(found & written)
+            if (folder / path).is_file()
+            and (folder / path).read_bytes() != (again / path.relative_to(row.where)).read_bytes()
+        ]
+        if unlike and row.text:
+            yield Finding(
+                "hidden-bytes", f"{row.where} holds bytes that are no row, or other places than its rows"
+            )
+        elif unlike:
+            notes.append(TORN)
+    if strange:
+        yield Finding("unexpected-file", f"the folder holds what {form} does not write: {len(strange)} more")
+
+
+def _described_otherwise(
+    folder: Path, package: dict[str, Any], form: str, manifest: Manifest
+) -> Iterator[Finding]:
+    """Whether the list of files says anything that shoal does not write of these files."""
+    files = {str(path.relative_to(folder)): sha256_of(path) for path in _files(folder)}
+    del files[PACKAGE_FILE]
+    expected = _text_of(_package(folder, files, form, _schema(folder, package, manifest), manifest))
+    if (folder / PACKAGE_FILE).read_bytes() != expected.encode():
+        yield Finding("respelled", f"{PACKAGE_FILE} says more than shoal writes of these files, or otherwise")
+
+
+def _text_of(package: dict[str, Any]) -> str:
+    return json.dumps(package, indent=2, ensure_ascii=False) + "\n"
 
 
 def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Path) -> pa.Table:

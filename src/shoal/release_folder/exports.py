@@ -28,9 +28,10 @@ _DATA: Final = "data"  # folder of formats that need one
 class Export:
     """A row of EXPORTS.
 
-    write: a table into a folder. read: the rows, without geometry, from such a folder, in the types of a
-    schema. arranged: the rows of a table as the format orders them. text: whether the same rows give the same
-    bytes, so that nothing beside them can stand in the files. where: the file or folder, below the export's.
+    write: a table into a folder. read: the rows from such a folder, in the types of a schema, and all other
+    columns behind them; geometry where it is to be held against the rows. arranged: the rows of a table as
+    the format orders them. text: whether the same rows give the same bytes, so that nothing beside them can
+    stand in the files. where: the file or folder, below the export's.
     """
 
     write: Callable[[pa.Table, Path], None]
@@ -126,9 +127,7 @@ def _read_days(folder: Path, _schema: pa.Schema) -> pa.Table:
     if not files:
         raise InputError(f"{folder} holds no day; fetch or write it again")
     try:
-        tables = [_plain(pq.ParquetFile(file).read()) for file in files]
-        table = pa.concat_tables(tables)
-        return table.drop_columns([GEOMETRY]) if GEOMETRY in table.column_names else table
+        return pa.concat_tables([_plain(pq.ParquetFile(file).read()) for file in files])
     except (pa.ArrowException, OSError, KeyError) as error:
         raise InputError(f"{folder} is not the table of a release; fetch or write it again") from error
 
@@ -151,8 +150,11 @@ def _write_flatgeobuf(table: pa.Table, path: Path) -> None:
 def _read_flatgeobuf(path: Path, schema: pa.Schema) -> pa.Table:
     pyogrio = _pyogrio()
     try:
-        _, table = pyogrio.raw.read_arrow(path, read_geometry=False)
-        return table.select(schema.names).cast(schema)
+        about, table = pyogrio.raw.read_arrow(path)
+        drawn = about["geometry_name"] or "wkb_geometry"
+        return _in_types(
+            table.rename_columns([GEOMETRY if name == drawn else name for name in table.column_names]), schema
+        )
     except (pyogrio.errors.DataSourceError, pa.ArrowException, KeyError, ValueError) as error:
         raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
 
@@ -177,9 +179,18 @@ def _read_delta(folder: Path, schema: pa.Schema) -> pa.Table:
     deltalake = _deltalake()
     try:
         table = deltalake.DeltaTable(str(folder)).to_pyarrow_table()
-        return _plain(table).select(schema.names).cast(schema)
+        return _in_types(table, schema)
     except (deltalake.exceptions.DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(f"{folder} is not the Delta table of a release; fetch or write it again") from error
+
+
+def _in_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of a schema in its types, and behind them whatever else there is."""
+    rows = _plain(table).select(schema.names).cast(schema)
+    for name in table.column_names:
+        if name not in schema.names:
+            rows = rows.append_column(name, table[name])
+    return rows
 
 
 def _deltalake() -> Any:

@@ -78,8 +78,8 @@ KINDS: Final[dict[str, str]] = {
     # the folder
     "false-statement": "The manifest states something that the check derives otherwise: its verdict, the "
     "rows repaired, a parameter that the claim has too or that the table shows, or its losses.",
-    "respelled": "The manifest says what it says in other letters than shoal writes: blanks, escapes, the "
-    "order of its entries.",
+    "respelled": "The manifest, or an export's list of files, says what it says in other letters than shoal "
+    "writes: blanks, escapes, the order of its entries; or the list says more.",
     "hidden-bytes": "The table's file holds bytes that are no row: an unused value of a dictionary, a false "
     "statistic, an index, metadata, or what stands between pages and footer.",
     "plane-not-in-meters": "Distances in the manifest's plane are not those on the earth, so that no length "

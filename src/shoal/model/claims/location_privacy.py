@@ -113,6 +113,8 @@ class LocationPrivacy:
             "to such places can be read off.",
             "The promise is about a place and its time together. Places alone, or places within the space "
             "threshold, may be guessed better.",
+            "Two who traded places. Each finds the own place in the other's record, and so knows where the "
+            "other was and when, whatever k is.",
             UNTANGLING,
             *self.cautions,
         )

@@ -27,7 +27,7 @@ from shoal.runtime.arrays import Flags, Floats, Integers
 _ULPS: Final = 2  # of seconds: half a microsecond
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart
 _SAME_PLACE_M: Final = 0.001
-_SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
+SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
 _BOXES_AT_ONCE: Final = 1 << 18
 _NO_BOUNDS: Final = np.array([np.inf, np.inf, -np.inf, -np.inf])
 _POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
@@ -161,7 +161,7 @@ def _are_places(drawn: Floats, places: Floats, *, to_the_last_digit: bool) -> bo
     """Whether drawn places are these: degrees as given, exactly; from a plane, to 1e-9 degrees."""
     if to_the_last_digit:
         return bool((_bits(drawn) == _bits(places)).all())
-    return bool((np.abs(drawn - places) <= _SAME_PLACE_DEG).all())
+    return bool((np.abs(drawn - places) <= SAME_PLACE_DEG).all())
 
 
 def _is_finer(kind: pa.DataType, values: Floats, on_grid: Floats) -> Flags:
@@ -225,7 +225,7 @@ def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Fl
     corners = np.ascontiguousarray(polygons["corners"])
     closed = (_bits(corners[:, 0]) == _bits(corners[:, 4])).all(axis=1)
     with np.errstate(invalid="ignore"):  # a box off the plane has no corners: inf - inf is no agreement
-        near = (np.abs(corners - expected[sized]) <= _SAME_PLACE_DEG).all(axis=(1, 2))
+        near = (np.abs(corners - expected[sized]) <= SAME_PLACE_DEG).all(axis=(1, 2))
     good = (polygons["head"] == _HEAD).all(axis=1) & near & closed
     right[sized] = good
     return right, corners[good]

@@ -21,6 +21,7 @@ from shoal.release_folder.manifest import MANIFEST_FILE
 from shoal.runtime.arrays import Flags, Integers
 
 _ROUNDING: Final = 1e-9  # of a quotient of two lengths
+_LAST_DIGITS: Final = 4  # by which a product of two numbers may differ from one that was found in another way
 _LONGEST: Final = 1e15  # seconds or meters; beyond it a parameter bounds nothing
 
 
@@ -52,8 +53,8 @@ def _crosses(low: Integers, high: Integers, step: float) -> Flags:
 
 
 def _off_the_clock(release: Release, step_s: float) -> Flags:
-    turns = release.points.t / step_s
-    return np.asarray(np.abs(turns - np.rint(turns)) > _ROUNDING * np.maximum(1.0, np.abs(turns)))
+    t = release.points.t
+    return np.asarray(np.abs(t - np.rint(t / step_s) * step_s) > _LAST_DIGITS * np.spacing(np.abs(t)))
 
 
 def _ends_off_the_clock(release: Release, pi_s: float) -> Flags:
