@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.neighbors import KDTree
 
 import shoal
-from measure_omission import made
+from measure_omission import made, on_one_week
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S
 from shoal.methods.glove.omission import Budget
 from shoal.model.omission import most_of
@@ -25,8 +25,6 @@ from shoal.runtime.arrays import Flags, Floats
 from shoal.runtime.run import Run
 from shoal.utility import Facts
 from shoal.utility.accuracy import Extents
-
-_WEEK_S = 7 * 86_400
 
 
 def isolation(original: Trajectories, k: int) -> Floats:
@@ -99,16 +97,6 @@ def lines(original: Trajectories, k: int, share: float, *, refine: bool = False)
         whole = whole or raw
         missing = 1 - raw.n_samples / original.n_samples
         yield row_of(name, raw, missing, whole, time.process_time() - began)
-
-
-def on_one_week(original: Trajectories) -> Trajectories:
-    """All weeks laid on one; samples of one person in one cell and slot become one."""
-    grid = original.snapped_grid()
-    owner = np.repeat(np.arange(original.n_subjects), original.lengths)
-    t = original.t % round(_WEEK_S / grid.slot_s)
-    rows = np.unique(np.stack([owner, t, original.x, original.y], axis=1), axis=0)
-    ids = np.array(original.ids)[rows[:, 0]].tolist()
-    return Trajectories.from_rows(ids, rows[:, 1], rows[:, 2], rows[:, 3], grid=grid, crs=original.crs)
 
 
 def main() -> None:
