@@ -11,6 +11,7 @@ more than --omit-at-most lets one person lose. --one-week lays all weeks on one.
 import argparse
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import KDTree
@@ -79,7 +80,7 @@ def lines(original: Trajectories, k: int, share: float, *, refine: bool = False)
     yield f"{original.n_subjects} people, {original.n_samples} samples, k = {k}, {share:.0%}"
     head = ("left out", "missing", "medians", "to all covered", "means", "to all covered", "CPU")
     yield "| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|"
-    settings = {"k": k, "refine": refine, "omit_of_one_at_most": None}
+    settings: dict[str, Any] = {"k": k, "refine": refine, "omit_of_one_at_most": None}
     whole: Extents | None = None
     for name, before, during in (
         ("nothing", 0.0, 0.0),

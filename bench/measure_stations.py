@@ -9,6 +9,7 @@ For each share: the gaps of GLOVE's paper on civ (Fig. 3a and 5), and k-merge of
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 from unittest.mock import patch
 
 from shoal.reproduction.data import QUICK, Size
@@ -18,6 +19,7 @@ from shoal.reproduction.kte_tuples import merged
 from shoal.reproduction.running import reproduce
 from shoal.runtime.run import Run
 from shoal.synthetic import habits
+from shoal.synthetic.stations import Layout
 
 ASKED = {
     "gap": (("civ", "median"),),
@@ -29,6 +31,7 @@ ASKED = {
     ),
     "tuples": tuple((f"k = {k}", column) for k in (2, 5, 8) for column in ("k-merge, km", "k-merge, min")),
 }
+CHANGED: Final[tuple[Layout, ...]] = ("civ", "sen", "abi")
 EXPERIMENTS = [
     Experiment(figure="gap", title="", function=two_gap),
     Experiment(figure="parts", title="", function=why),
@@ -42,7 +45,7 @@ def lines(shares: Sequence[float], size: Size) -> Iterator[str]:
     yield "| events of a station beside | " + " | ".join(names) + " |"
     yield "|---" * (len(names) + 1) + "|"
     for share in shares:
-        changed = {one: replace(habits.HABITS[one], handover=share) for one in ("civ", "sen", "abi")}
+        changed = {one: replace(habits.HABITS[one], handover=share) for one in CHANGED}
         with patch.dict(habits.HABITS, changed):
             found = reproduce(EXPERIMENTS, size, Run())
         value = {

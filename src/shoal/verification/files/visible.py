@@ -34,7 +34,7 @@ def _longer_kept(release: Release, most_s: float) -> Flags:
 
 def _where_boxes_were_dropped(release: Release, beyond: Flags) -> Flags:
     """Suppression by samples leaves a box of any size, which its thresholds do not bound."""
-    return beyond & (release.parameters.get("suppress_by") != "samples")
+    return np.asarray(beyond & (release.parameters.get("suppress_by") != "samples"))
 
 
 def _wider(release: Release, most_m: float) -> Flags:
