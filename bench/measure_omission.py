@@ -1,7 +1,8 @@
 """What leaving samples out buys, and whether any attack gains by it; for docs/glove.md.
 
 python bench/measure_omission.py [--input FILE | --subjects 600 --days 14 --layout city] [--k 5]
-    [--shares 0 0.01 0.02 0.05 0.1 0.2] [--refine] [--of-one 0.2] [--tries 150 --attacked 0.05]
+    [--shares 0 0.01 0.02 0.05 0.1 0.2] [--refine] [--of-one 0.2] [--one-week]
+    [--tries 150 --attacked 0.05]
 
 The frontier: for each share that may be missing, the extents of what is left. With --tries every fifth person
 is kept out, for attacks that ask who is in the data, and every attack of the lab is played on the release
@@ -23,6 +24,8 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import Facts
+
+_WEEK_S = 7 * 86_400
 
 
 def made(
@@ -94,6 +97,16 @@ def lines(
         )
 
 
+def on_one_week(original: Trajectories) -> Trajectories:
+    """All weeks laid on one; samples of one person in one cell and slot become one."""
+    grid = original.snapped_grid()
+    owner = np.repeat(np.arange(original.n_subjects), original.lengths)
+    t = original.t % round(_WEEK_S / grid.slot_s)
+    rows = np.unique(np.stack([owner, t, original.x, original.y], axis=1), axis=0)
+    ids = np.array(original.ids)[rows[:, 0]].tolist()
+    return Trajectories.from_rows(ids, rows[:, 1], rows[:, 2], rows[:, 3], grid=grid, crs=original.crs)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -108,8 +121,11 @@ def main() -> None:
     options.add_argument("--of-one", type=float)
     options.add_argument("--tries", type=int, default=0, help="victims of each attack; 0 plays none")
     options.add_argument("--attacked", type=float, default=0.05, help="the share of the attacked release")
+    options.add_argument("--one-week", action="store_true", help="lay all weeks on one")
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
+    if asked.one_week:
+        original = on_one_week(original)
     settings = {"k": asked.k, "refine": asked.refine, "omit_of_one_at_most": asked.of_one}
     for line in lines(original, settings, asked.shares, asked.tries, asked.attacked):
         print(line, flush=True)

@@ -30,7 +30,7 @@ def test_a_method_runs_as_published_and_options_still_win(shoal: Shoal, tmp_path
 
 def test_a_preset_names_parameters_of_its_method_with_values_other_than_shoals() -> None:
     presets = {name: method for name, method in METHODS.items() if method.about.as_published}
-    assert set(presets) == {"glove", "kte-hide", "swap-locations"}
+    assert set(presets) == {"glove", "kte-hide", "reach-locations", "swap-locations"}
     for method in presets.values():
         own = declared(method)
         given = dict(method.about.as_published)

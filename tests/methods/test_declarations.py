@@ -171,6 +171,23 @@ def test_what_an_option_takes_is_what_the_method_gets(name: str, field: str) -> 
     assert value_of(each, default_text(each)) == each.default
 
 
+def test_a_bound_that_allows_0_has_an_option_that_takes_it() -> None:
+    """What a preset sets, or a method allows, can be written."""
+    allowed = [
+        (name, field, each)
+        for name, method in METHODS.items()
+        for field, each in declared(method).items()
+        if each.unit in ("m", "s") and (each.zero or (each.bound is not None and each.bound.holds(0)))
+    ]
+    assert {field for _, field, _ in allowed} == {"delta_m", "grid_offset_m", "space_weight_s"}
+    for name, field, each in allowed:
+        option = options()[f"--{each.option_of(field)}"]
+        for text in ("0", f"0{each.unit}"):
+            assert option.type.convert(text, option, None) == 0
+            assert value_of(each, text) == 0
+        METHODS[name](**{field: 0.0})
+
+
 def test_no_option_means_two_kinds_of_things() -> None:
     """Methods that share an option agree on its type, and no method takes an option of the command itself."""
     kinds: dict[str, set[Any]] = {}

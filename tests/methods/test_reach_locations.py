@@ -4,6 +4,7 @@ Paths and places against slow ones, the rules of every set, files, and bad input
 """
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import shoal
 from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.street_files import read_streets
 from shoal.kernels.streets import node_distances
-from shoal.methods.swapping.reach_locations import ReachLocations
+from shoal.methods.swapping.reach_locations import ReachLocations, SetMembers
 from shoal.methods.swapping.street_places import place_points, roads_of
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
@@ -92,11 +93,17 @@ def walked(
     k: int = 3,
     drop: int = 0,
     every_m: float | None = None,
+    set_members: SetMembers = "nearest",
 ) -> tuple[Trajectories, shoal.ReachLocations, StreetGraph]:
     """Drivers on a town's streets; every_m: seen only at multiples of it, so that paths tie exactly."""
     streets = town(drop=drop, seed=seed)
     method = ReachLocations(
-        k=k, streets=streets, space_threshold_m=space, both_sides=both_sides, most_off_street_m=1.0
+        k=k,
+        streets=streets,
+        space_threshold_m=space,
+        both_sides=both_sides,
+        most_off_street_m=1.0,
+        set_members=set_members,
     )
     original = drivers(streets, 16, 14, seed=seed)
     if every_m:
@@ -109,16 +116,18 @@ def walked(
 
 @pytest.mark.parametrize("both_sides", [True, False])
 @pytest.mark.parametrize("every_m", [None, 25.0])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("set_members", "seed"), [*(("nearest", seed) for seed in range(4)), ("least-sum", 0)]
+)
 def test_every_set_obeys_the_algorithm_step_by_step(
-    seed: int, every_m: float | None, both_sides: bool
+    set_members: SetMembers, seed: int, every_m: float | None, both_sides: bool
 ) -> None:
     """A replay with all path lengths from the slow oracle.
 
     (1) to (3) of Alg. 4, and that the members are the nearest that qualify, of equally near ones the first
-    rows.
+    rows; or the two of which no others that qualify have a lesser sum, (4).
     """
-    original, method, streets = walked(seed, both_sides=both_sides, every_m=every_m)
+    original, method, streets = walked(seed, both_sides=both_sides, every_m=every_m, set_members=set_members)
     release, linkage = method.anonymize(original, Randomness.for_research(seed))
     trace = linkage.trace
     assert trace is not None
@@ -132,7 +141,8 @@ def test_every_set_obeys_the_algorithm_step_by_step(
     took = dict(zip(trace.time_from.tolist(), trace.place_from.tolist(), strict=True))
     place, waiting = list(range(original.n_samples)), set(range(original.n_samples))
     bound = method.space_threshold_m * (1 + 1e-9)
-    turns, ties = Randomness.for_research(seed).permutation(original.n_subjects).tolist(), 0
+    turns = Randomness.for_research(seed).permutation(original.n_subjects).tolist()
+    ties = not_nearest = 0
 
     def beside(row: int) -> list[int]:
         before = [r for r in range(original.offsets[owner[row]], row) if r in took or r in waiting]
@@ -160,6 +170,9 @@ def test_every_set_obeys_the_algorithm_step_by_step(
         assert len({owner[row] for row in (leader, *members)}) == method.k
         assert len({(original.x[row], original.y[row]) for row in (leader, *members)}) == method.k
         assert all(may_trade(leader, row) for row in members)
+        told_apart = [round(path[leader, row], 6) for row in waiting - {leader}]
+        ties += len(told_apart) - len(set(told_apart))
+        qualified = [row for row in sorted(waiting - {leader}) if may_trade(leader, row)]
         nearest: list[int] = []
         for row in sorted(waiting - {leader}, key=lambda row: (round(path[leader, row], 6), row)):
             chosen = [leader, *nearest]
@@ -170,13 +183,24 @@ def test_every_set_obeys_the_algorithm_step_by_step(
                 and all((original.x[row], original.y[row]) != (original.x[c], original.y[c]) for c in chosen)
             ):
                 nearest.append(row)
-        assert members == nearest
-        told_apart = [round(path[leader, row], 6) for row in waiting - {leader}]
-        ties += len(told_apart) - len(set(told_apart))
+        if set_members == "nearest":
+            assert members == nearest
+        else:
+            least = min(
+                path[leader, a] + path[leader, b] + path[a, b]
+                for a, b in combinations(qualified, 2)
+                if owner[a] != owner[b] and (original.x[a], original.y[a]) != (original.x[b], original.y[b])
+            )
+            first, second = members
+            own = path[leader, first] + path[leader, second] + path[first, second]
+            assert own == pytest.approx(least, abs=1e-6)
+            assert path[leader, first] <= path[leader, second] + 1e-9
+            not_nearest += members != nearest
         waiting -= {leader, took[leader]}
         place[leader], place[took[leader]] = took[leader], leader
     assert trace.n_sets > 5
     assert release.n_samples == len(took)
+    assert (not_nearest > 0) == (set_members == "least-sum")
     assert not every_m or ties > 100, "the data has too few ties to tell anything"
 
 
@@ -241,6 +265,8 @@ def test_bad_input_is_refused_in_words() -> None:
         replace(method, k=99).anonymize(original, Randomness.from_system())
     with pytest.raises(NothingLeftError, match="relax the thresholds"):
         replace(method, space_threshold_m=1e-3).anonymize(original, Randomness.from_system())
+    with pytest.raises(MisuseError, match="choose k of 3 or less, or set_members = 'nearest'"):
+        replace(method, set_members="least-sum", k=4)
     with pytest.raises(MisuseError, match="space threshold"):
         replace(method, space_threshold_m=0)
     with pytest.raises(InputError, match="negative or endless length, edge 1 of"):

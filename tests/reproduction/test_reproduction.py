@@ -102,6 +102,23 @@ def test_a_figure_measured_twice_is_an_error_and_one_that_a_seed_lacks_is_missin
 def test_an_unknown_figure_is_named() -> None:
     with pytest.raises(MisuseError, match="collect has no figure 'table-9'; choose from tables, messages"):
         experiments_of("collect", ["table-9"])
+    with pytest.raises(MisuseError, match="glove has no figure '6'"):
+        experiments_of("glove", ["6"])
+
+
+def test_a_number_names_a_figure_with_its_parts() -> None:
+    for asked, named in {
+        ("3",): ["figure-3a", "figure-3b"],
+        ("figure-3",): ["figure-3a", "figure-3b"],
+        ("3b", "5"): ["figure-3b", "figure-5"],
+        ("1",): [],
+        ("10", "table-2"): ["table-2", "figure-10"],
+    }.items():
+        if named:
+            assert [one.figure for one in experiments_of("glove", asked)] == named
+        else:
+            with pytest.raises(MisuseError):
+                experiments_of("glove", asked)
 
 
 def test_outcomes_are_written_in_every_form() -> None:

@@ -27,6 +27,10 @@ MADE: dict[str, Callable[[], tuple[Trajectories, Any]]] = {
         shoal.Glove(k=2, suppress_space_m=9_000.0, suppress_time_s=4 * 3600.0),
     ),
     "glove, fitted": lambda: (small_city(24, 12), shoal.Glove(k=2, extent_at_most="9km,4h")),
+    "static, moved": lambda: (
+        small_city(),
+        shoal.StaticGeneralization(k=2, grid_m=20_000.0, grid_offset_m=1_300.0, slot_s=6e8),
+    ),
     "static": lambda: (small_city(), shoal.StaticGeneralization(k=2, grid_m=20_000.0, slot_s=6e8)),
     "nwa": lambda: (crowd(), shoal.Nwa(k=2, delta_m=400.0, pi_s=60.0, step_s=20.0)),
 }
@@ -78,6 +82,27 @@ def test_false_parameters_are_found(made: tuple[str, Case], tmp_path: Path) -> N
         if case[0].grid is not None:
             streamed = streamed_verdict(case[0], folder, case[2])
             assert any(f"cannot come of its {name}" in finding.message for finding in streamed.findings)
+
+
+def test_thresholds_of_samples_bound_no_box(tmp_path: Path) -> None:
+    """A sample that is too far from its own partner is left out; the rest of the box may stay larger."""
+    original = small_city(24, 12)
+    method = shoal.Glove(k=2, suppress_time_s=1800.0, suppress_by="samples", generalize="reshape-each")
+    published = shoal.publish(original, method, tmp_path / "r", rng=shoal.Randomness.for_research(4), tries=0)
+    boxes = published.release.boxes
+    assert ((boxes.t_end - boxes.t_start) * 60 > 1800).any()
+    assert told(tmp_path / "r", (original, tmp_path / "r", published.linkage)) == []
+
+
+def test_cells_that_begin_elsewhere_than_stated_are_found() -> None:
+    original, method = MADE["static, moved"]()
+    release, _ = method.anonymize(original, shoal.Randomness.for_research(4))
+    assert beyond_parameters(release)["grid_m"] == 0
+    (wide, *_) = (release.boxes.x_max - release.boxes.x_min > 1).nonzero()[0]
+    inside_m = (release.boxes.x_min[wide] + 1) * 100 % 20_000
+    parameters = {**release.parameters, "grid_offset_m": float(inside_m)}
+    changed = type(release)(**{**vars(release), "parameters": parameters})
+    assert beyond_parameters(changed)["grid_m"] > 0
 
 
 @pytest.mark.parametrize("value", [None, "wide", True, -5.0, 1e300, 0])

@@ -18,15 +18,14 @@ from shoal.cli.options import (
     take_reading,
 )
 from shoal.cli.sections import Command, Option
-from shoal.units import length_m, share_of
+from shoal.units import share_of
 
 if TYPE_CHECKING:
     from shoal.methods.parameters import Parameter
 
 _CHOSEN: Final = "shoal.method"
 _DEFAULT: Final = "glove"
-_LENGTH_OR_0: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
-_TYPES: Final[Mapping[str, Quantity]] = {"s": DURATION, "share": Quantity("share", share_of)}
+_TYPES: Final = {"m": LENGTH, "s": DURATION, "share": Quantity("share", share_of)}
 _METAVARS: Final = {
     "m": "LENGTH",
     "s": "DURATION",
@@ -195,6 +194,8 @@ def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], k
 
 def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
     """What click makes of the text of an option."""
+    from shoal.methods.written import value_of
+
     first, *_ = methods.values()
     if first.spelled is not None:
         return click.Choice(tuple(first.spelled))
@@ -202,10 +203,10 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
         case None:
             choices = tuple(dict.fromkeys(text for each in methods.values() for text in each.choices))
             return str if first.written else click.Choice(choices)
-        case "m":
-            return _LENGTH_OR_0 if any(each.zero for each in methods.values()) else LENGTH
-        case "s" | "share":
-            return _TYPES[first.unit]
+        case "m" | "s" | "share":
+            kind = _TYPES[first.unit]
+            zero = next((each for each in methods.values() if each.zero), None)
+            return kind if zero is None else Quantity(kind.name, lambda text: value_of(zero, str(text)))
         case "people" | "records" | "rounds":
             least = None if first.bound is None else first.bound.least
             return int if least is None else click.IntRange(min=least)

@@ -33,7 +33,7 @@ _KIND_OF: Final = {"glove": "people", "kte": "people", "swap": "network", "colle
     "figures",
     multiple=True,
     metavar="F",
-    help="One figure or table, e.g. table-2; may be repeated. [default: all]",
+    help="One figure or table, e.g. 3, 3a or table-2; may be repeated. [default: all]",
 )
 @click.option(
     "--input",

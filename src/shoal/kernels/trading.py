@@ -1,4 +1,4 @@
-"""ReachLocations (Alg. 4): each location trades places with one of the nearest that keep all paths short.
+"""ReachLocations (Alg. 4): each location trades places with one of a set that keeps all paths short.
 
 Locations take their turns one after the other. Candidates that are equally near come in the order of their
 rows.
@@ -77,11 +77,17 @@ class Town(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a trade must keep: the largest difference in time, the longest path, and whose neighbors count."""
+    """What a trade must keep: the largest difference in time, the longest path, and whose neighbors count.
+
+    least_sum: whether the two members of a set are those with the least sum of paths within it, not the
+    nearest ones. rows_m: how far path lengths from a node are looked up.
+    """
 
     time_threshold_s: float
     bound_m: float
     both_sides: bool
+    least_sum: bool
+    rows_m: float
 
 
 @compiled
@@ -246,34 +252,93 @@ def settle_node(
 
 
 @compiled
-def nearest_partners(town: Town, rules: Rules, leader: int, members: Integers) -> bool:
-    """Fill members [k - 1] with the waiting samples nearest to the leader by path; False = too few.
+def next_place(
+    town: Town, rules: Rules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+) -> tuple[float, int]:
+    """The next waiting sample by its path from the leader, and that path; inf and -1 when none is left.
 
-    They satisfy (1) to (3) of Alg. 4. Nodes come in the order of their distance. A sample on an edge is
-    offered once from each end, and is final when every node that is still to come is farther than it; so
-    equally near ones are taken in the order of their rows.
+    Nodes come in the order of their distance. A sample on an edge is offered once from each end, and is final
+    when every node that is still to come is farther than it; so equally near ones come in the order of their
+    rows.
+    """
+    while len(nodes) > 0 or len(places) > 0:
+        if len(places) == 0 or (len(nodes) > 0 and nodes[0][0] <= places[0][0]):
+            settle_node(town, rules, leader, nodes, places, touched)
+            continue
+        distance, row = heapq.heappop(places)
+        if town.tried[row] != leader:
+            town.tried[row] = leader
+            return distance, row
+    return np.inf, -1
+
+
+@compiled
+def least_sum_pair(
+    town: Town,
+    rules: Rules,
+    leader: int,
+    members: Integers,
+    around: Integers,
+    edges: Integers,
+    nodes: Waiting,
+    places: Waiting,
+    touched: list[int],
+) -> bool:
+    """Fill members [2] with the two that have the least sum of the three paths among them and the leader.
+
+    The path between two is at least the difference of theirs to the leader. So two of which one lies d away
+    cost 2 d or more, and the search ends where that is no less than the best.
+    """
+    locations = town.locations
+    best = np.inf
+    last = members[:1].copy()
+    seen = [(0.0, leader) for _ in range(0)]
+    while True:
+        distance, row = next_place(town, rules, leader, nodes, places, touched)
+        if row < 0 or 2 * distance >= best:
+            return best < np.inf
+        if not is_new(locations, leader, members[:0], row) or not suits(town, rules, leader, row, around):
+            continue
+        edges[3] = locations.edge[row]
+        fetch_ends(town.roads, town.cache, rules.rows_m, edges)
+        last[0] = row
+        for away, other in seen:
+            if is_new(locations, leader, last, other):
+                cost = away + distance + path_length(town, row, other)
+                if cost < best:
+                    best = cost
+                    members[0], members[1] = other, row
+        seen.append((distance, row))
+
+
+@compiled
+def partners(town: Town, rules: Rules, leader: int, members: Integers) -> bool:
+    """Fill members [k - 1] with a set for the leader by (1) to (3) of Alg. 4; False = there is none.
+
+    They come by their path from the leader: the nearest ones, or the two with the least sum.
     """
     locations, state = town.locations, town.state
     around = np.array([neighbor(locations, state, leader, -1), neighbor(locations, state, leader, 1)])
-    edges = np.full(3, -1, dtype=np.int64)
+    edges = np.full(4, -1, dtype=np.int64)
     edges[0] = locations.edge[leader]
     for i in range(2):
         if around[i] >= 0:
             edges[1 + i] = locations.edge[state.place[around[i]]]
-    fetch_ends(town.roads, town.cache, rules.bound_m, edges)
+    fetch_ends(town.roads, town.cache, rules.rows_m, edges)
     # the compiler learns the types of empty lists from what they would hold
     nodes = [(0.0, leader) for _ in range(0)]
     places = [(0.0, leader) for _ in range(0)]
     touched = [leader for _ in range(0)]
     begin_search(town, rules, leader, nodes, places, touched)
     n_found = 0
-    while (len(nodes) > 0 or len(places) > 0) and n_found < len(members):
-        if len(places) == 0 or (len(nodes) > 0 and nodes[0][0] <= places[0][0]):
-            settle_node(town, rules, leader, nodes, places, touched)
-            continue
-        _, row = heapq.heappop(places)
-        if town.tried[row] != leader:
-            town.tried[row] = leader
+    if rules.least_sum:
+        if least_sum_pair(town, rules, leader, members, around, edges, nodes, places, touched):
+            n_found = 2
+    else:
+        while n_found < len(members):
+            _, row = next_place(town, rules, leader, nodes, places, touched)
+            if row < 0:
+                break
             if is_new(locations, leader, members[:n_found], row) and suits(town, rules, leader, row, around):
                 members[n_found] = row
                 n_found += 1
@@ -302,7 +367,7 @@ def trade_places(
         for row in range(locations.offsets[subject], locations.offsets[subject + 1]):
             if state.status[row] != UNSWAPPED:
                 continue
-            if not nearest_partners(town, rules, row, members[n_sets]):
+            if not partners(town, rules, row, members[n_sets]):
                 settle(state, locations.edge, row, REMOVED)
                 continue
             settle(state, locations.edge, row, SWAPPED)

@@ -81,7 +81,7 @@ class Parameter:
     unset
         What a default of None stands for, on the command line.
     zero
-        Whether the command line takes a length of 0.
+        Whether the command line takes a length or duration of 0.
     street_graph
         Whether the value is a StreetGraph, which the command line and a study read from files. A manifest
         then holds its size only.

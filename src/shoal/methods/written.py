@@ -9,7 +9,7 @@ from shoal.methods.parameters import Parameter, Unit
 from shoal.units import duration_s, length_m, share_of
 
 ON, OFF = "on", "off"
-NO_LENGTH: Final = ("0", "0m")
+ZERO: Final[Mapping[str, tuple[str, ...]]] = {"m": ("0", "0m"), "s": ("0", "0s")}
 _MOST_DIGITS: Final = 10
 _STEPS: Final[Mapping[str | None, tuple[tuple[str, float], ...]]] = {
     "m": (("km", 1000.0), ("m", 1.0)),
@@ -50,7 +50,7 @@ def value_of(parameter: Parameter, text: str) -> Any:
         return text == ON
     if parameter.spelled is not None:
         return parameter.spelled[text]
-    if parameter.zero and text in NO_LENGTH:
+    if parameter.zero and text in ZERO.get(str(parameter.unit), ()):
         return 0.0
     return text if parameter.unit is None else _NUMBERS[parameter.unit](text)
 

@@ -1,5 +1,6 @@
 """PAPERS, the one table of papers with their experiments: what ``shoal reproduce`` knows."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -30,9 +31,16 @@ TITLES: Final = {
 
 
 def experiments_of(paper: str, figures: Sequence[str]) -> list[Experiment]:
-    """Those of a paper that are asked for, all where none is named; raises MisuseError for an unknown one."""
+    """Those of a paper that are asked for, all where none is named; raises MisuseError for an unknown one.
+
+    "3" stands for figure-3 and its parts, such as figure-3a.
+    """
     known = {one.figure: one for one in PAPERS[paper]}
+    asked: set[str] = set()
     for figure in figures:
-        if figure not in known:
+        parts = re.compile(rf"(figure-)?{re.escape(figure)}[a-z]?")
+        named = {figure} & known.keys() or {name for name in known if parts.fullmatch(name)}
+        if not named:
             raise MisuseError(f"{paper} has no figure '{figure}'; choose from {', '.join(known)}")
-    return [one for one in known.values() if not figures or one.figure in figures]
+        asked |= named
+    return [one for one in known.values() if not figures or one.figure in asked]

@@ -168,6 +168,7 @@ class KteHide:
         default=4 * 3600.0,
         unit="s",
         bound=AT_LEAST_0,
+        zero=True,
         help="Wide pairs cost as if they lasted this much longer.",
         meaning="a pair of people whose places lie far apart costs as if it lasted this much longer",
     )

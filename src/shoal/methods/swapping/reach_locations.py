@@ -4,7 +4,7 @@ Source: Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 4.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -26,8 +26,11 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 _CACHE_BYTES: Final = 512 << 20
-_FEWEST_ROWS: Final = 16  # a search needs the rows of six nodes at once
+_FEWEST_ROWS: Final = 16  # a search needs the rows of eight nodes at once
 _PART: Final = 20
+_MOST_LEAST_SUM: Final = 3
+SetMembers = Literal["nearest", "least-sum"]
+SET_MEMBERS: Final[tuple[str, ...]] = get_args(SetMembers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,10 @@ class ReachLocations:
     both_sides
         Whether the new place must be within ``space_threshold_m`` of the neighboring points of both who
         trade. False: of the leader's only, which is all that the paper checks.
+    set_members
+        Which points make a set with the leading one: the "nearest" by path, or those with the "least-sum" of
+        paths within the set, which condition (4) of Alg. 4 asks for; that is a search over all pairs, for k
+        of 2 and 3.
     most_off_street_m
         Points farther than this many meters from every street are left out and counted.
     streets
@@ -65,6 +72,7 @@ class ReachLocations:
         claim=LocationPrivacy,
         publishes="points",
         page="reach-locations",
+        as_published={"both_sides": False},
     )
 
     k: int = k_parameter(meaning="how many people's points a place is exchanged among")
@@ -90,6 +98,13 @@ class ReachLocations:
         meaning="whether both who trade places stay within reach of their neighboring points, or the leading "
         "one alone",
     )
+    set_members: SetMembers = parameter(
+        default="nearest",
+        choices=SET_MEMBERS,
+        help="Which points make a set with the leading one: the nearest, or those with the least sum of "
+        "paths within the set (k of 2 and 3).",
+        meaning="whether places are exchanged among the nearest points, or among those nearest to each other",
+    )
     most_off_street_m: float = parameter(
         default=100.0,
         unit="m",
@@ -106,6 +121,11 @@ class ReachLocations:
     def __post_init__(self) -> None:
         self.claim()
         require_declared(self)
+        if self.set_members == "least-sum" and self.k > _MOST_LEAST_SUM:
+            raise MisuseError(
+                f"set_members = 'least-sum' tries all pairs of points, and k = {self.k} needs larger sets; "
+                f"choose k of {_MOST_LEAST_SUM} or less, or set_members = 'nearest'"
+            )
 
     def claim(self) -> LocationPrivacy:
         """Location 1/k-privacy."""
@@ -210,7 +230,15 @@ class ReachLocations:
             nearest=np.full(n, np.inf),
             tried=np.full(m, -1, dtype=np.int64),
         )
-        rules = Rules(float(self.time_threshold_s), float(self.space_threshold_m), self.both_sides)
+        bound_m = float(self.space_threshold_m)
+        pairs = self.set_members == "least-sum" and self.k == _MOST_LEAST_SUM  # at k = 2 both are the same
+        rules = Rules(
+            time_threshold_s=float(self.time_threshold_s),
+            bound_m=bound_m,
+            both_sides=self.both_sides,
+            least_sum=pairs,
+            rows_m=2 * bound_m if pairs else bound_m,
+        )
         order, draws = rng.permutation(original.n_subjects), rng.below(self.k, m)
         leaders, members = np.empty(m, dtype=np.int64), np.empty((m + 1, self.k - 1), dtype=np.int64)
         n_sets, label = 0, "trading places"

@@ -25,6 +25,19 @@ _LAST_DIGITS: Final = 4  # by which a product of two numbers may differ from one
 _LONGEST: Final = 1e15  # seconds or meters; beyond it a parameter bounds nothing
 
 
+def _wider_kept(release: Release, most_m: float) -> Flags:
+    return _where_boxes_were_dropped(release, _wider(release, most_m))
+
+
+def _longer_kept(release: Release, most_s: float) -> Flags:
+    return _where_boxes_were_dropped(release, _longer(release, most_s))
+
+
+def _where_boxes_were_dropped(release: Release, beyond: Flags) -> Flags:
+    """Suppression by samples leaves a box of any size, which its thresholds do not bound."""
+    return np.asarray(beyond & (release.parameters.get("suppress_by") != "samples"))
+
+
 def _wider(release: Release, most_m: float) -> Flags:
     boxes, grid = release.boxes, release.snapped_grid()
     sides = (boxes.x_max - boxes.x_min) + (boxes.y_max - boxes.y_min)
@@ -38,8 +51,9 @@ def _longer(release: Release, most_s: float) -> Flags:
 
 def _across_cells(release: Release, grid_m: float) -> Flags:
     boxes, own = release.boxes, release.snapped_grid().cell_m
-    across_x = _crosses(boxes.x_min, boxes.x_max, grid_m / own)
-    return np.asarray(across_x | _crosses(boxes.y_min, boxes.y_max, grid_m / own))
+    offset = round((_length(release.parameters.get("grid_offset_m")) or 0.0) / own)
+    across_x = _crosses(boxes.x_min - offset, boxes.x_max - offset, grid_m / own)
+    return np.asarray(across_x | _crosses(boxes.y_min - offset, boxes.y_max - offset, grid_m / own))
 
 
 def _across_slots(release: Release, slot_s: float) -> Flags:
@@ -94,8 +108,8 @@ class Visible:
 
 # by method and parameter
 VISIBLE: Final[Mapping[tuple[str, str], Visible]] = {
-    ("glove", "suppress_space_m"): Visible(payload="boxes", beyond=_wider),
-    ("glove", "suppress_time_s"): Visible(payload="boxes", beyond=_longer),
+    ("glove", "suppress_space_m"): Visible(payload="boxes", beyond=_wider_kept),
+    ("glove", "suppress_time_s"): Visible(payload="boxes", beyond=_longer_kept),
     ("glove", "extent_at_most"): Visible(payload="boxes", beyond=_beyond_extents, read=_extents),
     ("static", "grid_m"): Visible(payload="boxes", beyond=_across_cells),
     ("static", "slot_s"): Visible(payload="boxes", beyond=_across_slots),
