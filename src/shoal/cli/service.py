@@ -72,7 +72,9 @@ from shoal.errors import InputError, MisuseError
     "--phase-limit", "phase_limit_s", type=DURATION, default="2min", help="How long a phase may wait."
 )
 @click.option(
-    "--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle, for thirteen times the work."
+    "--proven-shuffle/--no-proven-shuffle",
+    default=True,
+    help="Every mixer proves her shuffle, for twice the work.",
 )
 @click.option(
     "--bootstrap-until",

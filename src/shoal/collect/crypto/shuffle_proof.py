@@ -13,6 +13,7 @@ integers, and what an answer adds to them is 96 bits longer, so that 2^16 answer
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gmpy2 import mpz
@@ -106,7 +107,7 @@ def prove_shuffle(
     """Prove that after[i] is before[order[i]] under a further mask masks[order[i]]."""
     size, sizes = len(before), _sizes(group, len(before))
     start, bases = _generators(group, size)
-    of_g = Powers(group, group.g, _masked(sizes.link))
+    of_g = _powers_of_generator(group, 8 * _bytes_of(sizes.link))
 
     keys = [int(group.draw_secret(chance)) for _ in before]  # by places before
     commitments = [mpz(0)] * size
@@ -181,7 +182,7 @@ def require_shuffle_proof(
         weighted([one.c2 for one in before]),
     )
     answered = _of_totals(group, y, after, bases, proof.totals, proof.moved, group.power)
-    of_g = Powers(group, group.g, 8 * _bytes_of(_sizes(group, size).link))
+    of_g = _powers_of_generator(group, 8 * _bytes_of(_sizes(group, size).link))
     answered += [
         group.times(of_g.of(link), group.power(earlier, mpz(weight)))
         for link, weight, earlier in zip(proof.links, proof.moved, (start, *proof.chain), strict=False)
@@ -218,6 +219,11 @@ def _of_totals(
         group.over(joined([one.c1 for one in after]), power(group.g, of_masks)),
         group.over(joined([one.c2 for one in after]), power(y, of_masks)),
     ]
+
+
+@lru_cache(maxsize=2)
+def _powers_of_generator(group: Group, bits: int) -> Powers:
+    return Powers(group, group.g, bits)
 
 
 def _product(group: Group, elements: Sequence[mpz]) -> mpz:
