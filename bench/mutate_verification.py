@@ -186,32 +186,26 @@ def drawn(every: dict[Module, list[Fault]], n: int, seed: int) -> list[Fault]:
 
 def tests_with_their_lines(paths: Sequence[str], to: Path) -> None:
     """Run all tests once under a trace; write what each took and ran, kernels included, as JSON."""
+    import coverage
     import pytest
 
-    room = str(ROOM) + os.sep
-    ran: dict[str, set[int]] = defaultdict(set)
     found: list[dict[str, Any]] = []
-
-    def local(frame: Any, event: str, _: Any) -> Any:
-        if event == "line":
-            ran[frame.f_code.co_filename].add(frame.f_lineno)
-        return local
-
-    def begun(frame: Any, _event: str, _: Any) -> Any:
-        if frame.f_code.co_filename.startswith(room):
-            ran[frame.f_code.co_filename].add(frame.f_lineno)
-            return local
-        return None
+    trace = coverage.Coverage(data_file=None, include=[f"{ROOM}/*"], config_file=False)
+    trace.set_option("run:disable_warnings", ["no-data-collected"])  # a test may run no line of the verifier
 
     class Watch:
         @pytest.hookimpl(hookwrapper=True)
         def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
-            ran.clear()
+            trace.erase()
             started = time.process_time()
-            sys.settrace(begun)
+            trace.start()
             yield
-            sys.settrace(None)
-            lines = {name.removeprefix(room).removesuffix(".py"): sorted(own) for name, own in ran.items()}
+            trace.stop()
+            ran = trace.get_data()
+            lines = {
+                Path(name).relative_to(ROOM).with_suffix("").as_posix(): sorted(ran.lines(name) or ())
+                for name in ran.measured_files()
+            }
             seconds = time.process_time() - started
             found.append({"name": item.nodeid, "seconds": seconds, "lines": lines})
 
@@ -354,13 +348,14 @@ def outcome_of(path: Path, tree: ast.Module, fault: Fault, tests: Sequence[Test]
 
 
 def _mapped(paths: Sequence[str], kept: Path) -> list[Test]:
-    """All tests with their lines; of each file of tests from an earlier run where there was one."""
+    """All tests with their lines; of each file from an earlier run on this verifier, if there was one."""
     kept.mkdir(exist_ok=True)
+    verifier = b"".join(path.read_bytes() for path in sorted(ROOM.rglob("*.py")))
     found: list[Test] = []
     for path in paths:
         there = Path(path)
         for file in [there] if there.is_file() else sorted(there.rglob("test_*.py")):
-            to = kept / f"{file.stem}-{hashlib.sha256(file.read_bytes()).hexdigest()[:16]}.json"
+            to = kept / f"{file.stem}-{hashlib.sha256(file.read_bytes() + verifier).hexdigest()[:16]}.json"
             if not to.exists():
                 child = os.fork()
                 if not child:
