@@ -8,7 +8,9 @@ of questions and points of each linked set, its times, gaps, lengths of steps, s
 how public its circles are, each as its rank and its distance from the middle among the person's sets, and
 names one question. ``guessing`` is the share of real ones among those that are not canaries. "before" is how
 fakes were drawn until now: chains of public places at times of their own, pieced out differently. ``joined``
-is the share of her own circles that a member of her group can join.
+is the share of her own circles that a member of her group can join. ``counted`` is how often an honest
+collector counts two people or more for a question about a real pair, and about a decoy's, when everybody's
+trip is stored.
 """
 
 import argparse
@@ -24,10 +26,13 @@ import shoal
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.matching.cylinders import MICRO, Blur, Cylinder, Point, distance_m
 from shoal.collect.matching.records import Query, decode_query, encode_query
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.subtrajectories import Prior, extract, fake_trajectory
 from shoal.collect.roles.participant import Participant, ask_for, blur
 from shoal.collect.roles.rules import Rules
-from shoal.collect.simulation.experiment import trips_of
+from shoal.collect.simulation.experiment import Setting, _Stored
+from shoal.collect.simulation.trips import trips_of
+from shoal.runtime.run import Run
 
 Question = tuple[tuple[Cylinder, ...], bool]  # its circles, and whether it is real
 BEFORE = Rules(n_real=40, n_fake=10)
@@ -177,6 +182,37 @@ def joined(questions: Sequence[Question]) -> float:
     return max(map(len, sets)) / len(set[Cylinder]().union(*sets))
 
 
+def counted(people: int, source: str | None, radius_m: int, seed: int, rules: Rules) -> list[dict[str, Any]]:
+    """How often an honest collector counts somebody for real questions and for decoys, by theta."""
+    (trips, prior), chance = town(people, source, seed), Chance(seed.to_bytes(32))
+    members = [
+        Participant(
+            user="", signing_seed=chance.seed(), device_key=chance.seed(), points=trip,
+            blur=Blur(radius_m=radius_m, gap_min=30), k=2,
+        )
+        for trip in trips
+    ]  # fmt: skip
+    stored = _Stored()
+    for number, member in enumerate(members):
+        stored.add(number, [blur(member, 0)])
+    asking = [number for number, member in enumerate(members) if len(blur(member, 0)) > 1][:150]
+    asked = {number: asked_now(members[number], prior, rules, chance) for number in asking}
+    found = []
+    for theta_m, theta_min in ((1000, 60), (5000, 180)):
+        setting = Setting(thresholds=Thresholds(theta_m=theta_m, theta_min=theta_min), by_people=True)
+        told: dict[bool, list[bool]] = {True: [], False: []}
+        for number, questions in asked.items():
+            pairs = [(points, [(0, 1)]) for points, _ in questions]
+            counts = stored.counts(number, pairs, setting, Run(threads=1))
+            for (_, is_real), (people_there,) in zip(questions, counts, strict=True):
+                told[is_real].append(people_there >= 2)
+        shares = {
+            name: round(float(np.mean(told[real])), 3) for name, real in (("real", True), ("decoys", False))
+        }
+        found.append({"theta_m": theta_m, "theta_min": theta_min, "stored": len(trips), **shares})
+    return found
+
+
 def measure(people: int, source: str | None, radius_m: int, seed: int, rules: Rules) -> dict[str, Any]:
     """Measure both ways of drawing fakes on the same trips."""
     (trips, prior), chance = town(people, source, seed), Chance(seed.to_bytes(32))
@@ -214,9 +250,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--real", type=int, default=Rules().n_real)
     parser.add_argument("--fake", type=int, default=Rules().n_fake)
+    parser.add_argument("--counted", action="store_true", help="What an honest collector counts instead.")
     given = parser.parse_args()
     rules = Rules(n_real=given.real, n_fake=given.fake)
-    print(json.dumps(measure(given.people, given.input, given.radius, given.seed, rules), indent=2))
+    what = (given.people, given.input, given.radius, given.seed, rules)
+    print(json.dumps(counted(*what) if given.counted else measure(*what), indent=2))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from shoal.collect.matching.cylinders import Blur, Cylinder, cylinder_for
 from shoal.collect.matching.records import Release
 from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.mix.grouping import divide
-from shoal.collect.simulation.experiment import Trips, trips_of
+from shoal.collect.simulation.trips import Trips, trips_of
 from shoal.collect.storage.phi import PhiStore
 from shoal.io import read
 

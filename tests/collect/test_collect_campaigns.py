@@ -4,11 +4,21 @@ from collections import Counter
 
 import pytest
 
+import red_team_leftovers
 from collect_campaigns import BadNetwork, cheat, fuzz, parsers, people, schedule, whole_round
 from mix_runs import seed
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.simulation.in_process import form_groups
 from shoal.collect.simulation.network import SERVER
+
+
+def test_attacks_on_what_lasts_reach_nothing() -> None:
+    """bench/red_team_leftovers.py, whose figures stand in the documentation."""
+    assert red_team_leftovers.state() == {"without": 6, "with": 0}
+    assert red_team_leftovers.clock() == {"without": 20, "with": 0}
+    kept = red_team_leftovers.storage()
+    assert 10 * kept["with"] < kept["without"]
+    assert kept["with"] > 0
 
 
 def test_every_cheater_is_caught_over_wires_that_reorder() -> None:

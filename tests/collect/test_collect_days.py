@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from command_line import Shoal
 from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, running, seed, volunteers
@@ -16,6 +17,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import Release, decode_points, encode_points
 from shoal.collect.roles.collector import read_answer
 from shoal.collect.roles.days import NO_STATE, ClosedDay, require_chain, require_own
+from shoal.collect.roles.succession import Successor, sign_successor
 from shoal.collect.roles.terms import OtherCollector
 from shoal.collect.server.following import Following
 from shoal.collect.server.http_collector import collector_application
@@ -251,6 +253,41 @@ def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:
             server.close()
         with pytest.raises(UnavailableError, match="does not answer"):
             asking(RemoteServer("http://127.0.0.1:1"), key, seed("witness", 0))("/v1/days")
+
+
+def test_a_witness_goes_on_with_a_collector_whose_key_has_a_successor() -> None:
+    """While it runs, and when it starts with the old key; without a successor it believes nobody."""
+    old, new = seed("server"), seed("server", 1)
+    step = sign_successor(old, "collector", identity_of(new).hex(), int(START_S) - 60, 30)
+    with Database() as database, Database() as own, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.collect.device.http_client.time.time", lambda: START_S)
+        volunteers(PhiStore(database), 3, TODAY - 4)
+
+        def application(key: bytes, *said: Successor) -> FastAPI:
+            return collector_application(
+                database, key, WATCHED, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60,
+                quota=5, clock=lambda: START_S, quiet=True, successors=said,
+            )  # fmt: skip
+
+        with running(application(old)) as url:
+            server = RemoteServer(url)
+            ask = asking(server, identity_of(old), seed("witness", 0))
+            assert [one["n"] for one in ask("/v1/days?after=-1")] == [3]
+            server.close()
+        with running(application(new, step)) as url:
+            vars(server).update(vars(RemoteServer(url)))  # the address stays; here it is another port
+            Following(own, ask).until(TODAY)
+            assert own.rows("SELECT COUNT(*) FROM record") == [(3,)]
+            late = asking(server, identity_of(old), seed("witness", 0))
+            assert [one["n"] for one in late("/v1/days?after=-1")] == [3]
+            with pytest.raises(PeerError, match="not-entitled"):
+                ask("/v1/days/7")
+            server.close()
+        with running(application(new)) as url:
+            vars(server).update(vars(RemoteServer(url)))
+            with pytest.raises(PeerError, match="the one before has not signed"):
+                asking(server, identity_of(old), seed("witness", 0))("/v1/days?after=-1")
+            server.close()
 
 
 def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,3 +109,6 @@ def test_the_measure_itself_finds_the_old_fakes() -> None:
     assert found["before"]["wins"] > 0.9
     assert found["now"]["wins"] < found["before"]["wins"]
     assert found["now"]["guessing"] < 0.35
+    close, wide = measure_decoys.counted(12, None, 500, 1, Rules())
+    assert close["decoys"] < wide["decoys"], "the wider theta, the more plausible questions are somebody's"
+    assert wide["decoys"] > 0, "so a plausible canary would accuse an honest collector"

@@ -3,9 +3,12 @@
 import dataclasses
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from gmpy2 import mpz
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mix_runs import LIMIT_S, SMALL, Drop, Duplicate, Replace, Tag, build, records_of, seed, session_of
 from shoal.collect.crypto import elgamal
@@ -13,20 +16,22 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import Ciphertext, remask_with
 from shoal.collect.crypto.group import Powers
 from shoal.collect.crypto.shuffle_proof import (
-    ROUNDS,
     ShuffleProof,
-    largest_proof,
+    proof_bytes,
     prove_shuffle,
+    read_shuffle_proof,
     require_shuffle_proof,
 )
 from shoal.collect.faults import PeerError
 from shoal.collect.mix.member import Aborted, Member, Opened
+from shoal.collect.mix.messages import Reader
 from shoal.collect.mix.session import Kind, Session
 from shoal.collect.simulation.network import Network
 from shoal.errors import MisuseError
 
 SECRET = mpz(123_456_789)
 Y = SMALL.power(SMALL.g, SECRET)
+P = int(SMALL.p)
 
 
 @pytest.mark.parametrize("bits", [1, 6, 7, 100])
@@ -61,13 +66,30 @@ def lists(size: int = 5) -> tuple[list[Ciphertext], list[Ciphertext], list[int],
     )
 
 
-def test_a_sound_shuffle_passes_and_asks_both_questions() -> None:
-    before, after, order, masks = lists()
+@given(st.lists(st.tuples(st.integers(0, P - 1), st.integers(0, (1 << 100) - 1)), max_size=40))
+def test_a_product_of_powers_is_one(terms: list[tuple[int, int]]) -> None:
+    product = 1
+    for base, exponent in terms:
+        product = product * pow(base, exponent, P) % P
+    bases, exponents = [mpz(base) for base, _ in terms], [exponent for _, exponent in terms]
+    assert SMALL.product_of_powers(bases, exponents, 100) == product
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 17])
+def test_a_sound_shuffle_passes_as_it_is_read_again(size: int) -> None:
+    before, after, order, masks = lists(size)
     proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
-    require_shuffle_proof(SMALL, Y, before, after, proof, b"c")
-    seeds = sum(len(way) == 32 for way in proof.openings)
-    assert 20 < seeds < ROUNDS - 20
-    assert len(proof.encode()) <= largest_proof(SMALL, 5)
+    sent = proof.encode(SMALL)
+    assert len(sent) == proof_bytes(SMALL, size)
+    assert read_again(sent, size) == proof
+    require_shuffle_proof(SMALL, Y, before, after, read_again(sent, size), b"c")
+
+
+def read_again(sent: bytes, size: int) -> ShuffleProof:
+    reader = Reader(sent)
+    proof = read_shuffle_proof(SMALL, size, lambda: reader.element(SMALL), reader.take)
+    reader.end()
+    return proof
 
 
 def tag(after: list[Ciphertext]) -> list[Ciphertext]:
@@ -101,9 +123,30 @@ def test_a_changed_list_is_refused_with_an_honest_or_a_new_proof(name: str) -> N
     changed = CHANGES[name](after)
     with pytest.raises(PeerError):
         require_shuffle_proof(SMALL, Y, before, changed, honest, b"c")
+    if len(changed) < len(after):
+        return
     anew = prove_shuffle(SMALL, Y, before, changed, order, masks, b"c", Chance(seed(1)))
     with pytest.raises(PeerError):
         require_shuffle_proof(SMALL, Y, before, changed, anew, b"c")
+
+
+def test_a_copy_does_not_pass_as_an_order_that_names_a_place_twice() -> None:
+    before, _, _, masks = lists()
+    for order in ([1, 1, 2, 3, 4], [0, 0, 0, 0, 0], [4, 3, 3, 1, 0]):
+        after = [remask_with(SMALL, Y, before[place], mpz(masks[place])) for place in order]
+        proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+        members = tuple(one or SMALL.g for one in proof.commitments)  # of whom no place remains
+        with pytest.raises(PeerError, match="bad-proof"):
+            require_shuffle_proof(SMALL, Y, before, after, replace(proof, commitments=members), b"c")
+
+
+def test_commitments_to_another_order_do_not_pass() -> None:
+    """They come before the weights: with any other commitment all weights are others."""
+    before, after, order, masks = lists()
+    proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    swapped = (proof.commitments[1], proof.commitments[0], *proof.commitments[2:])
+    with pytest.raises(PeerError, match="bad-proof"):
+        require_shuffle_proof(SMALL, Y, before, after, replace(proof, commitments=swapped), b"c")
 
 
 def test_a_proof_is_bound_to_its_place_and_no_part_can_change() -> None:
@@ -116,21 +159,29 @@ def test_a_proof_is_bound_to_its_place_and_no_part_can_change() -> None:
     ):
         with pytest.raises(PeerError):
             require_shuffle_proof(SMALL, key, first, after, proof, context)
-    for at in range(0, ROUNDS, 9):
-        way, digest = proof.openings[at], proof.digests[at]
-        for wrong in (way[:-1] + bytes((way[-1] ^ 1,)), way[:-1], b"", bytes(len(way))):
-            with pytest.raises(PeerError):
-                require_shuffle_proof(
-                    SMALL,
-                    Y,
-                    before,
-                    after,
-                    ShuffleProof(proof.digests, (*proof.openings[:at], wrong, *proof.openings[at + 1 :])),
-                    b"c",
-                )
-        digests = (*proof.digests[:at], digest[:-1] + bytes((digest[-1] ^ 1,)), *proof.digests[at + 1 :])
+    sent, refused = proof.encode(SMALL), 0
+    for at in range(0, len(sent), 41):
+        wrong = sent[:at] + bytes((sent[at] ^ 1 << at % 8,)) + sent[at + 1 :]
         with pytest.raises(PeerError):
-            require_shuffle_proof(SMALL, Y, before, after, ShuffleProof(digests, proof.openings), b"c")
+            require_shuffle_proof(SMALL, Y, before, after, read_again(wrong, 3), b"c")
+        refused += 1
+    assert refused > 15
+    for cut in (sent[:-1], sent + b"a"):
+        with pytest.raises(PeerError):
+            read_again(cut, 3)
+    with pytest.raises(PeerError, match="another number of records"):
+        require_shuffle_proof(SMALL, Y, before[1:], after[1:], proof, b"c")
+
+
+def test_answers_are_as_long_as_the_masks_that_hide_what_is_in_them() -> None:
+    before, after, order, masks = lists()
+    answers = []
+    for number in range(40):
+        proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(seed(number)))
+        answers.append([one.bit_length() for one in proof.moved + proof.links])
+    longest = [max(column) for column in zip(*answers, strict=True)]
+    assert set(longest[:5]) <= {350, 351, 352}, "128 bits of a weight, 128 of the challenge, 96 more"
+    assert set(longest[5:]) <= {510, 511, 512}
 
 
 def proven(n: int) -> Session:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import Release
 from shoal.collect.matching.similarity import Thresholds
-from shoal.collect.simulation.experiment import Setting, Trips, _Stored, simulate, trips_of
+from shoal.collect.simulation.experiment import Setting, _Stored, simulate
+from shoal.collect.simulation.trips import Trips, points_for, trips_of
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import MisuseError
 from shoal.io import read
@@ -125,6 +127,51 @@ def test_trips_are_split_at_gaps_and_thinned(city: Path) -> None:
         trips_of(trajectories, 13, max_gap_s=1, n_points=6, fold_dates=False)
 
 
+def plt_folder(folder: Path) -> Path:
+    """Three people, the first two together: two files each, with no pause between them."""
+    for person, lat in (("000", 39.9), ("001", 39.9), ("002", 41.0)):
+        for number in range(2):
+            path = folder / person / "Trajectory" / f"2008102{number}000000.plt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fixes = [
+                f"{lat},{116.3 + 0.01 * step},0,0,39744.0,2008-10-23,{2 + number:02d}:{2 * step:02d}:00"
+                for step in range(30)
+            ]
+            preamble = ["Geolife trajectory", "WGS 84", "Altitude is in Feet", "Reserved 3", "0,2,255", "0"]
+            path.write_text("\n".join([*preamble, *fixes]) + "\n")
+    return folder
+
+
+def test_a_trip_is_what_stands_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = plt_folder(tmp_path / "Data")
+    by_file = read(folder, snap=False, person="track")
+    assert by_file.ids[:2] == ("000/20081020000000", "000/20081021000000")
+    people = trips_of(by_file, 3, max_gap_s=None, n_points=6, fold_dates=False)
+    assert [[len(trip) for trip in own] for own in people] == [[6, 6]] * 3
+    assert [trip[0].t_min % 1440 for trip in people[0]] == [120, 180]
+    # by person, the same fixes are one trip: a file ends where no pause is
+    assert [
+        len(own)
+        for own in trips_of(read(folder, snap=False), 3, max_gap_s=60 * 60, n_points=6, fold_dates=False)
+    ] == [1] * 3
+    assert points_for(by_file, 15.0) == pytest.approx(6, abs=0.01)
+    assert points_for(by_file, 12.5) == pytest.approx(5.5, abs=0.1)
+
+    shoal = Shoal(capsys)
+    common = ("collect", "simulate", "--data", folder, "--participants", 3, "--person", "track")
+    done = shoal(*common, "--paper", "--repeat", 2, "--json", "--quiet")
+    assert done.code == 2
+    assert "10 bootstrappers among 3 participants" in done.err
+    told = json.loads(shoal(*common, "--bootstrap", 1, "--count", "subtrajectories", "--json", "--quiet").out)
+    assert (told["participants"], told["trips"], told["pairs"]) == (3, 6, 90)
+    refused = shoal(*common, "--bootstrap", 1, "--max-gap", "1h")
+    assert refused.code == 2
+    assert "leave out --max-gap" in refused.err
+    slash = Trajectories.from_rows(["a", "a"], [0.0, 60.0], [0.0, 1.0], [0.0, 1.0], crs="EPSG:3857")
+    with pytest.raises(MisuseError, match="PERSON/TRIP"):
+        trips_of(replace(slash, intake=by_file.intake), 1, max_gap_s=None, n_points=6, fold_dates=False)
+
+
 def test_the_command_says_whether_the_cryptography_is_off(
     city: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,6 +233,8 @@ def test_the_command_says_whether_the_cryptography_is_off(
         ("--participants", 5, "--bootstrap", 3, "--crypto", "real"),
         ("--participants", 12, "--no-snap"),
         ("--participants", 12, "--theta-space", "far"),
+        ("--participants", 12, "--paper"),
+        ("--participants", 12, "--group-size", 5),
     ],
 )
 def test_bad_words_are_refused_in_one_line(

@@ -6,7 +6,15 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli.options import DURATION, LENGTH, PATH, input_options, output_options, take_reading
+from shoal.cli.options import (
+    DURATION,
+    LENGTH,
+    PATH,
+    input_options,
+    output_options,
+    refuse_unused,
+    take_reading,
+)
 from shoal.errors import MissingExtraError, MisuseError
 
 _CRYPTO_OFF: Final = (
@@ -95,19 +103,17 @@ def collect() -> None:
 @click.option(
     "--paper",
     is_flag=True,
-    help="All configurations of the paper's tables, read as the paper does, beside its numbers; on GeoLife, "
-    "as many "
-    "trips and pairs as it has.",
+    help="All configurations of the paper's tables, read as the paper does, beside its numbers. On GeoLife's "
+    "own folder with --person track: its trips are the paper's, and have as many pairs.",
 )
 @click.option(
     "--reading",
     type=click.Choice(("others", "self-included")),
-    help="Whether k counts only others (phi >= k) or also the asker (phi >= k - 1).  [default: others; with "
-    "--paper, "
-    "self-included]",
+    help="Whether k counts only others (phi >= k) or also the asker (phi >= k - 1).  [default: others; "
+    "self-included with --count subtrajectories]",
 )
 @click.option(
-    "--repeat", type=click.IntRange(1, 100), help="Simulations to average.  [default: 1; with --paper, 3]"
+    "--repeat", type=click.IntRange(1, 100), help="Simulations to average.  [default: 1; with --paper, 10]"
 )
 @click.option("--literal", is_flag=True, help="Similarity of times as the paper prints it.")
 @click.option("--fold-dates", is_flag=True, help="Compare only times of day, not dates.")
@@ -115,12 +121,12 @@ def collect() -> None:
     "--max-gap",
     "max_gap_s",
     type=DURATION,
-    help="A longer pause ends a trip.  [default: 30min; with --paper, 166min]",
+    help="A longer pause ends a trip.  [default: 30min; with --paper, 166min; with --person track, none]",
 )
 @click.option(
     "--points",
     type=click.FloatRange(2, 28),
-    help="Points kept of each trip, on average.  [default: 6; with --paper, 6.47]",
+    help="Points kept of each trip, on average.  [default: 6; with --paper, by the paper's pairs]",
 )
 @click.option("--group-size", type=click.IntRange(3, 24), default=4, help="Members of a group.")
 @click.option(
@@ -135,13 +141,24 @@ def simulate(**options: Any) -> int:
     from shoal.runtime.run import Run
 
     with needs_extra("collect"):
-        from shoal.collect.crypto.chance import Chance
         from shoal.collect.matching.similarity import Thresholds
         from shoal.collect.matching.trimming import Reading
-        from shoal.collect.roles.rules import Rules
-        from shoal.collect.simulation import experiment as simulation
+        from shoal.collect.simulation.experiment import Setting
+        from shoal.collect.simulation.trips import TRACK, points_for, trips_of
+    from shoal.reproduction.collect_shares import GAP_S, PAIRS_A_TRIP, PAPER, POINTS
 
     as_json, quiet, real = options["as_json"], options["quiet"], options["crypto"] == "real"
+    if options["paper"]:
+        refuse_unused(
+            "beside --paper, which has configurations of its own",
+            "bootstrap",
+            "theta_m",
+            "theta_s",
+            "k",
+            "count",
+        )
+    if not real:
+        refuse_unused("without --crypto real", "group_size")
     reading = take_reading(options)
     if any(name in reading for name in ("cell_m", "slot_s", "snap")):
         raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
@@ -152,23 +169,26 @@ def simulate(**options: Any) -> int:
             f"at least one group of {options['group_size']} must be left, and --paper needs --crypto off"
         )
     configurations = (
-        simulation.PAPER
+        PAPER
         if options["paper"]
         else [(options["bootstrap"], options["theta_m"], options["theta_s"] / 60, options["k"])]
     )
     paper = options["paper"]
     literal = options["literal"] or paper
     by_people = options["count"] == "people" and not paper
-    reading_of_k: Reading = options["reading"] or ("others" if by_people else "self-included")
-    repeat = options["repeat"] or (3 if paper else 1)
-    max_gap_s, n_points = (
-        options["max_gap_s"] or (166 * 60.0 if paper else 1800.0),
-        options["points"] or (6.47 if paper else 6),
-    )
+    reading_of_k: Reading = options["reading"] or ("others" if by_people or paper else "self-included")
+    repeat = options["repeat"] or (10 if paper else 1)
+    in_tracks = reading.get("person") == TRACK
+    if in_tracks and options["max_gap_s"] is not None:
+        raise click.UsageError("with --person track a trip is what the data say; leave out --max-gap")
+    max_gap_s = None if in_tracks else options["max_gap_s"] or (GAP_S if paper else 1800.0)
+    n_points = options["points"] or (POINTS if paper else 6)
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         trajectories = read(options["data"], run=run, snap=False, **reading)
-        people = simulation.trips_of(
+        if paper and in_tracks and options["points"] is None:
+            n_points = points_for(trajectories, PAIRS_A_TRIP)
+        people = trips_of(
             trajectories,
             options["participants"],
             max_gap_s=max_gap_s,
@@ -177,7 +197,7 @@ def simulate(**options: Any) -> int:
         )
         rows: list[dict[str, Any]] = []
         for bootstrap, theta_m, theta_min, k in configurations:
-            setting = simulation.Setting(
+            setting = Setting(
                 bootstrap=bootstrap,
                 thresholds=Thresholds(theta_m=theta_m, theta_min=theta_min, literal=literal),
                 k=k,
@@ -185,32 +205,14 @@ def simulate(**options: Any) -> int:
                 reading=reading_of_k,
                 subtrajectories=options["subtrajectories"],
             )
-            facts: dict[str, Any] = {}
-            results = []
-            for number in range(repeat):
-                chance = Chance((options["seed"] + number).to_bytes(32))
-                if real:
-                    n_fake = max(1, options["subtrajectories"] // 5)
-                    rules = Rules(
-                        group_size=options["group_size"],
-                        n_real=max(1, options["subtrajectories"] - n_fake),
-                        n_fake=n_fake,
-                        longest=2,
-                        thresholds=setting.thresholds,
-                    )
-                    result, facts = simulation.simulate_with_cryptography(people, setting, chance, rules)
-                else:
-                    result = simulation.simulate(people, setting, chance, run)
-                results.append(result.to_json())
             row = {
                 "bootstrap": bootstrap,
                 "theta_m": theta_m,
                 "theta_min": theta_min,
                 "k": k,
-                **_average(results),
-                **facts,
+                **_simulated(people, setting, options, repeat, run),
             }
-            said = simulation.PAPER.get((bootstrap, theta_m, theta_min, k)) if paper else None
+            said = PAPER.get((bootstrap, theta_m, theta_min, k)) if paper else None
             if said is not None:
                 row["paper"] = {
                     "share_submitted": said[0] / 100,
@@ -235,6 +237,32 @@ def simulate(**options: Any) -> int:
     }
     print_result(as_json, document, _lines(document))
     return 0
+
+
+def _simulated(people: Any, setting: Any, options: dict[str, Any], repeat: int, run: Any) -> dict[str, Any]:
+    """One configuration, averaged over its simulations; with real cryptography its costs stand beside."""
+    from shoal.collect.crypto.chance import Chance
+    from shoal.collect.roles.rules import Rules
+    from shoal.collect.simulation.experiment import simulate, simulate_with_cryptography
+
+    facts: dict[str, Any] = {}
+    results = []
+    for number in range(repeat):
+        chance = Chance((options["seed"] + number).to_bytes(32))
+        if options["crypto"] == "real":
+            n_fake = max(1, options["subtrajectories"] // 5)
+            rules = Rules(
+                group_size=options["group_size"],
+                n_real=max(1, options["subtrajectories"] - n_fake),
+                n_fake=n_fake,
+                longest=2,
+                thresholds=setting.thresholds,
+            )
+            result, facts = simulate_with_cryptography(people, setting, chance, rules)
+        else:
+            result = simulate(people, setting, chance, run)
+        results.append(result.to_json())
+    return {**_average(results), **facts}
 
 
 def _average(results: list[dict[str, Any]]) -> dict[str, Any]:

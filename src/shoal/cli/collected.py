@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from shoal.cli.collect import needs_extra
-from shoal.cli.options import DURATION, LENGTH, PATH, input_options, output_options, take_reading
+from shoal.cli.options import (
+    DURATION,
+    LENGTH,
+    PATH,
+    input_options,
+    output_options,
+    refuse_unused,
+    take_reading,
+)
 from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.errors import InputError
@@ -113,6 +121,8 @@ def mine(**options: Any) -> int:
     identifier = options["fetch"] or options["delete"]
     if (identifier is None) != (options["server_url"] is None):
         raise click.UsageError("--server goes with --fetch or --delete, and they with it")
+    if identifier is None:
+        refuse_unused("without --server", "ca")
     if not options["state"].is_dir():
         raise InputError(f"{options['state']} does not exist; name the folder that join uses with --state")
     folder = StateFolder(options["state"])

@@ -7,9 +7,10 @@ document that it prints to its type.
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NotRequired
 
-from pydantic import ConfigDict, TypeAdapter, with_config
+from pydantic import BaseModel, ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
+from shoal.cli.collect import needs_extra
 from shoal.cli.collect_documents import COLLECT
 from shoal.errors import MisuseError
 from shoal.release_folder.manifest import Manifest
@@ -484,16 +485,28 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
 """The type of the document of each command."""
 
 MANIFEST: Final = "manifest"
+SUCCESSORS: Final = "successors"
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The JSON Schema of a command's document, or of the manifest; MisuseError for another name."""
-    if name != MANIFEST and name not in DOCUMENTS:
+    """The JSON Schema of a command's document, or of a file; MisuseError for another name."""
+    if name not in names():
         raise MisuseError(f"'{name}' prints no document of a known shape; choose from {', '.join(names())}")
-    found = Manifest.model_json_schema() if name == MANIFEST else TypeAdapter(DOCUMENTS[name]).json_schema()
+    if name in DOCUMENTS:
+        found = TypeAdapter(DOCUMENTS[name]).json_schema()
+    else:
+        found = (Manifest if name == MANIFEST else _successors()).model_json_schema()
     return {"$schema": _DIALECT, "$id": f"urn:shoal:{name}:{VERSION}", **found}
 
 
 def names() -> tuple[str, ...]:
     """Everything that has a schema."""
-    return (*DOCUMENTS, MANIFEST)
+    return (*DOCUMENTS, MANIFEST, SUCCESSORS)
+
+
+def _successors() -> type[BaseModel]:
+    """The type of the file of 'shoal collect successor'; its library comes with an extra."""
+    with needs_extra("collect"):
+        from shoal.collect.roles.succession import Successors
+
+    return Successors

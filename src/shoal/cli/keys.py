@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from shoal.collect.roles.succession import Successor
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_FORMAT: Final = "shoal successors"
-
 
 _role = click.option(
     "--role",
@@ -81,7 +79,7 @@ def successor(role: Any, old_key: Path, new_key: Path, file: Path, days: int) ->
     """Sign a new key of a server with the old one, so that devices accept it."""
     with needs_extra("server"):
         from shoal.collect.crypto.signatures import verify_key
-        from shoal.collect.roles.succession import sign_successor
+        from shoal.collect.roles.succession import Successors, sign_successor
         from shoal.runtime.staging import staged_file
 
     if not old_key.is_file():
@@ -100,12 +98,8 @@ def successor(role: Any, old_key: Path, new_key: Path, file: Path, days: int) ->
     if new == old or new in known:
         raise MisuseError("the new key was used before; name another file with --new-key")
     signed = sign_successor(signing_seed, role, new, int(time.time()), days, sealing)
-    document = {
-        "format": _FORMAT,
-        "version": 1,
-        "successors": [one.model_dump() for one in (*earlier, signed)],
-    }
-    with staged_file(file, lambda stream: stream.write(json.dumps(document, indent=2).encode()), mode=0o644):
+    document = Successors(successors=(*earlier, signed)).model_dump_json(indent=2)
+    with staged_file(file, lambda stream: stream.write(document.encode()), mode=0o644):
         pass
     until = datetime.fromtimestamp(signed.until_s, UTC)
     click.echo(f"{role}: {old} is followed by {new}, for devices that come before {until:%Y-%m-%d}")
@@ -129,15 +123,15 @@ def _keys_of(role: str, file: Path) -> tuple[bytes, str]:
 
 def read_file(file: Path) -> "Sequence[Successor]":
     """Read successors; raise InputError for a file that holds none."""
-    from shoal.collect.faults import PeerError
-    from shoal.collect.roles.succession import read_successors
+    from shoal.collect.roles.succession import Successors
 
     try:
-        document = json.loads(file.read_bytes())
-        if document["format"] != _FORMAT or document["version"] != 1:
+        content = file.read_bytes()
+        version = json.loads(content)["version"]
+        if version != 1:
             raise InputError(f"{file} was written by another version of shoal; use that one")
-        return read_successors(document["successors"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, PeerError) as error:
+        return Successors.model_validate_json(content).successors
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{file} holds no successors of keys; restore it, or name the file that 'shoal collect "
             "successor' wrote"

@@ -15,6 +15,8 @@ from shoal.errors import InputError, OutputError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+# the parameters that ``listening`` adds, but --quiet
+SERVING: Final = ("host", "port", "tls_cert", "tls_key", "of_an_address", "at_once", "metrics")
 _SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
 

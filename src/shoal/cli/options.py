@@ -375,6 +375,23 @@ def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[
     }
 
 
+def refuse_unused(why: str, *names: str) -> None:
+    """Raises UsageError for the options, by their parameters' names, that were given where none has effect.
+
+    why: how the sentence goes on after "has no effect".
+    """
+    ctx = click.get_current_context()
+    given = [
+        parameter.opts[0]
+        for parameter in ctx.command.params
+        if parameter.name in names
+        and ctx.get_parameter_source(parameter.name) is not click.core.ParameterSource.DEFAULT
+    ]
+    if given:
+        verb, rest = ("have", "them") if len(given) > 1 else ("has", "it")
+        raise click.UsageError(f"{' and '.join(given)} {verb} no effect {why}; leave {rest} out")
+
+
 def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
     """Let a settings file stand in for options that were not given."""
     if path is None:

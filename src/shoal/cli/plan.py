@@ -36,7 +36,9 @@ _SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
 )
 @click.option("--questions", type=click.IntRange(1, 1024), default=50, help="Questions that each brings.")
 @click.option("--pieces", type=click.IntRange(1, 33), default=4, help="Records of a release.")
-@click.option("--proven-shuffle", "proven", is_flag=True, help="Every mixer proves her shuffle.")
+@click.option(
+    "--proven-shuffle/--no-proven-shuffle", "proven", default=True, help="Every mixer proves her shuffle."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document; `shoal schema collect-plan`.")
 def plan(**options: Any) -> int:
     """Say how safe groups of each size are, and what they cost: the paper's Sec. 4 as a calculator."""

@@ -2,18 +2,21 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from shoal.cli.collect import needs_extra
-from shoal.cli.listening import listening, require_listening, secret_of, serve_app
-from shoal.cli.options import PATH
+from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
+from shoal.cli.options import PATH, refuse_unused
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
     from shoal.collect.server.http_login import LoginDesk
     from shoal.collect.storage.database import Database
+
+
+_LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
 
 
 @click.command(
@@ -87,6 +90,11 @@ def registrar(**options: Any) -> int:
 
     if options["invite"] is not None and options["allow"] is not None:
         raise click.UsageError("give --invite or --allow, not both at once")
+    if options["invite"] is not None or options["allow"] is not None:
+        unused = ("collectors", "token_days", "issuer", *_LOGIN, *SERVING)
+        refuse_unused("beside --invite and --allow, with which no server runs", *unused)
+    if options["issuer"] is None:
+        refuse_unused("without --login", *_LOGIN)
     accounts = [] if options["allow"] is None else _accounts(options["allow"])
     with Database(options["database"], AUTHORITY) as database:
         book = RegisterBook(database)
@@ -116,12 +124,9 @@ def registrar(**options: Any) -> int:
 
 def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "LoginDesk | None":
     """The institution's login; None without --login."""
-    more = ("login_client", "login_address")
     if options["issuer"] is None:
-        if any(options[name] is not None for name in (*more, "login_secret", "login_ca")):
-            raise click.UsageError("--login-client and the like go with --login")
         return None
-    if any(options[name] is None for name in more):
+    if options["login_client"] is None or options["login_address"] is None:
         raise click.UsageError("--login needs --login-client and --login-address")
     with needs_extra("login"):
         import joserfc  # noqa: F401  (named in the error when it is missing)

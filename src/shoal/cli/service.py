@@ -13,8 +13,8 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.collected import export, mine, state
 from shoal.cli.join import join
 from shoal.cli.keys import key, read_files, showing_successors, successor
-from shoal.cli.listening import listening, require_listening, secret_of, serve_app
-from shoal.cli.options import DURATION, LENGTH, PATH
+from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
+from shoal.cli.options import DURATION, LENGTH, PATH, refuse_unused
 from shoal.cli.plan import plan
 from shoal.cli.registrar import registrar
 from shoal.cli.stating import STATEMENTS, stating
@@ -72,7 +72,9 @@ from shoal.errors import InputError, MisuseError
     "--phase-limit", "phase_limit_s", type=DURATION, default="2min", help="How long a phase may wait."
 )
 @click.option(
-    "--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle, for thirteen times the work."
+    "--proven-shuffle/--no-proven-shuffle",
+    default=True,
+    help="Every mixer proves her shuffle, for twice the work.",
 )
 @click.option(
     "--bootstrap-until",
@@ -168,6 +170,8 @@ def server(**options: Any) -> int:
     from shoal.collect.roles.terms import OtherCollector, RegistrarTerms, Terms
     from shoal.collect.roles.wire import DAY_S
 
+    if not options["registrar"]:
+        refuse_unused("without --registrar", "token_days")
     names = (
         "group_size",
         "n_real",
@@ -252,7 +256,8 @@ def server(**options: Any) -> int:
     "--follow",
     nargs=2,
     metavar="URL KEY",
-    help="Keep a copy: take over closed days from the collector at this address, and check their roots.",
+    help="Keep a copy: take over closed days from the collector at this address, and check their roots. "
+    "KEY: its key, or an earlier one that leads to it.",
 )
 @click.option(
     "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
@@ -289,7 +294,7 @@ def _collector_at(url: str, key: str) -> tuple[Any, bytes]:
         raise click.UsageError(
             "the key after --follow URL is not 64 hexadecimal digits; the collector prints it"
         )
-    return RemoteServer(url, key=known), known
+    return RemoteServer(url), known
 
 
 @click.command(
@@ -348,6 +353,10 @@ def authority(**options: Any) -> int:
         raise click.UsageError(
             "a --collector-key is not 64 hexadecimal digits; the collector prints its key when it starts"
         ) from error
+    if not options["admit"]:
+        refuse_unused("without --admit", "token_days")
+    if options["user"] is not None:
+        refuse_unused("beside --identifiers-of, with which no server runs", *SERVING)
     with Database(options["database"], AUTHORITY) as database:
         seed = secret_of(options["key"])
         book = ClaimBook(database, seed, keys)

@@ -2,7 +2,8 @@
 
 A fix is latitude, longitude, 0, altitude, days, date, time in GMT. Files do not say whose they are. The
 person is the folder above ``Trajectory``, as GeoLife lays them out (``010/Trajectory/x.plt``), else the
-folder of the file. Column ``file`` tells single tracks apart (``--person file``).
+folder of the file. Column ``file`` tells single files apart (``--person file``), and ``track`` those of all
+people, as ``PERSON/FILE``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from shoal.errors import InputError
 from shoal.io.tables import WRONG_FIELDS, Owner, Table
 from shoal.model.intake import Reading
 
-COLUMNS: Final = ("uid", "file", "datetime", "lat", "lon")
+COLUMNS: Final = ("uid", "file", "track", "datetime", "lat", "lon")
 _PREAMBLE_LINES: Final = 6
 _FIELDS: Final = 7
 _LINES: Final = 1 << 16
@@ -29,7 +30,8 @@ def open_table(path: Path, _reading: Reading) -> Table:
     """
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
-    person = _person(path)
+    person = _folder(path).name
+    track = f"{person}/{path.stem}"
     unreadable: dict[str, int] = {}
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -49,6 +51,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
                     held = {
                         "uid": [person] * len(sound),
                         "file": [path.stem] * len(sound),
+                        "track": [track] * len(sound),
                         "datetime": [f"{fields[5]}T{fields[6]}Z" for fields in sound],
                         "lat": [fields[0] for fields in sound],
                         "lon": [fields[1] for fields in sound],
@@ -60,12 +63,9 @@ def open_table(path: Path, _reading: Reading) -> Table:
     owners = (
         Owner(column="uid", value=person, place=str(_folder(path))),
         Owner(column="file", value=path.stem, place=str(path.resolve())),
+        Owner(column="track", value=track, place=str(path.resolve())),
     )
     return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners, unreadable=unreadable)
-
-
-def _person(path: Path) -> str:
-    return _folder(path).name
 
 
 def _folder(path: Path) -> Path:

@@ -88,8 +88,17 @@ def mark_similar(
     thresholds: Thresholds,
     near: Numbers,
 ) -> bool:
-    """Fill near[i, place] with whether the own point i is similar to a stored one; whether any two are."""
+    """Fill near[i, place] with whether the own point i is similar to a stored one; whether any two are.
+
+    Where none is in time, near stays as it was.
+    """
     theta_m, theta_min, literal, earth_m = thresholds
+    earliest, latest = own.start_min.min() - theta_min - 1, own.end_min.max() + theta_min + 1
+    in_time = False
+    for other in range(first, first + length):
+        in_time |= earliest <= stored.end_min[other] and stored.start_min[other] <= latest
+    if not in_time:  # most of what is stored lies on other days; near is not asked for then
+        return False
     any_near = False
     for place in range(length):
         other = first + place

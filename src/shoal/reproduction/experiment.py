@@ -44,6 +44,8 @@ class Experiment:
         The kind of data that somebody must hand in; "" where data can be made.
     note
         How the paper was read, where it can be read in more than one way.
+    spread
+        Whether tables also show the least and the greatest value of all seeds.
     """
 
     figure: str
@@ -52,6 +54,7 @@ class Experiment:
     printed: Printed = field(default_factory=dict)
     needs: str = ""
     note: str = ""
+    spread: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +82,12 @@ class Cell:
         deviation = math.sqrt(sum((value - mean) ** 2 for value in known) / (len(known) - 1))
         t = _T[len(known) - 2] if len(known) - 2 < len(_T) else _Z
         return t * deviation / math.sqrt(len(known))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value of all seeds that gave a number; nan where none did."""
+        known = [value for value in self.values if not math.isnan(value)]
+        return min(known, default=math.nan), max(known, default=math.nan)
 
 
 @dataclass(frozen=True, kw_only=True)

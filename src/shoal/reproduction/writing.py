@@ -36,9 +36,10 @@ def paper_words(paper: float | tuple[float, float] | None) -> str:
     return f"{paper[0]:g} to {paper[1]:g}" if isinstance(paper, tuple) else f"{paper:,.6g}"
 
 
-def cell_words(cell: Cell) -> str:
-    """Ours with its interval, and the paper's in brackets."""
-    return ours_words(cell) + (f" ({paper_words(cell.paper)})" if cell.paper is not None else "")
+def cell_words(cell: Cell, *, spread: bool = False) -> str:
+    """Ours with its interval, the least and the greatest if asked for, and the paper's in brackets."""
+    between = f", {digits(cell.ends[0])} to {digits(cell.ends[1])}" if spread and len(cell.values) > 1 else ""
+    return ours_words(cell) + between + (f" ({paper_words(cell.paper)})" if cell.paper is not None else "")
 
 
 def ours_words(cell: Cell) -> str:
@@ -59,7 +60,9 @@ def table_rows(outcome: Outcome) -> list[list[str]]:
             [
                 row,
                 *(
-                    cell_words(found[row, column]) if (row, column) in found else ""
+                    cell_words(found[row, column], spread=outcome.experiment.spread)
+                    if (row, column) in found
+                    else ""
                     for column in outcome.columns
                 ),
             ]

@@ -1,54 +1,97 @@
-"""A proof by cut and choose that a list was only re-masked and permuted; it hides order and masks.
+"""A proof that a list was only re-masked and permuted; it hides order and masks.
 
-In each round the mixer shuffles the list once more, and names the result by its hash. A hash over all of it
-then asks, round by round, how the result follows from the list, or from what she passes on. Somebody who
-changed a record can answer only one of the two, and passes all rounds with probability 2^-80. The reader
-recomputes the results; they are never sent.
+Source: Terelius and Wikström, Proofs of Restricted Shuffles, AFRICACRYPT 2010; Haenni, Locher, Koenig and
+Dubuis, Pseudo-Code Algorithms for Verifiable Re-encryption Mix-Nets, FC 2017 workshops.
+
+The mixer commits to her order. A hash then gives each place before the shuffle a weight. A chain of
+commitments shows that the product of the weights, moved to where the order puts them, stays as it was, and
+the commitments show that their sum and their products with the lists do; no other map than a permutation
+keeps all of these, but with probability N / 2^128. The moved weights and all masks stay hidden: exponents are
+integers, and what an answer adds to them is 96 bits longer, so that 2^16 answers tell less than 2^-80.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from gmpy2 import mpz
 
-from shoal.collect.crypto.chance import SEED_BYTES, Chance
+from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import Ciphertext
 from shoal.collect.crypto.group import Group, Powers
 from shoal.collect.faults import PeerError
 
-ROUNDS: Final = 80
-_DIGEST_BYTES: Final = 32
-# the masks of a round are so much longer than those that their differences must hide
-_HIDING_BITS: Final = 80
-_PLACE_BYTES: Final = 2
+_WEIGHT_BYTES: Final = 16  # of a weight, and of the challenge
+_WEIGHT_BITS: Final = 8 * _WEIGHT_BYTES
+_HIDING_BITS: Final = 96  # a mask is so much longer than what it must hide
+
+
+class _Sizes(NamedTuple):
+    """Bits of what is hidden; answers are as much longer as challenge and mask need."""
+
+    sum_of_keys: int
+    chain: int
+    weighted: int
+    moved: int
+    link: int
 
 
 @dataclass(frozen=True)
 class ShuffleProof:
-    """For each round the hash of its result, and the opening that was asked for.
+    """Commitments to the order and to the chain of moved weights, the challenge, and the answers to it.
 
-    An opening is the round's seed, or places and differences of masks.
+    commitments, chain: one element for each record. totals: answers for the sum of the commitments' keys, for
+    the end of the chain, and for the weighted keys and masks. moved, links: one answer for each record.
     """
 
-    digests: tuple[bytes, ...]
-    openings: tuple[bytes, ...]
+    commitments: tuple[mpz, ...]
+    chain: tuple[mpz, ...]
+    challenge: int
+    totals: tuple[int, int, int, int]
+    moved: tuple[int, ...]
+    links: tuple[int, ...]
 
-    def encode(self) -> bytes:
-        """Encode the digests, then each opening with its length before it."""
-        framed = (len(opening).to_bytes(4) + opening for opening in self.openings)
-        return b"".join(self.digests) + b"".join(framed)
+    def encode(self, group: Group) -> bytes:
+        """Encode at a length that group and number of records fix."""
+        elements = b"".join(map(group.to_bytes, (*self.commitments, *self.chain)))
+        numbers = zip((self.challenge, *self._answers), _lengths(group, len(self.chain)), strict=True)
+        return elements + b"".join(int(number).to_bytes(length) for number, length in numbers)
+
+    @property
+    def _answers(self) -> tuple[int, ...]:
+        return (*self.totals, *self.moved, *self.links)
 
 
-def opening_bytes(group: Group, size: int) -> int:
-    """Return the length of an opening from what is passed on, for a list of this size."""
-    return size * (_PLACE_BYTES + _mask_bytes(group))
+def read_shuffle_proof(
+    group: Group, size: int, element: Callable[[], mpz], take: Callable[[int], bytes]
+) -> ShuffleProof:
+    """Read an encoded proof about ``size`` records.
+
+    Parameters
+    ----------
+    group, size
+        The group, and how many records there are.
+    element, take
+        Reads the next element of the group; the next so many bytes. Both raise PeerError.
+    """
+    elements = tuple(element() for _ in range(2 * size))
+    challenge, *answers = (int.from_bytes(take(length)) for length in _lengths(group, size))
+    keys, end, weighted, masks = answers[:4]
+    return ShuffleProof(
+        elements[:size],
+        elements[size:],
+        challenge,
+        (keys, end, weighted, masks),
+        tuple(answers[4 : 4 + size]),
+        tuple(answers[4 + size :]),
+    )
 
 
-def largest_proof(group: Group, size: int) -> int:
-    """Return the length of the longest encoded proof."""
-    return ROUNDS * (_DIGEST_BYTES + 4 + max(SEED_BYTES, opening_bytes(group, size)))
+def proof_bytes(group: Group, size: int) -> int:
+    """Return the length of an encoded proof about so many records."""
+    return 2 * size * group.element_bytes + sum(_lengths(group, size))
 
 
 def prove_shuffle(
@@ -62,21 +105,52 @@ def prove_shuffle(
     chance: Chance,
 ) -> ShuffleProof:
     """Prove that after[i] is before[order[i]] under a further mask masks[order[i]]."""
-    rounds, powers = [_round(group, masks, chance) for _ in range(ROUNDS)], _powers(group, y)
-    digests = tuple(_digest(group, _shuffled(group, powers, before, seed)) for seed in rounds)
-    bits = _bits(group, y, before, after, digests, context)
-    there = {place: at for at, place in enumerate(order)}
-    openings = []
-    for seed, bit in zip(rounds, bits, strict=True):
-        own_order, own_masks = _drawn(group, len(before), seed)
-        rows = [(there[place], own_masks[place] - masks[place]) for place in own_order]
-        size = _mask_bytes(group)
-        openings.append(
-            b"".join(at.to_bytes(_PLACE_BYTES) + int(mask).to_bytes(size) for at, mask in rows)
-            if bit
-            else seed
-        )
-    return ShuffleProof(digests, tuple(openings))
+    size, sizes = len(before), _sizes(group, len(before))
+    start, bases = _generators(group, size)
+    of_g = _powers_of_generator(group, 8 * _bytes_of(sizes.link))
+
+    keys = [int(group.draw_secret(chance)) for _ in before]  # by places before
+    commitments = [mpz(0)] * size
+    for base, place in zip(bases, order, strict=True):
+        commitments[place] = group.times(of_g.of(keys[place]), base)
+    weights = _weights(group, y, before, after, commitments, context)
+
+    moved = [weights[place] for place in order]
+    links, chain, end = [int(group.draw_secret(chance)) for _ in before], [start], 0
+    for weight, link in zip(moved, links, strict=True):
+        chain.append(group.times(of_g.of(link), group.secret_power(chain[-1], mpz(weight))))
+        end = int((link + weight * end) % group.q)
+    hidden = (
+        sum(keys),
+        end,
+        sum(key * weight for key, weight in zip(keys, weights, strict=True)),
+        sum(masks[place] * weight for place, weight in zip(order, moved, strict=True)),
+    )
+
+    def mask_of(bits: int) -> int:
+        return chance.below(1 << _masked(bits))
+
+    drawn_end = int(group.draw_mask(chance))
+    drawn = (mask_of(sizes.sum_of_keys), drawn_end, mask_of(sizes.weighted), mask_of(sizes.weighted))
+    drawn_moved = [mask_of(sizes.moved) for _ in before]
+    drawn_links = [mask_of(sizes.link) for _ in before]
+    announced = [
+        *_of_totals(group, y, after, bases, drawn, drawn_moved, group.secret_power),
+        *(
+            group.times(of_g.of(link), group.secret_power(earlier, mpz(weight)))
+            for link, weight, earlier in zip(drawn_links, drawn_moved, chain[:-1], strict=True)
+        ),
+    ]
+    challenge = _challenge(group, weights, chain[1:], announced)
+    totals = [mask + challenge * own for mask, own in zip(drawn, hidden, strict=True)]
+    return ShuffleProof(
+        tuple(commitments),
+        tuple(chain[1:]),
+        challenge,
+        (totals[0], int(totals[1] % group.q), totals[2], totals[3]),
+        tuple(mask + challenge * own for mask, own in zip(drawn_moved, moved, strict=True)),
+        tuple(mask + challenge * own for mask, own in zip(drawn_links, links, strict=True)),
+    )
 
 
 def require_shuffle_proof(
@@ -88,94 +162,137 @@ def require_shuffle_proof(
     context: bytes,
 ) -> None:
     """Raise PeerError unless the proof holds."""
-    bits, powers = _bits(group, y, before, after, proof.digests, context), _powers(group, y)
-    for digest, opening, bit in zip(proof.digests, proof.openings, bits, strict=True):
-        if bit:
-            result = _remasked(group, powers, after, *_read_opening(group, opening, len(after)))
-        else:
-            if len(opening) != SEED_BYTES:
-                raise PeerError("bad-length", f"a seed of {len(opening)} bytes")
-            result = _shuffled(group, powers, before, opening)
-        if _digest(group, result) != digest:
-            raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
+    size = len(before)
+    if {len(after), *map(len, (proof.commitments, proof.chain, proof.moved, proof.links))} != {size}:
+        raise PeerError("bad-length", f"a proof about another number of records than {size}")
+    start, bases = _generators(group, size)
+    weights = _weights(group, y, before, after, proof.commitments, context)
+    product = mpz(1)
+    for weight in weights:
+        product = product * weight % group.q
+
+    def weighted(elements: Sequence[mpz]) -> mpz:
+        return group.product_of_powers(elements, weights, _WEIGHT_BITS)
+
+    images = (
+        group.over(_product(group, proof.commitments), _product(group, bases)),
+        group.over(proof.chain[-1], group.power(start, product)),
+        weighted(proof.commitments),
+        weighted([one.c1 for one in before]),
+        weighted([one.c2 for one in before]),
+    )
+    answered = _of_totals(group, y, after, bases, proof.totals, proof.moved, group.power)
+    of_g = _powers_of_generator(group, 8 * _bytes_of(_sizes(group, size).link))
+    answered += [
+        group.times(of_g.of(link), group.power(earlier, mpz(weight)))
+        for link, weight, earlier in zip(proof.links, proof.moved, (start, *proof.chain), strict=False)
+    ]
+    challenge = mpz(proof.challenge)
+    announced = [
+        group.over(said, group.power(image, challenge))
+        for said, image in zip(answered, (*images, *proof.chain), strict=True)
+    ]
+    if _challenge(group, weights, proof.chain, announced) != proof.challenge:
+        raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
 
 
-def _round(group: Group, masks: Sequence[int], chance: Chance) -> bytes:
-    """The seed of one round; drawn again when a mask is smaller than the one it must hide (once in 2^80)."""
-    while True:
-        seed = chance.seed()
-        if all(own >= mask for own, mask in zip(_drawn(group, len(masks), seed)[1], masks, strict=True)):
-            return seed
-
-
-def _drawn(group: Group, size: int, seed: bytes) -> tuple[list[int], list[int]]:
-    stream, bound = Chance(seed), 1 << (group.secret_bits + _HIDING_BITS)
-    return stream.permutation(size), [stream.below(bound) for _ in range(size)]
-
-
-def _powers(group: Group, y: mpz) -> tuple[Powers, Powers]:
-    """Tables for the two bases of every mask."""
-    bits = 8 * _mask_bytes(group)
-    return Powers(group, group.g, bits), Powers(group, y, bits)
-
-
-def _shuffled(
-    group: Group, powers: tuple[Powers, Powers], before: Sequence[Ciphertext], seed: bytes
-) -> list[Ciphertext]:
-    """The list as a round's seed shuffles it; masks belong to places before the shuffle."""
-    order, masks = _drawn(group, len(before), seed)
-    return _remasked(group, powers, before, order, [masks[place] for place in order])
-
-
-def _remasked(
+def _of_totals(
     group: Group,
-    powers: tuple[Powers, Powers],
-    before: Sequence[Ciphertext],
-    order: Sequence[int],
-    masks: Sequence[int],
-) -> list[Ciphertext]:
-    """The list in another order, its i-th entry under the i-th mask."""
-    of_g, of_y = powers
-    listed = [before[place] for place in order]
+    y: mpz,
+    after: Sequence[Ciphertext],
+    bases: Sequence[mpz],
+    totals: Sequence[int],
+    moved: Sequence[int],
+    power: Callable[[mpz, mpz], mpz],
+) -> list[mpz]:
+    """What the five statements about whole lists map masks, or answers, to."""
+    of_keys, of_end, of_weighted, of_masks = map(mpz, totals)
+    bits = 8 * _bytes_of(_sizes(group, len(after)).moved)
+
+    def joined(elements: Sequence[mpz]) -> mpz:
+        return group.product_of_powers(elements, moved, bits)
+
     return [
-        Ciphertext(group.times(one.c1, of_g.of(mask)), group.times(one.c2, of_y.of(mask)))
-        for one, mask in zip(listed, masks, strict=True)
+        power(group.g, of_keys),
+        power(group.g, of_end),
+        group.times(power(group.g, of_weighted), joined(bases)),
+        group.over(joined([one.c1 for one in after]), power(group.g, of_masks)),
+        group.over(joined([one.c2 for one in after]), power(y, of_masks)),
     ]
 
 
-def _read_opening(group: Group, opening: bytes, size: int) -> tuple[list[int], list[int]]:
-    if len(opening) != opening_bytes(group, size):
-        raise PeerError("bad-length", f"an opening of {len(opening)} bytes for a list of {size}")
-    row = _PLACE_BYTES + _mask_bytes(group)
-    rows = [opening[at : at + row] for at in range(0, len(opening), row)]
-    order = [int.from_bytes(one[:_PLACE_BYTES]) for one in rows]
-    if sorted(order) != list(range(size)):
-        raise PeerError("bad-proof", "an opening that does not go through every place once")
-    return order, [int.from_bytes(one[_PLACE_BYTES:]) for one in rows]
+@lru_cache(maxsize=2)
+def _powers_of_generator(group: Group, bits: int) -> Powers:
+    return Powers(group, group.g, bits)
 
 
-def _mask_bytes(group: Group) -> int:
-    return -(-(group.secret_bits + _HIDING_BITS) // 8)
+def _product(group: Group, elements: Sequence[mpz]) -> mpz:
+    product = mpz(1)
+    for element in elements:
+        product = group.times(product, element)
+    return product
 
 
-def _digest(group: Group, ciphertexts: Sequence[Ciphertext]) -> bytes:
-    state = hashlib.blake2b(digest_size=_DIGEST_BYTES, person=b"shoal shuffled")
-    for one in ciphertexts:
-        state.update(group.to_bytes(one.c1) + group.to_bytes(one.c2))
-    return state.digest()
+def _sizes(group: Group, size: int) -> _Sizes:
+    secret, more = group.secret_bits, size.bit_length()
+    return _Sizes(
+        secret + more, int(group.q.bit_length()), secret + _WEIGHT_BITS + more, _WEIGHT_BITS, secret
+    )
 
 
-def _bits(
+def _masked(bits: int) -> int:
+    """How long a mask is that hides so many bits times the challenge."""
+    return bits + _WEIGHT_BITS + _HIDING_BITS
+
+
+def _bytes_of(bits: int) -> int:
+    """The length of an answer: a mask, and what carries over (once in 2^96)."""
+    return _masked(bits) // 8 + 1
+
+
+def _lengths(group: Group, size: int) -> list[int]:
+    """The bytes of challenge and answers, in their order."""
+    sizes = _sizes(group, size)
+    weighted = _bytes_of(sizes.weighted)
+    totals = [_bytes_of(sizes.sum_of_keys), group.element_bytes, weighted, weighted]
+    return [_WEIGHT_BYTES, *totals, *[_bytes_of(sizes.moved)] * size, *[_bytes_of(sizes.link)] * size]
+
+
+def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:
+    """The start of the chain, and a base for each place after the shuffle; unknown powers of each other."""
+
+    def drawn(number: int) -> mpz:
+        said = b"shoal generator" + group.to_bytes(group.g) + int(group.p).to_bytes(group.element_bytes)
+        wide = hashlib.shake_256(said + number.to_bytes(4)).digest(group.element_bytes + 16)
+        return group.times(root := mpz(int.from_bytes(wide)) % group.p, root)
+
+    return drawn(0), [drawn(1 + number) for number in range(size)]
+
+
+def _weights(
     group: Group,
     y: mpz,
     before: Sequence[Ciphertext],
     after: Sequence[Ciphertext],
-    digests: Sequence[bytes],
+    commitments: Sequence[mpz],
     context: bytes,
 ) -> list[int]:
-    """What each round is asked for, fixed by everything that was said before."""
-    state = hashlib.blake2b(digest_size=ROUNDS // 8, person=b"shoal shuffle")
-    for part in (context, group.to_bytes(y), _digest(group, before), _digest(group, after), *digests):
-        state.update(len(part).to_bytes(4) + part)
-    number = int.from_bytes(state.digest())
-    return [number >> place & 1 for place in range(ROUNDS)]
+    """A weight for each place before the shuffle, fixed by everything that was said until then."""
+    state = hashlib.blake2b(digest_size=32, person=b"shoal weights")
+    state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
+    for element in (group.p, group.g, y, *commitments):
+        state.update(group.to_bytes(element))
+    for one in (*before, *after):
+        state.update(group.to_bytes(one.c1) + group.to_bytes(one.c2))
+    stream = Chance(state.digest())
+    return [int.from_bytes(stream.take(_WEIGHT_BYTES)) for _ in before]
+
+
+def _challenge(group: Group, weights: Sequence[int], chain: Sequence[mpz], announced: Sequence[mpz]) -> int:
+    """What the answers are asked for. The weights stand for everything that they were drawn from."""
+    state = hashlib.blake2b(digest_size=_WEIGHT_BYTES, person=b"shoal shuffle")
+    for weight in weights:
+        state.update(weight.to_bytes(_WEIGHT_BYTES))
+    for element in (*chain, *announced):
+        state.update(group.to_bytes(element))
+    return int.from_bytes(state.digest())

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shoal.collect.crypto.signatures import verify_key
+from shoal.collect.device.keys import follow_collector
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.consent import roster_in_words
 from shoal.collect.roles.participant_round import Device, ParticipantRound
@@ -201,15 +202,32 @@ class RemoteServer:
 def asking(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
     """Return what asks a server for an address and reads its JSON, as a witness asks a collector.
 
+    When the server goes on under a key that the one before has signed, it is asked under that one from then
+    on.
+
     Raises UnavailableError when the server is down, and PeerError when it refuses, or somebody else answers.
     """
     itself = Device("", signing_seed, bytes(32), key, bytes(32), bytes(32))
 
-    def ask(target: str) -> Any:
+    def tried(target: str) -> Reply | None:
         try:
             reply = server.send(Call("GET", target), itself, time.time())
+        except PeerError:
+            return None
+        return reply if reply.body else None  # without: a refusal that the known key has not signed
+
+    def ask(target: str) -> Any:
+        try:
+            reply = tried(target)
+            if reply is None:
+                follow_collector(itself, server.about(), time.time())
+                reply = tried(target)
         except _DOWN as error:
             raise UnavailableError(f"{server.url} does not answer") from error
+        except InputError as error:
+            raise PeerError("bad-signature", str(error)) from error
+        if reply is None:
+            raise UnavailableError(f"{server.url} does not answer as the collector")
         if reply.refusal is not None:
             raise PeerError("not-entitled", f"the collector does not say: {reply.refusal[1]}")
         return read_json(reply.body)

@@ -9,7 +9,7 @@ from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import SEED_BYTES
 from shoal.collect.crypto.elgamal import Ciphertext, KeyProof, StripProof
 from shoal.collect.crypto.group import Group
-from shoal.collect.crypto.shuffle_proof import ROUNDS, ShuffleProof
+from shoal.collect.crypto.shuffle_proof import ShuffleProof, read_shuffle_proof
 from shoal.collect.crypto.signatures import SIGNATURE_BYTES
 from shoal.collect.faults import PeerError
 from shoal.collect.mix.session import DIGEST_BYTES, KINDS, Kind, Session
@@ -97,9 +97,9 @@ class Hop:
     shuffle: ShuffleProof | None = None
 
     def encode(self, group: Group) -> bytes:
-        """Encode at a length fixed by session and place, except for the proof of the shuffle."""
+        """Encode at a length fixed by session and place."""
         numbers = [*self.stripped, self.proof.announced_key, self.proof.announced_list, self.proof.response]
-        shown = b"" if self.shuffle is None else self.shuffle.encode()
+        shown = b"" if self.shuffle is None else self.shuffle.encode(group)
         return b"".join(map(group.to_bytes, numbers)) + encode_list(group, self.shuffled) + shown
 
     @classmethod
@@ -109,14 +109,11 @@ class Hop:
         stripped = tuple(reader.element(group) for _ in range(size))
         proof = StripProof(reader.element(group), reader.element(group), reader.scalar(group))
         shuffled = () if last else _take_list(reader, group, size)
-        shuffle = _take_shuffle_proof(reader) if session.proven and not last else None
+        shuffle = None
+        if session.proven and not last:
+            shuffle = read_shuffle_proof(group, size, lambda: reader.element(group), reader.take)
         reader.end()
         return cls(stripped, proof, shuffled, shuffle)
-
-
-def _take_shuffle_proof(reader: Reader) -> ShuffleProof:
-    digests = tuple(reader.take(DIGEST_BYTES) for _ in range(ROUNDS))
-    return ShuffleProof(digests, tuple(reader.take(int.from_bytes(reader.take(4))) for _ in range(ROUNDS)))
 
 
 def encode_list(group: Group, ciphertexts: Sequence[Ciphertext]) -> bytes:

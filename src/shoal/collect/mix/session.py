@@ -14,7 +14,7 @@ from nacl.exceptions import BadSignatureError
 
 from shoal.collect.crypto import envelope
 from shoal.collect.crypto.group import Group
-from shoal.collect.crypto.shuffle_proof import largest_proof
+from shoal.collect.crypto.shuffle_proof import proof_bytes
 from shoal.collect.crypto.signatures import SIGNATURE_BYTES
 from shoal.collect.faults import PeerError
 from shoal.errors import MisuseError
@@ -104,7 +104,7 @@ class Session:
     def frame_limit(self) -> int:
         """Return the length of the longest message; longer ones can be refused unread."""
         size = self.n * self.n_records
-        proofs = 2 * largest_proof(self.group, size) if self.proven else 0
+        proofs = proof_bytes(self.group, size) if self.proven else 0
         return (
             _HEAD_BYTES + SIGNATURE_BYTES + 6 * size * self.group.element_bytes + proofs + _ATTESTATION_BYTES
         )

@@ -61,6 +61,16 @@ class Successor(BaseModel):
         return hashlib.blake2b(said, digest_size=32, person=b"shoal successor").digest()
 
 
+class Successors(BaseModel):
+    """The file that servers show (``--successors``): how keys followed earlier ones, the earliest first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["shoal successors"] = "shoal successors"
+    version: Literal[1] = 1
+    successors: tuple[Successor, ...] = Field(max_length=_MOST)
+
+
 def sign_successor(
     signing_seed: bytes, role: Role, new: str, from_s: int, days: int, sealing: str = ""
 ) -> Successor:

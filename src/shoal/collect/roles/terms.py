@@ -21,7 +21,7 @@ from shoal.errors import MisuseError
 
 LAST_DAY: Final = 2_932_896  # 9999-12-31
 # to check a mixer's proof and make the next, for each record: four times what was measured
-_PROVEN_RECORD_S: Final = 0.4
+_PROVEN_RECORD_S: Final = 0.045
 # shown on a device, which no control character may steer
 Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 

@@ -5,11 +5,10 @@ counts are the same, at any scale, and the cost of the protocol does not show.
 """
 
 import itertools
-import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -25,27 +24,12 @@ from shoal.collect.roles.collector import Collector
 from shoal.collect.roles.participant import Participant
 from shoal.collect.roles.rules import Rules
 from shoal.collect.simulation.in_process import run_collection
+from shoal.collect.simulation.trips import Trips
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import MisuseError
 from shoal.kernels import similar_pairs as kernel
 from shoal.kernels.similar_pairs import Cylinders
-from shoal.model.projection import WGS84, transform
-from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
-
-DAY_MIN: Final = 1440
-Trips = list[list[Point]]
-
-# (bootstrap, theta_m, theta_min, k) -> the paper's share submitted %, users with at least one, their average
-# share % (tables 1-3)
-PAPER: Final = {
-    (10, 1000.0, 60.0, 2): (1.89, 51, 3.22),
-    (40, 1000.0, 60.0, 2): (2.64, 53, 5.95),
-    (80, 1000.0, 60.0, 2): (5.11, 61, 7.08),
-    (80, 5000.0, 180.0, 2): (7.12, 68, 10.84),
-    (80, 5000.0, 180.0, 3): (5.85, 58, 8.81),
-    (80, 5000.0, 180.0, 4): (3.94, 56, 6.23),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,67 +96,6 @@ class Result:
             "phi_share_of_zeros": self.zeros / max(self.asked, 1),
             "phi_mean_of_others": self.phi_sum / max(self.asked - self.zeros, 1),
         }
-
-
-def trips_of(
-    trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: float, fold_dates: bool
-) -> list[Trips]:
-    """Split each person's movement at gaps and thin it evenly; trips of one sample are left out.
-
-    Parameters
-    ----------
-    trajectories
-        The data.
-    n_people
-        How many of its people take part.
-    max_gap_s
-        A longer pause ends a trip, in seconds.
-    n_points
-        How many samples to keep of each trip, on average: 6.4 keeps 7 of two trips in five, and 6 of the
-        others.
-    fold_dates
-        Whether only the time of day counts.
-
-    Raises
-    ------
-    MisuseError
-        If planar data have no reference system, or there are too few people.
-    """
-    if trajectories.crs is None:
-        raise MisuseError(
-            "these positions have no place on the earth; name their reference system with --crs"
-        )
-    if n_people > trajectories.n_subjects:
-        raise MisuseError(
-            f"{n_people} participants of {trajectories.n_subjects} people in the data; ask for fewer"
-        )
-    people, most = [], _points_of_trips(n_points)
-    for t, x, y in itertools.islice(trajectories, n_people):
-        lon, lat = transform(trajectories.crs, WGS84, x, y)
-        borders = np.flatnonzero(np.diff(t) > max_gap_s) + 1
-        trips = []
-        for rows in np.split(np.arange(len(t)), borders):
-            n_kept = next(most)
-            kept = (
-                rows[np.linspace(0, len(rows) - 1, n_kept).round().astype(np.int64)]
-                if len(rows) > n_kept
-                else rows
-            )
-            minutes = t[kept] / 60 % DAY_MIN + DAY_MIN if fold_dates else t[kept] / 60
-            if len(kept) > 1 and minutes.min() >= 0:
-                trips.append(
-                    [
-                        Point(*row)
-                        for row in zip(lat[kept].tolist(), lon[kept].tolist(), minutes.tolist(), strict=True)
-                    ]
-                )
-        people.append(trips)
-    return people
-
-
-def _points_of_trips(n_points: float) -> Iterator[int]:
-    """How many samples each trip keeps at most, evenly mixed so that the average is ``n_points``."""
-    return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
