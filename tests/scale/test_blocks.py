@@ -34,7 +34,6 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale import anonymizing
 from shoal.scale.blocks import split_into_blocks
-from shoal.scale.engines import Threads
 from shoal.synthetic import write_synthetic
 from shoal.utility import Facts
 from shoal.utility.vanished import vanished_of
@@ -60,7 +59,7 @@ def in_blocks(
         output,
         rng=Randomness.for_research(seed),
         size=size,
-        engine=Threads(Run()),
+        engine=Run(),
         run=run,
         linkage_file=output.with_suffix(".linkage"),
         tries=tries,

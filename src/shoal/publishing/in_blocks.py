@@ -43,9 +43,9 @@ from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, staged_folder
+from shoal.runtime.tasks import Engine
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
 from shoal.scale.blocks import split_into_blocks
-from shoal.scale.engines import Engine
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.verification.files.streamed import verify_streamed_folder
@@ -150,8 +150,9 @@ def publish_in_blocks(
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         with run.stage("method"):
             _finish(tasks, folder, engine, run)
+        around = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
         published = _publish(
-            people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement, tries
+            people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement, tries, around
         )
     shutil.rmtree(folder, ignore_errors=True)
     return published
@@ -211,6 +212,7 @@ def _publish(
     blocks: tuple[int, ...],
     statement: Statement,
     tries: int,
+    engine: Engine | None,
 ) -> BlockPublication:
     """Shuffle the records of all blocks into one release, write it, check it, and give it its name."""
     crowds = crowds_of_blocks(people, tasks, checkpoint)
@@ -253,7 +255,7 @@ def _publish(
             stated,
             write=write,
             page=page,
-            check=partial(_check, people, staging, linkage, scratch, run),
+            check=partial(_check, people, staging, linkage, scratch, run, engine),
             statement=statement,
             run=run,
         )
@@ -264,8 +266,10 @@ def _publish(
     )
 
 
-def _check(people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run) -> Verdict:
+def _check(
+    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, engine: Engine | None
+) -> Verdict:
     """The verdict on the finished folder, whose manifest must repeat it."""
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    return verify_streamed_folder(people, folder, linkage, scratch, run)
+    return verify_streamed_folder(people, folder, linkage, scratch, run, engine=engine)
