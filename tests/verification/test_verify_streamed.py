@@ -3,9 +3,12 @@
 Nothing in sound folders, the same kinds in damaged ones.
 """
 
+import pickle
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,11 +34,15 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.page_mark import PUBLIC
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.runtime.tasks import Engine
 from shoal.verification import verify, verify_folder
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.stated import PAGE_NOT_HELD
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 
@@ -58,13 +65,26 @@ def written(folder: Path, release: Release, verdict: Verdict) -> Path:
     return folder
 
 
-def streamed_verdict(original: Trajectories, folder: Path, linkage: Linkage) -> Verdict:
+class Elsewhere:
+    """Other processes as a task sees them: it comes and goes as bytes, and is done again after a loss."""
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part], /) -> Iterator[Result]:
+        for part in parts:
+            sent: Part = pickle.loads(pickle.dumps(part))
+            fn(sent)
+            done: Result = pickle.loads(pickle.dumps(fn(sent)))
+            yield done
+
+
+def streamed_verdict(
+    original: Trajectories, folder: Path, linkage: Linkage, engine: Engine | None = None
+) -> Verdict:
     scratch = folder.parent / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     people = folder.parent / "people"
     shutil.rmtree(people, ignore_errors=True)
-    return verify_streamed_folder(stored(original, people), folder, linkage, scratch, Run())
+    return verify_streamed_folder(stored(original, people), folder, linkage, scratch, Run(), engine=engine)
 
 
 @pytest.mark.parametrize("suppressed", [(), (0, 5)])
@@ -110,6 +130,20 @@ def test_a_damaged_folder_is_found(damage: FolderDamage, tmp_path: Path) -> None
     verdict = streamed_verdict(original, folder, linkage)
     assert not verdict.holds
     assert damage.expected_kind in verdict.kinds, verdict.findings
+
+
+@pytest.mark.parametrize("kind", ["", "row-order", "finer-than-claim", "class-below-k"])
+def test_tasks_done_twice_and_elsewhere_find_the_same(kind: str, tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    release, linkage = naive_release(original, n_boxes=4)
+    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    damage = next((each for each in FOLDER_DAMAGES if each.expected_kind == kind), None)
+    assert (damage is None) == (kind == "")
+    if damage is not None:
+        damage.applied_to(folder, original, linkage)
+    here = streamed_verdict(original, folder, linkage)
+    assert {kind} - {""} <= here.kinds
+    assert streamed_verdict(original, folder, linkage, Elsewhere()) == here
 
 
 def test_a_geometry_without_a_plane_is_found_with_what_it_holds(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -301,7 +302,7 @@ def _write_chunk(how: Spreading, name: str, pieces: Sequence[Piece], numbers: In
     return unsorted
 
 
-def _read_chunk(how: Spreading, chunk: Chunk, bucket: int) -> tuple[Integers, Integers]:
+def _read_chunk(how: Spreading, chunk: Chunk, bucket: int) -> tuple[npt.NDArray[np.void], Integers]:
     """(records, boxes) of one bucket in one chunk."""
     width = len(BOX_COLUMNS)
     with (how.scratch / chunk.name).open("rb") as file:

@@ -222,10 +222,8 @@ def _examine(
         compared=not on_other_grid,
     )
     tasks = [replace(task, bucket=bucket) for bucket in range(spreading.n_buckets)]
-    judged = []
-    for part in carried_out(examine_bucket, tasks, engine, run, "verifying"):
-        case.find(_by_name(part.findings, spread.names))
-        judged.append(part)
+    judged = list(carried_out(examine_bucket, tasks, engine, run, "verifying"))
+    case.find(_by_name([each for part in judged for each in part.findings], spread.names))
     covered = sum(part.covered for part in judged)
     case.looked_at("classes")
     if on_other_grid:
@@ -241,10 +239,16 @@ def _examine(
 
 
 def _by_name(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[Finding]:
-    """Findings on records by their numbers as findings on their pseudonyms."""
-    for each in findings:
-        known = each.trajectory_id
-        yield each if known is None else replace(each, trajectory_id=names[int(known)])
+    """Findings on records by their numbers as findings on their pseudonyms, in the order of the file.
+
+    Buckets are drawn, so theirs says nothing.
+    """
+    for each in sorted(findings, key=lambda each: int(each.trajectory_id or 0)):
+        yield (
+            each
+            if each.trajectory_id is None
+            else replace(each, trajectory_id=names[int(each.trajectory_id)])
+        )
 
 
 def _opened(path: Path) -> tuple[Layout, pq.ParquetFile]:
