@@ -26,7 +26,7 @@ from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
-from shoal.publishing import block_gaps, block_records, block_sample, block_vanished
+from shoal.publishing import block_gaps, block_records, block_sample, block_table, block_vanished
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
 from shoal.report.words.numbers import exact
@@ -437,7 +437,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(
         elif place == "block":
             patched.setattr("shoal.runtime.checkpoint.np.savez", full)
         else:
-            patched.setattr(publishing, "write_boxes_in_parts", full)
+            patched.setattr(block_table, "write_some_boxes", full)
         with pytest.raises(OutputError, match="the disk is full; free some space"):
             in_blocks(city, tmp_path / "release", 40)
     assert not (tmp_path / "release").exists()

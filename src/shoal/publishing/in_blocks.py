@@ -26,15 +26,13 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.block_gaps import gaps_of_stored
 from shoal.publishing.block_records import (
     ReleaseOnDisk,
-    Seen,
     crowds_of_blocks,
     header_of,
-    records_in_parts,
 )
 from shoal.publishing.block_sample import evidence_of_sample
+from shoal.publishing.block_table import Seen, write_table_in_parts
 from shoal.publishing.block_vanished import vanished_of_stored
 from shoal.publishing.writing import fill_release_folder, require_free, staged_secrets
-from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report.pages.record import page_of_facts
@@ -230,12 +228,14 @@ def _publish(
     linkage = Linkage(
         tuple(names), tuple(release.trajectory_ids[position] for position in by_subject.tolist())
     )
-    seen = Seen()
+    seen: list[Seen] = []
     stated = Verdict.of((), checked=release.n_records)  # the check of the finished folder must come to this
     scratch = checkpoint.folder / "scratch"
+    workers = engine or Run(threads=1)
 
     def write(path: Path) -> None:
-        write_boxes_in_parts(seen.each(records_in_parts(release, crowds, crowd_of, run)), path)
+        _emptied(scratch)
+        seen.append(write_table_in_parts(release, crowds, crowd_of, path, scratch, workers, run))
 
     def page() -> str:
         with run.stage("k-gaps"):
@@ -243,7 +243,7 @@ def _publish(
         with run.stage("who vanished"):
             vanished = vanished_of_stored(people, release, crowds, max(blocks), run)
         measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
-        facts = seen.facts(people, crowds, gaps)
+        facts = seen[-1].facts(people, crowds, gaps)
         return page_of_facts(
             release, stated, facts, evidence=measured, vanished=vanished, statement=statement
         )
@@ -255,7 +255,7 @@ def _publish(
             stated,
             write=write,
             page=page,
-            check=partial(_check, people, staging, linkage, scratch, run, engine),
+            check=partial(_check, people, staging, linkage, scratch, run, workers),
             statement=statement,
             run=run,
         )
@@ -267,9 +267,13 @@ def _publish(
 
 
 def _check(
-    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, engine: Engine | None
+    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, engine: Engine
 ) -> Verdict:
     """The verdict on the finished folder, whose manifest must repeat it."""
+    _emptied(scratch)
+    return verify_streamed_folder(people, folder, linkage, scratch, run, engine=engine)
+
+
+def _emptied(scratch: Path) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    return verify_streamed_folder(people, folder, linkage, scratch, run, engine=engine)
