@@ -190,7 +190,8 @@ def tests_with_their_lines(paths: Sequence[str], to: Path) -> None:
     import pytest
 
     found: list[dict[str, Any]] = []
-    trace = coverage.Coverage(data_file=None, include=[f"{ROOM}/*"], config_file=False, messages=False)
+    trace = coverage.Coverage(data_file=None, include=[f"{ROOM}/*"], config_file=False)
+    trace.set_option("run:disable_warnings", ["no-data-collected"])  # a test may run no line of the verifier
 
     class Watch:
         @pytest.hookimpl(hookwrapper=True)
@@ -347,7 +348,7 @@ def outcome_of(path: Path, tree: ast.Module, fault: Fault, tests: Sequence[Test]
 
 
 def _mapped(paths: Sequence[str], kept: Path) -> list[Test]:
-    """All tests with their lines; those of a file from an earlier run on the same verifier, if there was one."""
+    """All tests with their lines; of each file from an earlier run on this verifier, if there was one."""
     kept.mkdir(exist_ok=True)
     verifier = b"".join(path.read_bytes() for path in sorted(ROOM.rglob("*.py")))
     found: list[Test] = []
