@@ -3,12 +3,9 @@
 Nothing in sound folders, the same kinds in damaged ones.
 """
 
-import pickle
 import shutil
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +13,7 @@ import pytest
 
 import shoal
 from damages import DAMAGES, Damage
+from elsewhere import Elsewhere
 from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_table
 from naive_release import naive_release, small_city
 from shoal.errors import InputError, MisuseError
@@ -41,9 +39,6 @@ from shoal.verification.files.stated import PAGE_NOT_HELD
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
 
-Part = TypeVar("Part")
-Result = TypeVar("Result")
-
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 
 
@@ -63,17 +58,6 @@ def written(folder: Path, release: Release, verdict: Verdict) -> Path:
     (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
     write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder
-
-
-class Elsewhere:
-    """Other processes as a task sees them: it comes and goes as bytes, and is done again after a loss."""
-
-    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part], /) -> Iterator[Result]:
-        for part in parts:
-            sent: Part = pickle.loads(pickle.dumps(part))
-            fn(sent)
-            done: Result = pickle.loads(pickle.dumps(fn(sent)))
-            yield done
 
 
 def streamed_verdict(

@@ -104,8 +104,7 @@ def spread_groups(task: SpreadTask) -> Seen:
     """
     how = task.spreading
     path = how.folder / RELEASE_FILE
-    with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
-        bytes_walked = walked(content, task.layout)
+    bytes_walked = _walked(path, task.layout)
     plane, precision = PlaneCheck(how.crs), PrecisionCheck(how.grid, how.crs)
     names: list[str] = []
     chunks: list[Chunk] = []
@@ -239,6 +238,19 @@ def records_of_bucket(
     records = records[order]
     columns = dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))
     return records["number"].copy(), records["boxes"].copy(), records["stored"].copy(), Boxes(**columns)
+
+
+def _walked(path: Path, layout: Layout) -> Walked:
+    """The bytes of some groups; raises InputError where they are damaged."""
+    try:
+        with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
+            return walked(content, layout)
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path} is not there where a worker looks for it; all machines must reach it under the same path"
+        ) from error
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
 
 
 def _tables(path: Path, first: int, behind: int) -> Iterator[pa.Table]:
