@@ -49,7 +49,7 @@ from shoal.verification.files.visible import beyond_parameters, parameter_findin
 from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, far_too_many_records, links_of
 
-_PART_ROWS: Final = 1 << 20  # rows of the file, at least, that one task spreads
+_PART_ROWS: Final = 1 << 19  # rows of the file, at least, that one task spreads: a row group of shoal's own
 _BUCKET_ROWS: Final = 1 << 20  # boxes, or raw samples, that one bucket holds on average
 _SUBJECTS: Final = "subject_of.npy"
 
@@ -120,7 +120,7 @@ def verify_streamed_folder(
 
 
 def _spread_tasks(spreading: Spreading, layout: Layout, footer: pq.FileMetaData) -> Iterator[SpreadTask]:
-    """One for each million rows, in whole row groups."""
+    """One for each row group; small ones together."""
     first, rows = 0, 0
     for group in range(footer.num_row_groups):
         rows += footer.row_group(group).num_rows
