@@ -23,6 +23,8 @@ from shoal.io.description import Description as Description
 from shoal.io.description import describe as describe
 from shoal.io.reading import read as read
 from shoal.io.street_files import read_streets as read_streets
+from shoal.io.tile_files import TileFile as TileFile
+from shoal.io.tile_files import read_tiles as read_tiles
 from shoal.measures.k_gap import KGap as KGap
 from shoal.measures.k_gap import k_gap as k_gap
 from shoal.measures.k_gap import k_gaps as k_gaps
@@ -67,6 +69,7 @@ from shoal.release_folder.folder import read_linkage as read_linkage
 from shoal.release_folder.folder import read_release as read_release
 from shoal.release_folder.statement import Statement as Statement
 from shoal.release_folder.statement import read_statement as read_statement
+from shoal.report.facts.ground import MapGround as MapGround
 from shoal.runtime.randomness import Randomness as Randomness
 from shoal.runtime.run import Run as Run
 from shoal.synthetic import Stations as Stations

@@ -1,14 +1,26 @@
 """Sentences of the library in the desk's languages: of all claims, with their numbers; English is marked."""
 
+import re
+from html import unescape
 from itertools import product
+from pathlib import Path
 from string import Formatter
 
 import pytest
 
+import shoal
 from desk_visits import Visitor
 from shoal.desk.library import library_sentences, translated
+from shoal.desk.steps import STEPS
+from shoal.desk.steps.data import warnings_of
 from shoal.desk.words import LANGUAGES, Words
+from shoal.io import cleaning
+from shoal.io.description import describe
+from shoal.io.tables import WRONG_FIELDS
+from shoal.io.times import TAKEN_AS_UTC
 from shoal.methods import METHODS
+from shoal.methods.parameters import declared
+from shoal.methods.written import default_text
 from shoal.model.claims import (
     CLAIMS,
     Blurred,
@@ -19,6 +31,8 @@ from shoal.model.claims import (
     LocationPrivacy,
     TrajectoryPrivacy,
 )
+from shoal.model.intake import OUT_OF_ORDER
+from shoal.utility import METRICS
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
 HULLS = ("tight", "outward:1", "outward:3", "grid:1500m")
@@ -90,15 +104,57 @@ def test_every_row_of_the_file_has_every_language_and_its_values() -> None:
     assert len({row["en"] for row in rows}) == len(rows)
 
 
-def test_the_pages_say_it_and_mark_what_is_english(released: Visitor) -> None:
-    choices = released.desk.case.choices()
-    released.desk.case.change(choices.version, language="de")
-    page = released.get("release").html
-    assert '<html lang="de">' in page
-    assert '<span lang="en">The fewest records that fit one person.</span>' in page
-    released.desk.case.change(released.desk.case.choices().version, language="en")
-    assert (
-        "<span lang="
-        not in released.get("release").html.partition('id="settings"')[2].partition("</fieldset>")[0]
-    )
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_parameter_and_every_metric_is_said_in_every_language(language: str) -> None:
+    parameters = [each for kind in METHODS.values() for each in declared(kind).values()]
+    defaults = (default_text(each) for each in parameters)
+    texts = {
+        *(each.help for each in parameters),
+        *(each.bound.words for each in parameters if each.bound is not None),
+        *(text for text in defaults if " " in text),
+        *(metric.question for metric in METRICS.values()),
+    }
+    assert len(texts) > 70
+    assert sorted(text for text in texts if translated(text, language) is None) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_reason_of_a_lost_row_is_said_in_every_language(language: str) -> None:
+    names = [name for name in vars(cleaning) if name.isupper()]
+    reasons = {getattr(cleaning, name) for name in names} | {WRONG_FIELDS, OUT_OF_ORDER}
+    told = {reason for reason in reasons if isinstance(reason, str)}
+    assert len(told) > 15
+    lines = [f"1,234 rows {what}: {reason}" for reason in told for what in ("dropped", "repaired")]
+    assert sorted(line for line in lines if translated(line, language) is None) == []
+    assert translated("3 rows dropped: something new", language) is None
+
+
+def test_what_reading_a_sloppy_file_notes_is_said_in_every_language(tmp_path: Path) -> None:
+    rows = [f"{n % 4};{n % 9 + 1:02d}/13/2026 0{n % 9}:1{n % 6};48,{n}1;-122,{n}7" for n in range(1, 40)]
+    rows += ["a;01/13/2026 05:05;48,1;2,1", "9;never;48,1;2,1", ";01/13/2026 05:05;0;0", rows[0], "1;2"]
+    file = tmp_path / "sloppy.csv"
+    file.write_text("uid;time;lat;lon\n" + "\n".join(rows) + "\n")
+    found = describe(shoal.read(file)).to_json()
+    told = [*warnings_of(found), found["unit_of_protection"]]
+    assert len(told) >= 7
+    assert [one for one in told if "taken as UTC" in one] == [TAKEN_AS_UTC]  # asked once, not twice
+    unsaid = [(one, language) for one in told for language in OTHERS if translated(one, language) is None]
+    assert unsaid == []
+
+
+def test_no_page_of_the_walk_has_an_english_sentence(released: Visitor) -> None:
+    names = set(CLAIMS)
+    looked_at = 0
+    try:
+        for language in OTHERS:
+            released.desk.case.change(released.desk.case.choices().version, language=language)
+            for step in STEPS:
+                page = released.get(step).html
+                assert f'<html lang="{language}">' in page
+                english = [unescape(text) for text in re.findall(r'lang="en">(.*?)<', page)]
+                assert (step, [text for text in english if text not in names]) == (step, [])
+                looked_at += len(english)
+    finally:  # other tests go on with this case
+        released.desk.case.change(released.desk.case.choices().version, language="en")
+    assert looked_at == len(OTHERS)  # the name of the claim, on the page of the release
     assert Words("de").has("method.glove")

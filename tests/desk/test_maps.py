@@ -20,11 +20,13 @@ from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Grid
 from shoal.report.facts import towns
 from shoal.report.facts.density import Density, Window
+from shoal.report.facts.ground import MapGround, streets_in
 from shoal.report.facts.towns import Town, towns_in
 from shoal.report.figures.axes import round_length
 from shoal.report.figures.drawing import Places
 from shoal.report.figures.maps import release_map
 from shoal.report.figures.svg import drawn
+from tile_maker import write_mbtiles
 
 PLANE = "+proj=laea +lat_0=48.8 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 TABLE: dict[str, dict[str, Any]] = {
@@ -95,7 +97,7 @@ def test_a_map_has_streets_names_credit_and_scale() -> None:
     streets = StreetGraph.straight(
         np.array([2.30, 2.34]), np.array([48.80, 48.86]), np.array([0]), np.array([1]), crs=WGS84
     )
-    drawn = letters_map(found, "a <map>", streets)
+    drawn = letters_map(found, "a <map>", MapGround(streets=streets))
     assert re.findall(r'class="(street|label|tiny|bar)"', drawn).count("bar") == 1
     assert ">GeoNames, CC BY 4.0<" in drawn
     assert ">500 m<" in drawn
@@ -149,13 +151,12 @@ def test_a_large_graph_stays_small_and_a_strange_one_is_left_out() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.uniform(-16_000, 16_000, 9_000), rng.uniform(-12_000, 12_000, 9_000)
     many = StreetGraph.straight(x, y, np.arange(8_999), np.arange(1, 9_000), crs=PLANE)
-    (path,) = _lines(many, GROUND, 1)
+    (path,) = _lines(streets_in(many, GROUND.bounds_m, PLANE), GROUND, 1)
     assert 3_000 < path.count("M") <= 6_000
     assert len(path) < 200_000
     far = StreetGraph.straight(x + 1e6, y, np.arange(8_999), np.arange(1, 9_000), crs=PLANE)
-    assert _lines(far, GROUND, 1) == []
-    unplaced = Ground(west_m=0, south_m=0, column_m=1, row_m=1, columns=9, rows=9, crs=None)
-    assert _lines(many, unplaced, 1) == []
+    assert _lines(streets_in(far, GROUND.bounds_m, PLANE), GROUND, 1) == []
+    assert len(streets_in(many, (0, 0, 9, 9), None)) == 0
 
 
 def test_lengths_of_the_scale_are_round() -> None:
@@ -183,9 +184,23 @@ def test_the_desk_draws_the_streets_that_were_named(
         "data", "start:data", source=str(desk_city), **(named | {"streets__edges": "/none.csv"})
     )
     assert "/none.csv" in refused.sentence
+    no_tiles = newcomer.post("data", "start:data", source=str(desk_city), tiles=str(nodes))
+    assert "is no MBTiles file" in no_tiles.sentence
+    west, south, east, north = (area[side] for side in ("west", "south", "east", "north"))
+    tiles = write_mbtiles(tmp_path / "t.mbtiles", (west, south, east, north), (8, 10, 11))
+    named["tiles"] = str(tiles)
     page = newcomer.post("data", "start:data", source=str(desk_city), **named)
     assert page.html.count('class="street"') == 1
+    assert page.html.count('href="data:image/png;base64,') == page.html.count("<image ") >= 4
+    assert ">maps by A &amp; B</text>" in page.html
+    assert 'id="no-ground"' not in page.html
     assert len(page.html) < 1_000_000
+    far = write_mbtiles(tmp_path / "far.mbtiles", (100, 10, 100.1, 10.1), (11,))
+    elsewhere = newcomer.post("data", "start:data", source=str(desk_city), tiles=str(far))
+    said = re.search(r'id="no-ground"><p>(.*?)</p>', elsewhere.html, re.DOTALL)
+    assert said is not None
+    assert "has no tile where the data is" in said[1]
+    page = newcomer.post("data", "start:data", source=str(desk_city), **named)
     nodes.unlink()
     again = Visitor(newcomer.folder).get("data")
     assert again.status == 200

@@ -63,14 +63,23 @@ def test_the_script_is_one_that_a_shell_takes_and_holds_every_command(
 def test_the_page_shows_the_strongest_first_and_every_recipient(released: Visitor, work: Work) -> None:
     html = released.get("release").html
     rates = work.found(work.release, 2)["attacks"]
-    strongest = strongest_first(rates)[0]
+    strongest = strongest_first(rates, "boxes")[0]
     assert (
         f"{100 * strongest['rate']:.1f}".rstrip("0").rstrip(".") in html.partition('id="strongest"')[2][:200]
     )
-    assert [one.name for one in risks_of(work.choices.recipients, rates)] == ["research"]
+    assert [one.name for one in risks_of(work.choices.recipients, rates, "boxes")] == ["research"]
     assert {one["asked"] for one in rates} == {"points:4", "downcoding"}
     for drawing in ("<svg", "A research partner", "The promise holds."):
         assert drawing in html
+
+
+def test_what_a_true_box_says_is_not_called_the_strongest_attack() -> None:
+    rates = [
+        {"name": name, "knowledge": "", "target": "release", "rate": rate, "baseline": 0.01}
+        for name, rate in (("attribution", 0.9), ("linkage", 0.1), ("home", 0.2))
+    ]
+    assert [one["name"] for one in strongest_first(rates, "boxes")] == ["home", "linkage", "attribution"]
+    assert [one["name"] for one in strongest_first(rates, "points")] == ["attribution", "home", "linkage"]
 
 
 def test_secrets_lie_where_they_were_put_and_nowhere_else(released: Visitor, work: Work) -> None:

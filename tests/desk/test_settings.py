@@ -12,7 +12,7 @@ from desk_visits import Visitor
 from shoal.cli.methods import take_settings
 from shoal.cli.release import anonymize
 from shoal.desk.case import Choices
-from shoal.desk.commands import anonymize_command
+from shoal.desk.commands import anonymize_command, release_plan
 from shoal.desk.settings import fields_of, needs_streets, options_of
 from shoal.methods import METHODS
 from shoal.methods.parameters import Parameter, declared
@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
     "a switch in words": ("glove", {"refine": "perhaps"}, "refine", "choose one of off, on"),
     "a crowd of one": ("glove", {"k": "1"}, "k", "hides nobody"),
     "half a person": ("glove", {"k": "2.5"}, "k", "not a whole number"),
-    "a hull that is none": ("glove", {"hull": "round"}, "hull", "--hull = 'round' is not known"),
+    "a hull that is none": ("glove", {"hull": "round"}, "hull", "--hull round is not known"),
     "extents the wrong way round": (
         "glove",
         {"extent-at-most": "2h,5km"},
@@ -181,11 +181,13 @@ def test_settings_are_kept_and_shown_until_the_method_changes(visitor: Visitor) 
     assert visitor.desk.case.choices().settings == {}
 
 
-def test_only_a_method_on_streets_is_given_them() -> None:
+def test_every_report_has_the_ground_and_only_a_check_of_paths_the_streets() -> None:
     assert [name for name in METHODS if needs_streets(name)] == ["reach-locations"]
-    streets = {"streets-nodes": "/n.csv", "streets-edges": "/e.csv"}
+    ground = {"streets-nodes": "/n.csv", "streets-edges": "/e.csv", "tiles": "/t.mbtiles"}
     for method in ("glove", "reach-locations"):
-        choices = Choices(source="c.csv", method=method, k=3, output="o", linkage="l", streets=streets)
-        words = anonymize_command(choices, Path("case")).arguments()
-        assert ("--streets-nodes" in words) == (method == "reach-locations")
+        choices = Choices(source="c.csv", method=method, k=3, output="o", linkage="l", streets=ground)
+        first, second, *_ = release_plan(choices, Path("case"), Path("attacks.json")).commands
+        assert {f"--{name}" for name in ground} <= set(first.arguments())
+        assert ("--streets-nodes" in second.arguments()) == (method == "reach-locations")
+        assert "--tiles" not in second.arguments()
     assert [one.option for one in fields_of("nwa", {}) if one.first] == ["k", "delta"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from foreign_writers import NOON_S, people
@@ -121,3 +122,18 @@ def test_a_list_of_objects_is_read_object_by_object(
             list(objects(path))
     path.write_text("[1,22,333]")
     assert list(objects(path)) == [1, 22, 333]
+
+
+def test_settings_that_no_reader_takes_are_told(tmp_path: Path) -> None:
+    rows = pa.table({"uid": ["a", "b"], "t": [1_714_557_600] * 2, "lat": [48.85, 48.9], "lon": [2.35, 2.4]})
+    file, text = tmp_path / "calls.parquet", tmp_path / "calls.csv"
+    pq.write_table(rows, file)
+    text.write_text("a,1714557600,48.85,2.35\nb,1714557600,48.9,2.4\n")
+    named = "uid,t,lat,lon"
+    told = read(file, columns=named, table="calls", crs="local").intake.notes
+    assert [note.partition(":")[0] for note in told[:2]] == ["--columns was not used", "--table was not used"]
+    assert any(note.startswith("the declared crs is of planar input") for note in told)
+    assert any("--columns was not used" in note for note in read(rows, columns=named).intake.notes)
+    used = read(text, columns=named, crs="EPSG:4326").intake.notes
+    assert [note for note in used if "not used" in note or "declared crs" in note] == []
+    assert any("--table was not used" in note for note in read(text, columns=named, table="x").intake.notes)

@@ -12,11 +12,11 @@ from shoal.cli.listening import page_in_a_browser
 from shoal.cli.options import (
     PATH,
     RELEASE,
+    ground_options,
     input_options,
     output_options,
-    street_options,
+    take_ground,
     take_reading,
-    take_streets,
 )
 from shoal.cli.terminal import Bars, print_result
 
@@ -77,7 +77,7 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
     "--output", type=PATH, required=True, metavar="RECORD.html", help="The page; it must not exist yet."
 )
 @click.option("--pdf", type=PATH, metavar="RECORD.pdf", help="Also write it as a PDF; it must not exist yet.")
-@street_options
+@ground_options
 @input_options
 @output_options
 def record(
@@ -104,7 +104,7 @@ def record(
     from shoal.report.words.numbers import percent
     from shoal.runtime.run import Run
 
-    streets = take_streets(options)
+    ground = take_ground(options)
     with Bars(quiet=quiet) as bars:
         signed = sign_off(
             raw,
@@ -115,7 +115,7 @@ def record(
             recipients=take_recipients(recipients),
             statement=NOTHING_STATED if statement is None else read_statement(statement),
             language=language,
-            streets=streets,
+            ground=ground,
             pdf=pdf,
             run=Run(progress=bars),
             **take_reading(options),

@@ -14,10 +14,8 @@ from shoal.cli.options import (
     DURATION,
     LENGTH,
     READING_FIELDS,
-    STREET_OPTIONS,
     Quantity,
     take_reading,
-    take_streets,
 )
 from shoal.cli.sections import Command, Option
 from shoal.units import length_m, share_of
@@ -87,8 +85,13 @@ class _MethodOption(Option):
         return row[0], self._meanings[chosen] + limits
 
 
-def take_settings(method: str, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The given settings of the reading and of the method; a usage error for an option that neither knows."""
+def take_settings(
+    method: str, options: dict[str, Any], streets: Any = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The given settings of the reading and of the method; a usage error for an option that neither knows.
+
+    streets: the street graph that was named, or None.
+    """
     from shoal.methods import method_named
     from shoal.methods.parameters import declared
 
@@ -103,21 +106,18 @@ def take_settings(method: str, options: dict[str, Any]) -> tuple[dict[str, Any],
             )
         reading |= {} if value is None else {name: value}
     field_of = {_key(name, each): name for name, each in own.items() if not each.street_graph}
-    streets = [name for name, each in own.items() if each.street_graph]
-    files = {option.removeprefix("--").replace("-", "_") for option in STREET_OPTIONS} if streets else set()
+    graphs = [name for name, each in own.items() if each.street_graph and streets is not None]
     given = {key: value for key, value in options.items() if value is not None}
     for key in given:
-        if key not in field_of and key not in files:
+        if key not in field_of:
             raise click.UsageError(
                 f"{method} knows no --{key.replace('_', '-')}; leave it out or choose another --method"
             )
     parameters = {
         field_of[key]: value if (words := own[field_of[key]].spelled) is None else words[value]
         for key, value in given.items()
-        if key in field_of
     }
-    graph = take_streets(given)
-    return reading, {**parameters, **({} if graph is None else dict.fromkeys(streets, graph))}
+    return reading, parameters | dict.fromkeys(graphs, streets)
 
 
 def _chosen(ctx: click.Context) -> str:
@@ -153,11 +153,8 @@ def _options_beside(own: list[click.Parameter]) -> list[click.Parameter]:
     options: list[click.Parameter] = []
     for key, methods in sharing.items():
         if any(each.street_graph for each in methods.values()):
-            for option, facts in STREET_OPTIONS.items():
-                plain = {name: fact for name, fact in facts.items() if name != "help"}
-                meanings = dict.fromkeys(methods, facts["help"])
-                options.append(_MethodOption([option], meanings=meanings, **plain))
-        elif key in reading:
+            continue  # every method has the files of streets, which lie behind the map
+        if key in reading:
             options.append(_moved_aside(reading[key], methods, key))
         else:
             options.append(_option(names[key], key, methods))

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from shoal.cli.sections import READING, ROUNDING, RUNNING, Option
+from shoal.cli.sections import GROUND, READING, ROUNDING, RUNNING, Option
 from shoal.cli.terminal import LOG, QUIET
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
@@ -205,7 +205,8 @@ STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--streets-nodes": {
         "type": PATH,
         "metavar": "FILE",
-        "help": "Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
+        "help": "Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it); "
+        "reach-locations works on it.",
     },
     "--streets-edges": {"type": PATH, "metavar": "FILE", "help": "Street graph: its edges (Parquet, CSV)."},
     "--streets-crs": {
@@ -227,6 +228,32 @@ def take_streets(options: dict[str, Any]) -> Any:
     from shoal.io.street_files import read_streets
 
     return read_streets(nodes, edges, crs=crs)
+
+
+_TILES: Final[dict[str, Any]] = {
+    "type": PATH,
+    "metavar": "FILE.mbtiles",
+    "help": "Raster tiles (PNG or JPEG) of yours; nothing is asked of a network.",
+}
+
+
+def take_ground(options: dict[str, Any]) -> Any:
+    """Take what lies behind maps, a street graph and tiles, out of all other options."""
+    from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
+
+    streets, tiles = take_streets(options), options.pop("tiles")
+    if streets is None and tiles is None:
+        return NOTHING_BEHIND
+    from shoal.io.tile_files import read_tiles
+
+    return MapGround(streets=streets, tiles=None if tiles is None else read_tiles(tiles))
+
+
+def ground_options(command: Command) -> Command:
+    """Add the options that name what lies behind maps."""
+    for option, facts in reversed((STREET_OPTIONS | {"--tiles": _TILES}).items()):
+        command = click.option(option, cls=Option, section=GROUND, **facts)(command)
+    return command
 
 
 def street_options(command: Command) -> Command:

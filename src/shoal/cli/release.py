@@ -18,11 +18,13 @@ from shoal.cli.options import (
     MemorySize,
     config_option,
     earlier_option,
+    ground_options,
     input_argument,
     input_options,
     output_options,
     street_options,
     take_earlier,
+    take_ground,
     take_reading,
     take_streets,
 )
@@ -30,6 +32,7 @@ from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.planned import changed, plan_option, print_plan, publication
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
+from shoal.errors import MisuseError
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
 
@@ -124,6 +127,7 @@ if TYPE_CHECKING:
 )
 @config_option
 @plan_option
+@ground_options
 @input_options
 @output_options
 def anonymize(
@@ -161,7 +165,10 @@ def anonymize(
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
 
-    reading, settings, parameters = _asked_for(method, options, as_published=as_published)
+    ground = take_ground(options)
+    reading, settings, parameters = _asked_for(
+        method, options, streets=ground.streets, as_published=as_published
+    )
     if planned:
         if blocks is not None:
             raise click.UsageError("--plan figures the work in one piece; leave out --blocks")
@@ -216,6 +223,7 @@ def anonymize(
                 linkage_file=linkage,
                 statement=statement,
                 tries=TRIES if risk_tries is None else risk_tries,
+                ground=ground,
                 told=lambda people: tell_of_reading(people, bars),
             )
             bars.say(
@@ -238,6 +246,7 @@ def anonymize(
                 statement=statement,
                 tries=TRIES if risk_tries is None else risk_tries,
                 exact_figures=exact_figures,
+                ground=ground,
             )
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
@@ -252,12 +261,14 @@ def anonymize(
 
 
 def _asked_for(
-    method: str, options: dict[str, Any], *, as_published: bool
+    method: str, options: dict[str, Any], *, streets: Any, as_published: bool
 ) -> tuple[dict[str, Any], dict[str, Any], "Method"]:
     """How INPUT is read, the settings that were given or are the paper's, and the method with them."""
     from shoal.methods import method_named
+    from shoal.methods.parameters import declared
+    from shoal.methods.written import in_options
 
-    reading, settings = take_settings(method, options)
+    reading, settings = take_settings(method, options, streets)
     kind = method_named(method)
     if kind.about.publishes == "points":
         if "cell_m" in reading or "slot_s" in reading:
@@ -269,7 +280,10 @@ def _asked_for(
         if not kind.about.as_published:
             raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
         settings = {**kind.about.as_published, **settings}
-    return reading, settings, kind(**settings)
+    try:
+        return reading, settings, kind(**settings)
+    except MisuseError as error:  # of a parameter, which is an option here
+        raise MisuseError(in_options(error.as_written, declared(kind))) from error
 
 
 def _bound(memory: int, method: object, blocks: int | None, engine: str | None) -> "MemoryBound":

@@ -6,10 +6,11 @@ from typing import Any, Final
 import click
 
 OPTIONS: Final = "Options"
+GROUND: Final = "Behind the map of the report"
 READING: Final = "Reading INPUT"
 ROUNDING: Final = "Rounding to cells and slots"
 RUNNING: Final = "Settings and messages"
-_LAST: Final = (READING, ROUNDING, RUNNING)
+_LAST: Final = (GROUND, READING, ROUNDING, RUNNING)
 
 Row = tuple[str, str]
 

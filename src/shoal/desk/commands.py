@@ -114,7 +114,9 @@ def anonymize_command(choices: Choices, folder: Path) -> Command:
     options: dict[str, Value] = {"method": choices.method, "k": choices.k}
     options |= options_of(choices.method, choices.settings)
     options |= {f"reading-{name}" if name in own else name: value for name, value in reading.items()}
-    options |= _streets(choices) | _unit(choices) | {"output": choices.output, "linkage": choices.linkage}
+    options |= (
+        _filled(choices.streets) | _unit(choices) | {"output": choices.output, "linkage": choices.linkage}
+    )
     if choices.private_report:
         options["private-report"] = choices.private_report
     if purpose_of(choices):
@@ -220,7 +222,7 @@ def _streets(choices: Choices) -> dict[str, Value]:
     """The street graph, for a method that works on one."""
     if not needs_streets(choices.method):
         return {}
-    return _filled(choices.streets)
+    return {name: text for name, text in _filled(choices.streets).items() if name != "tiles"}
 
 
 def _linked(choices: Choices) -> dict[str, Value]:

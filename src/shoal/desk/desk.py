@@ -19,11 +19,13 @@ from shoal.desk.jobs import Job, Jobs, start_process
 from shoal.desk.work import result_file
 from shoal.errors import MisuseError, ShoalError
 from shoal.io.street_files import read_streets
+from shoal.io.tile_files import read_tiles
 from shoal.model.release import Release
-from shoal.model.streets import StreetGraph
 from shoal.release_folder.folder import read_release
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 
 STREETS: Final = ("streets-nodes", "streets-edges", "streets-crs")
+GROUND: Final = (*STREETS, "tiles")
 
 
 class Desk:
@@ -41,22 +43,22 @@ class Desk:
         self.folder = folder.absolute()
         self.case = Case(self.folder)
         self._jobs = Jobs(self.folder, launch)
-        self._streets: dict[tuple[tuple[str, str], ...], StreetGraph | None] = {}
+        self._ground: dict[tuple[tuple[str, str], ...], MapGround] = {}
         self._releases: dict[tuple[str, int], Release] = {}
 
     def work(self, choices: Choices) -> "Work":
         """The jobs that belong to these choices."""
         return Work(self.folder, self._jobs, choices)
 
-    def streets(self, choices: Choices) -> StreetGraph | None:
-        """The street graph that was named; None where none was, or where it is no longer there."""
+    def ground(self, choices: Choices) -> MapGround:
+        """What was named to lie behind maps; nothing where it is no longer there."""
         key = tuple(choices.streets.items())
-        if key not in self._streets:
+        if key not in self._ground:
             try:
-                self._streets = {key: streets_of(choices.streets)}
+                self._ground = {key: ground_of(choices.streets)}
             except ShoalError:
-                return None
-        return self._streets[key]
+                return NOTHING_BEHIND
+        return self._ground[key]
 
     def release(self, choices: Choices) -> Release:
         """The release that was written; raises InputError when it cannot be read."""
@@ -67,14 +69,16 @@ class Desk:
         return self._releases[key]
 
 
-def streets_of(named: Mapping[str, str]) -> StreetGraph | None:
-    """The street graph that was named, None where none was; raises InputError when it cannot be read."""
-    if not named:
-        return None
+def ground_of(named: Mapping[str, str]) -> MapGround:
+    """The street graph and the tiles that were named; raises InputError when one cannot be read."""
     nodes, edges, crs = (named.get(name) for name in STREETS)
-    if nodes is None:
+    if nodes is None and (edges or crs):
         raise MisuseError("--streets-edges and --streets-crs need --streets-nodes")
-    return read_streets(nodes, edges, crs=crs)
+    tiles = named.get("tiles")
+    return MapGround(
+        streets=None if nodes is None else read_streets(nodes, edges, crs=crs),
+        tiles=None if tiles is None else read_tiles(tiles),
+    )
 
 
 @dataclass(frozen=True)

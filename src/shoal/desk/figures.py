@@ -45,7 +45,7 @@ def frontier(points: Sequence[Mapping[str, Any]], better: str, label: str, axes:
             for share in (0, 25, 50, 75, 100)
         ),
         f'<text class="small" x="52" y="60" text-anchor="middle">{escape(axes[0])}</text>',
-        f'<text class="small" x="9" y="3">{escape(axes[1])} ↑</text>',
+        f'<text class="small" x="9" y="3">{escape(axes[1])}</text>',
     ]
     for number, point in enumerate(points, start=1):
         if point["utility"] is None or point["worst"] is None:

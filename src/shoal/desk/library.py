@@ -1,6 +1,6 @@
 """What shoal prints in English, said in the desk's other languages; what nobody translated stays English.
 
-The sentences stand in ``messages/library.toml`` beside their English, so that the library knows no language.
+The sentences stand in files of ``messages/`` beside their English, so that the library knows no language.
 """
 
 import re
@@ -12,6 +12,8 @@ from string import Formatter
 
 _BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 ENGLISH = "en"
+SENTENCES = ("library", "settings", "reading")
+_SENTENCE_IN_IT = "said"
 
 
 def translated(text: str, language: str) -> str | None:
@@ -27,7 +29,9 @@ def _one(sentence: str, language: str) -> str | None:
     for pattern, form in _forms(language):
         found = pattern.fullmatch(sentence)
         if found is not None:
-            return form.format(**found.groupdict())
+            values = found.groupdict()
+            inner = _one(values[_SENTENCE_IN_IT], language) if _SENTENCE_IN_IT in values else ""
+            return None if inner is None else form.format(**(values | {_SENTENCE_IN_IT: inner}))
     return None
 
 
@@ -39,9 +43,11 @@ def _forms(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
 
 @cache
 def library_sentences() -> Sequence[dict[str, str]]:
-    """Every sentence of the file, by language."""
-    text = files("shoal.desk").joinpath("messages", "library.toml").read_text(encoding="utf-8")
-    rows: list[dict[str, str]] = tomllib.loads(text)["said"]
+    """Every sentence of the files, by language."""
+    rows: list[dict[str, str]] = []
+    for name in SENTENCES:
+        text = files("shoal.desk").joinpath("messages", f"{name}.toml").read_text(encoding="utf-8")
+        rows += tomllib.loads(text)["said"]
     return rows
 
 

@@ -1,21 +1,22 @@
-"""Maps of the desk and of the record, as SVG: density, streets behind it, names of towns, a scale bar."""
+"""Maps of the desk and of the record, as SVG: density on tiles and streets, names of towns, a scale bar."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Any, Final
 
 import numpy as np
 
 from shoal.desk.figures import svg
-from shoal.errors import InputError
 from shoal.model.release import Release
-from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Window, expected_density, window_around
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, Tile, streets_in, tiles_in
 from shoal.report.facts.towns import CREDIT, Town, towns_in
 from shoal.report.figures.axes import round_length
+from shoal.report.figures.svg import picture
 from shoal.runtime.arrays import Floats
 from shoal.units import show_m
 
@@ -23,8 +24,7 @@ _LETTERS: Final = " .:+*#@"  # as the map of `shoal inspect` writes density
 _SHADES: Final = 6
 _PIXELS: Final = 64
 _LETTER_HEIGHT: Final = 2  # a letter is about twice as high as wide
-_MOST_STREETS: Final = 6_000
-_FINEST: Final = 0.1  # of the width of a column
+_LETTERS_ACROSS: Final = 64  # of a credit
 _MOST_NAMES: Final = 8
 _SIGN: Final = 1.5  # how wide a letter of a name is, and how high a line
 _LINE: Final = 3.2
@@ -52,7 +52,7 @@ class Ground:
         return self.west_m, self.south_m, east_m, self.south_m + self.rows * self.row_m
 
 
-def letters_map(found: Mapping[str, Any], label: str, streets: StreetGraph | None = None) -> str:
+def letters_map(found: Mapping[str, Any], label: str, behind: MapGround = NOTHING_BEHIND) -> str:
     """The map of ``shoal inspect``: darker where more samples are. found: what it printed."""
     lines: Sequence[str] = found["map"]
     west_m, south_m, east_m, north_m = found["map_bounds_m"]
@@ -70,10 +70,10 @@ def letters_map(found: Mapping[str, Any], label: str, streets: StreetGraph | Non
         rows=len(lines),
         crs=found["crs"],
     )
-    return _drawn(cells, ground, label, streets, aspect=_LETTER_HEIGHT)
+    return _drawn(cells, ground, label, behind, aspect=_LETTER_HEIGHT)
 
 
-def density_map(release: Release, label: str, streets: StreetGraph | None = None, *, style: str = "") -> str:
+def density_map(release: Release, label: str, behind: MapGround = NOTHING_BEHIND, *, style: str = "") -> str:
     """How densely the boxes or points of a release lie on the plane, each box spread over its area.
 
     style: of the drawing, where what shows it does not pass on that of the page, as makers of PDFs.
@@ -91,7 +91,7 @@ def density_map(release: Release, label: str, streets: StreetGraph | None = None
         crs=release.crs,
     )
     styled = [f"<style>{style}</style>"] if style else []
-    return _drawn(_shades(expected_density(boxes, window)), ground, label, streets, first=styled)
+    return _drawn(_shades(expected_density(boxes, window)), ground, label, behind, first=styled)
 
 
 def _shades(expected: Floats) -> list[list[int]]:
@@ -109,27 +109,31 @@ def _drawn(
     cells: Sequence[Sequence[int]],
     ground: Ground,
     label: str,
-    streets: StreetGraph | None,
+    behind: MapGround,
     aspect: int = 1,
     first: Sequence[str] = (),
 ) -> str:
-    """Shades, streets over them, names of towns, a scale bar below. aspect: how high a row is drawn."""
+    """Tiles, shades, streets, names of towns, a scale bar below. aspect: how high a row is drawn."""
     width, height = ground.columns, len(cells) * aspect
     towns = towns_in(*ground.bounds_m, crs=ground.crs)
+    tiles = tiles_in(behind.tiles, ground.bounds_m, ground.crs)
     parts = [
         *first,
         f'<rect class="ground" width="{width}" height="{height}"/>',
+        *_pictures(tiles.tiles, ground, aspect),
         *_shaded(cells, aspect),
-        *([] if streets is None else _lines(streets, ground, aspect)),
+        *_lines(streets_in(behind.streets, ground.bounds_m, ground.crs), ground, aspect),
         *town_names(towns, ground, height, aspect),
     ]
     bar_m = round_length(width * ground.column_m / 4)
     bar = bar_m / ground.column_m
     parts.append(f'<path class="bar" d="M1 {height + 1.2}v.8h{bar:.3g}v-.8"/>')
     parts.append(f'<text class="small" x="{bar + 2:.3g}" y="{height + 2.3}">{show_m(bar_m)}</text>')
-    if towns:
-        parts.append(f'<text class="tiny" x="1" y="{height + 4.6}">{CREDIT}</text>')
-    return svg(width, height + (5 if towns else 3), label, parts)
+    below = height + 3.0
+    for line in [*([CREDIT] if towns else []), *wrap(tiles.note, _LETTERS_ACROSS)]:
+        parts.append(f'<text class="tiny" x="1" y="{below + 1.6:g}">{escape(line)}</text>')
+        below += 2
+    return svg(width, below, label, parts)
 
 
 def _shaded(cells: Sequence[Sequence[int]], aspect: int) -> list[str]:
@@ -148,31 +152,34 @@ def _shaded(cells: Sequence[Sequence[int]], aspect: int) -> list[str]:
     return parts
 
 
-def _lines(streets: StreetGraph, ground: Ground, aspect: int) -> list[str]:
-    """The streets as one path: ends rounded to ever coarser steps until few enough lines are left."""
-    try:
-        graph = streets.on_plane(ground.crs)
-    except InputError:
-        return []  # streets with a system, data without one: nobody knows where they lie
+def _lines(streets: Floats, ground: Ground, aspect: int) -> list[str]:
+    """Streets as one path that ends at the edge of the map."""
     height = ground.rows * aspect
-    x = (graph.x - ground.west_m) / ground.column_m
-    y = height - (graph.y - ground.south_m) / ground.row_m * aspect
-    inside = (x >= 0) & (x <= ground.columns) & (y >= 0) & (y <= height)
-    met = inside[graph.u] | inside[graph.v]
-    step = _FINEST
-    while True:
-        ends = np.rint(np.column_stack([x[graph.u], y[graph.u], x[graph.v], y[graph.v]])[met] / step)
-        turned = (ends[:, 0] > ends[:, 2]) | ((ends[:, 0] == ends[:, 2]) & (ends[:, 1] > ends[:, 3]))
-        ends = np.where(turned[:, None], ends[:, [2, 3, 0, 1]], ends)
-        ends = ends[(ends[:, :2] != ends[:, 2:]).any(axis=1)]
-        ends = ends[np.lexsort(ends.T)]
-        ends = ends[np.append(True, (ends[1:] != ends[:-1]).any(axis=1))[: len(ends)]]
-        if len(ends) <= _MOST_STREETS:
-            break
-        step *= 1.5
-    shown = [f"M{a:.4g} {b:.4g}L{c:.4g} {d:.4g}" for a, b, c, d in (ends * step).tolist()]
+    shown = []
+    for ends in streets.reshape(-1, 2, 2):
+        (a, b), (c, d) = (_at(x, y, ground, aspect) for x, y in ends.tolist())
+        shown.append(f"M{a:.4g} {b:.4g}L{c:.4g} {d:.4g}")
     lines = f'<path class="street" d="{"".join(shown)}"/>'
     return [f'<svg width="{ground.columns}" height="{height}">{lines}</svg>'] if shown else []  # clips them
+
+
+def _pictures(tiles: Sequence[Tile], ground: Ground, aspect: int) -> list[str]:
+    """Tiles, cut off at the edge of the map."""
+    shown = []
+    for tile in tiles:
+        (x, y), east, down = tile.corner, tile.along_north, tile.along_west
+        at = _at(x, y, ground, aspect)
+        ends = [_at(x + dx, y + dy, ground, aspect) for dx, dy in (east, down)]
+        sides = [(end[0] - at[0], end[1] - at[1]) for end in ends]
+        shown.append(picture(tile.address, at, sides[0], sides[1]))
+    size = f'width="{ground.columns}" height="{ground.rows * aspect}"'
+    return [f'<svg class="tiles" {size}>{"".join(shown)}</svg>'] if shown else []
+
+
+def _at(x_m: float, y_m: float, ground: Ground, aspect: int) -> tuple[float, float]:
+    """A place on the plane in units of the drawing."""
+    across = (x_m - ground.west_m) / ground.column_m
+    return across, (ground.rows - (y_m - ground.south_m) / ground.row_m) * aspect
 
 
 def town_names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:

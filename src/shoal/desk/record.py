@@ -22,7 +22,6 @@ from shoal.desk.pdf import pdf_of, require_printing
 from shoal.desk.risk import BANDS, risks_of, strongest_first
 from shoal.desk.words import Words
 from shoal.errors import InputError, OutputError
-from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.against_raw import read_raw_of
@@ -31,6 +30,7 @@ from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
 from shoal.release_folder.statement import Statement
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.words.settings import method_name
 from shoal.report.words.terms import techniques_of
 from shoal.runtime.hashing import sha256_of
@@ -84,7 +84,7 @@ def sign_off(
     recipients: Mapping[str, Sequence[str]],
     statement: Statement,
     language: str = "en",
-    streets: StreetGraph | None = None,
+    ground: MapGround = NOTHING_BEHIND,
     pdf: Path | None = None,
     run: Run | None = None,
     **overrides: Any,
@@ -109,8 +109,8 @@ def sign_off(
         What the publisher says of the release.
     language
         One of those that the desk speaks.
-    streets
-        Drawn behind the map.
+    ground
+        What lies behind the map.
     pdf
         Where the same is written as a PDF; None = nowhere.
     run
@@ -161,13 +161,13 @@ def sign_off(
         statement=statement,
         digests=digests,
         words=Words(language),
-        streets=streets,
+        ground=ground,
     )
     printed = nullcontext() if pdf is None else staged_file(pdf, lambda file: file.write(pdf_of(html)))
     with printed:
         write_page(html, output)
         output.chmod(0o600)
-    rates = strongest_first(attacks["attacks"])
+    rates = strongest_first(attacks["attacks"], read_manifest(folder).kind)
     return Signed(
         record=output,
         pdf=pdf,
@@ -201,12 +201,12 @@ def record_page(
     statement: Statement,
     digests: Mapping[str, str | None],
     words: Words,
-    streets: StreetGraph | None = None,
+    ground: MapGround = NOTHING_BEHIND,
 ) -> str:
     """The page itself: one file without scripts."""
     manifest: Manifest = read_manifest(folder)
     release = read_release(folder)
-    rates = strongest_first(attacks["attacks"])
+    rates = strongest_first(attacks["attacks"], release.kind)
     return render(
         "signed.html.j2",
         words,
@@ -224,14 +224,15 @@ def record_page(
         verdict=verdict,
         rates=rates,
         raw_rates={
-            (one["name"], one["asked"]): one["rate"] for one in strongest_first(attacks["attacks"], "raw")
+            (one["name"], one["asked"]): one["rate"]
+            for one in strongest_first(attacks["attacks"], release.kind, "raw")
         },
         notes=attacks["notes"],
-        risks=risks_of(recipients, attacks["attacks"]),
+        risks=risks_of(recipients, attacks["attacks"], release.kind),
         statement=statement,
         digests=digests,
         bands=BANDS,
-        map=density_map(release, words("release.map_label"), streets, style=_style("map.css")),
+        map=density_map(release, words("release.map_label"), ground, style=_style("map.css")),
     )
 
 

@@ -4,19 +4,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.table import ATTACKS
 from shoal.comparison.compare import gain_of
+from shoal.model.claims import PayloadKind
 
 Found = Mapping[str, Any]  # one entry of `shoal attack --json`
 
 BANDS: Final = ((0.05, "low"), (0.09, "public"), (0.2, "partner"), (0.33, "contract"), (1.0, "above"))
 
 
-def strongest_first(attacks: Sequence[Found], target: str = "release") -> list[Found]:
-    """The rates on one target, by what they win of what guessing leaves."""
+def strongest_first(attacks: Sequence[Found], kind: PayloadKind, target: str = "release") -> list[Found]:
+    """The rates on one target, by what they win of what guessing leaves; those that stand apart come last.
+
+    kind: of the release. The report and comparisons name the same one first.
+    """
     return sorted(
         (one for one in attacks if one["target"] == target),
-        key=lambda one: (-gain_of(one), one["name"], one["knowledge"]),
+        key=lambda one: (
+            not is_to_the_point(one["name"], kind),
+            -gain_of(one),
+            one["name"],
+            one["knowledge"],
+        ),
     )
 
 
@@ -40,11 +50,13 @@ class RecipientRisk:
     raw: float | None
 
 
-def risks_of(recipients: Mapping[str, Sequence[str]], attacks: Sequence[Found]) -> list[RecipientRisk]:
+def risks_of(
+    recipients: Mapping[str, Sequence[str]], attacks: Sequence[Found], kind: PayloadKind
+) -> list[RecipientRisk]:
     """For each recipient, by the knowledge of its adversaries."""
     rows = []
     for name, texts in recipients.items():
-        own = [one for one in strongest_first(attacks) if one["asked"] in texts]
+        own = [one for one in strongest_first(attacks, kind) if one["asked"] in texts]
         strongest = own[0] if own else None
         raw = None
         if strongest is not None:

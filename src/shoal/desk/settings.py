@@ -12,7 +12,7 @@ from shoal.desk.forms import Form, RefusedError
 from shoal.errors import ShoalError
 from shoal.methods import method_named
 from shoal.methods.parameters import Parameter, declared
-from shoal.methods.written import OFF, ON, default_text, texts_of, value_of
+from shoal.methods.written import OFF, ON, default_text, in_options, texts_of, value_of
 
 PREFIX: Final = "set-"
 K: Final = "k"
@@ -69,6 +69,7 @@ def settings_from(form: Form, method: str, chosen: Mapping[str, str]) -> dict[st
         option: form.one(PREFIX + option) if PREFIX + option in form else chosen.get(option, "")
         for option in own
     }
+    named = declared(method_named(method))
     values: dict[str, Any] = {}
     said: dict[str, str] = {}
     for option, (name, each) in own.items():
@@ -77,12 +78,12 @@ def settings_from(form: Form, method: str, chosen: Mapping[str, str]) -> dict[st
                 values[name] = value_of(each, texts[option])
                 each.require(name, values[name])
             except ShoalError as error:
-                said[option] = _in_options(error, own)
+                said[option] = in_options(error.as_written, named)
     if not said:
         try:
             method_named(method)(**values)
         except ShoalError as error:
-            sentence = _in_options(error, own)
+            sentence = in_options(error.as_written, named)
             said[_named_first(sentence, own)] = sentence
     if said:
         shown = {PREFIX + option: sentence for option, sentence in said.items()}
@@ -112,17 +113,6 @@ def _written(method: str) -> dict[str, tuple[str, Parameter]]:
         for name, each in declared(method_named(method)).items()
         if not each.street_graph
     }
-
-
-def _in_options(error: ShoalError, own: Mapping[str, tuple[str, Parameter]]) -> str:
-    """A complaint in the words of the page, whose fields are named as options."""
-    names = {name: option for option, (name, _) in own.items()}
-    names |= {option.replace("-", "_"): option for option in own}
-    said = error.as_written
-    for name, option in names.items():
-        follows = r"(?![\w-])" if "_" in name else r"(?= =)"  # a plain word may be just that
-        said = re.sub(rf"(?<![\w-]){name}{follows}", f"--{option}", said)
-    return said
 
 
 def _named_first(sentence: str, own: Mapping[str, tuple[str, Parameter]]) -> str:

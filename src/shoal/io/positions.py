@@ -43,7 +43,7 @@ class Positions:
         self.middle_lon_deg: float | None = None
         if self.crs is not None:
             is_geographic(self.crs)
-        if columns.angles and given is not None and not _is_wgs84(given):
+        if columns.angles and reading.crs is not None and (given is None or not _is_wgs84(given)):
             self.notes.append(
                 "the declared crs is of planar input; latitude and longitude are taken as WGS 84"
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import (
@@ -87,6 +87,22 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".db": database_files.open_sqlite,
     ".duckdb": database_files.open_duckdb,
 }
+# settings that only some readers take, and what to say where another is given one
+_TAKEN_BY: Final = {
+    "columns": (
+        {csv_files.open_table},
+        "--columns was not used: it names the columns of delimited text, and {name} is none",
+    ),
+    "table": (
+        {
+            excel_files.open_table,
+            gis_files.open_table,
+            database_files.open_sqlite,
+            database_files.open_duckdb,
+        },
+        "--table was not used: {name} holds no tables, sheets or layers to choose from",
+    ),
+}
 ARCHIVE: Final = ".zip"
 STANDARD_INPUT: Final = "-"
 
@@ -98,7 +114,7 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     frame.
     """
     if isinstance(source, str) and servers.is_address(source):
-        return servers.NAME, [partial(servers.open_table, source)]
+        return servers.NAME, [lambda: _telling_unused(servers.open_table(source), reading)]
     if isinstance(source, str) and object_stores.is_address(source):
         return _of_objects(source, reading)
     if isinstance(source, str) and source == STANDARD_INPUT:
@@ -107,9 +123,9 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
         return _of_files(source, reading)
     parts = frames.parts_of(source)
     if parts is not None:
-        return frames.NAME, [partial(frames.open_part, part) for part in parts]
+        return frames.NAME, [partial(_of_part, part, reading) for part in parts]
     if isinstance(source, frames.ArrowStream):
-        return frames.NAME, [partial(frames.open_table, source)]
+        return frames.NAME, [lambda: _telling_unused(frames.open_table(source), reading)]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
@@ -164,7 +180,8 @@ def files(source: str | Path) -> Iterator[Path]:
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a path, a folder or a pattern; an archive gives one for each member that is read."""
     if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
-        return Path(source).name, [partial(lake_folders.open_table, Path(source), kind)]
+        lake = Path(source)
+        return lake.name, [lambda: _telling_unused(lake_folders.open_table(lake, kind), reading)]
     paths = list(files(source))
     root = _root(source, paths)
     opened: list[Opener] = []
@@ -184,7 +201,7 @@ def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
     system, root, paths = object_stores.files(address, lambda path: _reads(Path(path)))
 
     def opener(path: str) -> Table:
-        table = object_stores.open_object(system, path, lambda copy: FORMATS[_ending(copy)](copy, reading))
+        table = object_stores.open_object(system, path, partial(_read, reading=reading))
         within = PurePosixPath(path).relative_to(root)
         owners = tuple(replace(each, place=path) for each in table.owners)
         return _with_folders(replace(table, place=path, owners=owners), within)
@@ -205,11 +222,29 @@ def _open(reading: Reading, path: Path, root: Path) -> Table:
     root: the folder that all files share.
     """
     try:
-        table = FORMATS[_ending(path)](path, reading)
+        table = _read(path, reading)
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     return _with_folders(replace(table, place=table.place or str(path.resolve())), within)
+
+
+def _read(path: Path, reading: Reading) -> Table:
+    """A file by the reader of its format."""
+    reader = FORMATS[_ending(path)]
+    return _telling_unused(reader(path, reading), reading, reader)
+
+
+def _of_part(part: Any, reading: Reading) -> Table:
+    return _telling_unused(frames.open_part(part), reading)
+
+
+def _telling_unused(table: Table, reading: Reading, reader: object = None) -> Table:
+    """The table, with a note for each setting that was given and that its reader does not take."""
+    for setting, (readers, note) in _TAKEN_BY.items():
+        if getattr(reading, setting) is not None and reader not in readers:
+            table.notes.append(note.format(name=table.name))
+    return table
 
 
 def _with_folders(table: Table, within: PurePath) -> Table:

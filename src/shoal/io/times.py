@@ -21,6 +21,7 @@ DAY: Final = DAY_S * SECOND
 LIMIT: Final = 1 << 62
 PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
 UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+TAKEN_AS_UTC: Final = "times without a zone are taken as UTC; --time-zone gives another"
 SERIAL_DAYS: Final = "serial-days"
 SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
 _SERIAL_FROM, _SERIAL_TO = 29_221, 73_051  # 1980 to 2100
@@ -100,7 +101,7 @@ class Times:
         if self._slashed is not None:
             said.append(f"dates such as 99/99/9999 begin with the {self._slashed}, as some of them show")
         if self.naive and not self.zoned and not self._zone_given:
-            said.append("times without a zone are taken as UTC; --time-zone gives another")
+            said.append(TAKEN_AS_UTC)
         return said
 
     def _count(self, readable: Flags, *, zoned: bool) -> None:

@@ -1,5 +1,6 @@
 """A parameter's value as people write it: ``2km``, ``30min``, ``5%``, ``on``; and back."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -52,6 +53,20 @@ def value_of(parameter: Parameter, text: str) -> Any:
     if parameter.zero and text in NO_LENGTH:
         return 0.0
     return text if parameter.unit is None else _NUMBERS[parameter.unit](text)
+
+
+def in_options(message: str, named: Mapping[str, Parameter]) -> str:
+    """A complaint with the options of the command line in the place of the parameters of Python.
+
+    named: the parameters of a method. ``start = 'halves'`` becomes ``--start halves``.
+    """
+    options = {name: each.option_of(name) for name, each in named.items()}
+    options |= {option.replace("-", "_"): option for option in options.values()}
+    for name, option in options.items():
+        message = re.sub(rf"(?<![\w-]){name} = (?:'([\w-]+)')?", rf"--{option} \1", message)
+        if "_" in name:  # a plain word may be just that
+            message = re.sub(rf"(?<![\w-]){name}(?![\w-])", f"--{option}", message)
+    return message
 
 
 def _number(text: str) -> float:

@@ -35,6 +35,7 @@ from shoal.publishing.block_vanished import vanished_of_stored
 from shoal.publishing.writing import fill_release_folder, require_free, staged_secrets
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.record import page_of_facts
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
@@ -73,6 +74,7 @@ def publish_in_blocks(
     linkage_file: Path | None = None,
     statement: Statement = NOTHING_STATED,
     tries: int = TRIES,
+    ground: MapGround = NOTHING_BEHIND,
     told: Callable[[StoredPeople], None] = lambda _: None,
 ) -> BlockPublication:
     """Write a verified release folder of people in blocks, complete or not at all.
@@ -104,6 +106,8 @@ def publish_in_blocks(
         What the publisher says of the release.
     tries
         Victims of each attack whose rate the report shows, in a sample of the people; 0 measures nothing.
+    ground
+        Streets and tiles of the publisher behind the report's map.
     told
         Is handed the people as soon as they are read, to say what was dropped and assumed.
 
@@ -139,6 +143,9 @@ def publish_in_blocks(
             with run.stage("reading"):
                 people = store_people(source, reading, folder / PEOPLE, run)
             told(people)
+            if ground is not NOTHING_BEHIND:
+                x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
+                ground.require_over(around(x_m, y_m), people.crs)
             blocks = _blocks(people, method, size, checkpoint)
         except (InputError, MisuseError):
             shutil.rmtree(
@@ -148,9 +155,20 @@ def publish_in_blocks(
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         with run.stage("method"):
             _finish(tasks, folder, engine, run)
-        around = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
+        workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
         published = _publish(
-            people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement, tries, around
+            people,
+            tasks,
+            checkpoint,
+            output,
+            rng,
+            run,
+            linkage_file,
+            blocks,
+            statement,
+            tries,
+            ground,
+            workers,
         )
     shutil.rmtree(folder, ignore_errors=True)
     return published
@@ -210,6 +228,7 @@ def _publish(
     blocks: tuple[int, ...],
     statement: Statement,
     tries: int,
+    ground: MapGround,
     engine: Engine | None,
 ) -> BlockPublication:
     """Shuffle the records of all blocks into one release, write it, check it, and give it its name."""
@@ -245,7 +264,13 @@ def _publish(
         measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
         facts = seen[-1].facts(people, crowds, gaps)
         return page_of_facts(
-            release, stated, facts, evidence=measured, vanished=vanished, statement=statement
+            release,
+            stated,
+            facts,
+            evidence=measured,
+            vanished=vanished,
+            statement=statement,
+            ground=ground,
         )
 
     with staged_folder(output) as staging:

@@ -33,6 +33,7 @@ from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import write_table
 from shoal.report.facts.evidence import Evidence
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
@@ -94,6 +95,7 @@ def publish(
     statement: Statement = NOTHING_STATED,
     tries: int = TRIES,
     exact_figures: bool = False,
+    ground: MapGround = NOTHING_BEHIND,
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
@@ -121,6 +123,8 @@ def publish(
     exact_figures
         Whether the report's k-gaps are those of everybody, also where those of 1,000 people drawn at random
         would do.
+    ground
+        Streets and tiles of yours behind the report's map.
 
     Returns
     -------
@@ -135,6 +139,8 @@ def publish(
         When a target exists or cannot be written.
     MisuseError
         When the method cannot work on this data.
+    InputError
+        When nothing of the map's ground lies where the data is.
 
     Examples
     --------
@@ -160,6 +166,7 @@ def publish(
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
     trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and of_points else None
     require_free(output, linkage_file, trace_file, private_report)
+    require_ground_over(original, ground)
     parts = parts_folder(output)
     if resume:
         with explained_write(parts):
@@ -171,7 +178,7 @@ def publish(
             verdict = verify(original, release, linkage, run=run)
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run, exact=exact_figures), tries=tries)
-        record = partial(record_page, evidence, verdict, statement=statement)
+        record = partial(record_page, evidence, verdict, statement=statement, ground=ground)
         manifest = fill_release_folder(
             staging,
             release,
@@ -191,6 +198,13 @@ def publish(
     boxes = evidence.release_facts.boxes
     accuracy = None if boxes is None else boxes.accuracy
     return Publication(folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=accuracy)
+
+
+def require_ground_over(original: Trajectories, ground: MapGround) -> None:
+    """Raise InputError, before any work, where a map of the data would show nothing of its ground."""
+    if ground is not NOTHING_BEHIND:
+        cell_m = 1.0 if original.grid is None else original.grid.cell_m
+        ground.require_over(around(original.x * cell_m, original.y * cell_m), original.crs)
 
 
 def _job(original: Trajectories, method: Method) -> dict[str, Any]:

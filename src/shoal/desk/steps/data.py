@@ -3,12 +3,16 @@
 from typing import Any, Final
 
 from shoal.desk.case import Choices
-from shoal.desk.desk import STREETS, Desk, Work, streets_of
+from shoal.desk.desk import GROUND, Desk, Work, ground_of
 from shoal.desk.figures import clock
 from shoal.desk.forms import Form, RefusedError, absolute, accepted, checked_source
 from shoal.desk.maps import letters_map
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
+from shoal.errors import ShoalError
+from shoal.io.cleaning import NAIVE
+from shoal.io.times import TAKEN_AS_UTC
+from shoal.report.facts.ground import MapGround
 from shoal.units import duration_s, length_m, show_s
 
 OPTIONS: Final = (
@@ -32,14 +36,29 @@ OPTIONS: Final = (
     "slot",
     "min-samples-per-day",
 )
+EXAMPLES: Final = {  # how a field is filled in, the same in every language
+    "crs": "EPSG:2154",
+    "time-zone": "Europe/Paris",
+    "time-format": "%d/%m/%Y %H:%M",
+    "time-unit": "s",
+    "columns": "uid,t,lat,lon",
+    "cell": "100m",
+    "slot": "1min",
+}
 FEW_PEOPLE: Final = 20
 
 
 def warnings_of(found: dict[str, Any]) -> list[str]:
-    """What somebody has to look at: rows that are left out or mended, and everything that was assumed."""
+    """What somebody has to look at: rows that are left out or mended, and everything that was assumed.
+
+    What one sentence says of all rows is not asked a second time with their number.
+    """
+    repaired = dict(found["rows_repaired"])
+    if TAKEN_AS_UTC in found["notes"]:
+        repaired.pop(NAIVE, None)
     return [
         *(f"{rows:,} rows dropped: {reason}" for reason, rows in found["rows_dropped"].items()),
-        *(f"{rows:,} rows repaired: {reason}" for reason, rows in found["rows_repaired"].items()),
+        *(f"{rows:,} rows repaired: {reason}" for reason, rows in repaired.items()),
         *found["notes"],
     ]
 
@@ -60,28 +79,40 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
             good = False
         if not good:
             raise RefusedError("error.samples_per_day", text=reading["min-samples-per-day"])
-    streets = {name: form.one(name) for name in STREETS if form.one(name)}
+    streets = {name: form.one(name) for name in GROUND if form.one(name)}
     if streets:
         for name in set(streets) - {"streets-crs"}:
             streets[name] = str(absolute(streets[name]))
-        accepted(lambda: streets_of(streets))
+        accepted(lambda: ground_of(streets))
     same = (source, reading) == (choices.source, choices.reading)
     return {"source": source, "reading": reading, "streets": streets} | ({} if same else {"confirmed": ()})
 
 
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     found = work.found(work.data)
-    shown: dict[str, Any] = {"options": OPTIONS, "streets": STREETS, "found": found}
+    shown: dict[str, Any] = {"options": OPTIONS, "examples": EXAMPLES, "streets": GROUND, "found": found}
     if found is not None:
+        ground = desk.ground(work.choices)
         shown |= {
             "warnings": warnings_of(found),
             "few": found["subjects"] < FEW_PEOPLE,
-            "map": letters_map(found, words("data.map_label"), desk.streets(work.choices)),
+            "map": letters_map(found, words("data.map_label"), ground),
+            "no_ground": _why_not_drawn(ground, found),
             "clock": clock(found["samples_by_hour"], words("data.clock_label")),
             "gap": None if found["median_gap_s"] is None else show_s(found["median_gap_s"]),
             "gaps": [show_s(one) for one in found["gap_quantiles_s"] or ()],
         }
     return shown
+
+
+def _why_not_drawn(ground: MapGround, found: dict[str, Any]) -> str:
+    """Why the user's own streets or tiles show nothing of this data; empty where they do."""
+    west_m, south_m, east_m, north_m = found["map_bounds_m"]
+    try:
+        ground.require_over((west_m, south_m, east_m, north_m), found["crs"])
+    except ShoalError as error:
+        return str(error)
+    return ""
 
 
 def _done(work: Work) -> bool:

@@ -18,6 +18,7 @@ from shoal.desk.settings import K, fields_of, settings_from
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 from shoal.errors import MisuseError, ShoalError
+from shoal.methods import METHODS
 from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
 from shoal.report.facts.release import crowds_of
@@ -121,12 +122,12 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
             if (row := shown["written"]["accuracy"].get(name)) is not None and row["raw_samples"] is not None
         ]
     if shown["attacked"] is not None:
-        rates = shown["attacked"]["attacks"]
-        shown["rates"] = strongest_first(rates)
-        shown["risks"] = risks_of(choices.recipients, rates)
+        rates, kind = shown["attacked"]["attacks"], METHODS[choices.method].about.publishes
+        shown["rates"] = strongest_first(rates, kind)
+        shown["risks"] = risks_of(choices.recipients, rates, kind)
     of_class = work.found(work.shown_class)
     if of_class is not None:
-        shown["beliefs"] = strongest_first(of_class["attacks"])
+        shown["beliefs"] = strongest_first(of_class["attacks"], METHODS[choices.method].about.publishes)
     return shown
 
 
@@ -171,7 +172,7 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     except (ShoalError, OSError) as error:
         return {"gone": str(error) if isinstance(error, MisuseError) else words("release.gone")}
     return {
-        "map": density_map(release, words("release.map_label"), desk.streets(work.choices)),
+        "map": density_map(release, words("release.map_label"), desk.ground(work.choices)),
         "classes": classes_of(release),
         "planar": release.crs is None,
         "private": work.choices.private_report and Path(work.choices.private_report).exists(),

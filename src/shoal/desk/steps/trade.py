@@ -8,6 +8,7 @@ from shoal.desk.case import Choices
 from shoal.desk.desk import Desk, Work
 from shoal.desk.figures import frontier
 from shoal.desk.forms import Form, RefusedError, accepted, whole
+from shoal.desk.library import translated
 from shoal.desk.settings import needs_streets
 from shoal.desk.steps.step import Step
 from shoal.desk.steps.whom import adversary_words
@@ -30,7 +31,7 @@ def methods_compared() -> list[str]:
 
 def methods_offered(choices: Choices) -> list[str]:
     """Those, and with a street graph all."""
-    return [name for name in METHODS if choices.streets or not needs_streets(name)]
+    return [name for name in METHODS if "streets-nodes" in choices.streets or not needs_streets(name)]
 
 
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
@@ -74,7 +75,8 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if found is not None:
         metric = METRICS[found["budget"]["utility"]]
         points = sorted(found["points"], key=lambda point: (point["worst_gain"], point["label"]))
-        axes = (words("trade.risk_axis"), metric.question)
+        up = words(f"trade.up_{metric.better}", metric=_in_words(metric.question, words))
+        axes = (words("trade.risk_axis"), up)
         shown |= {
             "points": [
                 point
@@ -108,7 +110,7 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
         risk=percent(point["worst"]),
         guess=percent(worst["baseline"]),
         adversary=adversary_words(worst["asked"], words) if worst.get("asked") else "",
-        metric=metric.question,
+        metric=_in_words(metric.question, words),
         utility=show(point["utility"], metric.unit),
         better=words(f"trade.{metric.better}"),
     )
@@ -116,6 +118,11 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
     if METHODS[result["method"]].about.publishes == "points" or covered is None or left_out is None:
         return sentence  # a point may be moved, and is not left out for that
     return f"{sentence} {words('trade.left_out', samples=percent(1 - covered), people=percent(left_out))}"
+
+
+def _in_words(question: str, words: Words) -> str:
+    """The name of a metric in the language of the page, in English where nobody said it so."""
+    return translated(question, words.language) or question
 
 
 def _summary(work: Work, words: Words) -> list[str]:

@@ -50,7 +50,7 @@ LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
 SuppressBy = Literal["boxes", "samples"]
 SUPPRESS_BY: Final[tuple[str, ...]] = get_args(SuppressBy)
 ABOVE_NOTHING: Final = Bound(
-    lambda extent: extent > 0, "would drop every sample; choose a value above 0, or None to keep all"
+    lambda extent: extent > 0, "would drop every sample; choose a value above 0, or leave it out to keep all"
 )
 
 

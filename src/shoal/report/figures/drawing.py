@@ -101,7 +101,26 @@ class Places:
     y: Sequence[float]
 
 
-Layer = Line | Marks | Bars | Areas | Cells | Places
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pictures:
+    """Pictures of the ground, laid over parallelograms.
+
+    addresses: data in the page. frames: [n, 6] the corner of each (x, y), and the two sides from there.
+    """
+
+    addresses: Sequence[str]
+    frames: Sequence[tuple[float, float, float, float, float, float]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Streets:
+    """Straight lines from x, y to x, y, without a name."""
+
+    lines: Sequence[tuple[float, float, float, float]]
+
+
+Layer = Line | Marks | Bars | Areas | Cells | Places | Pictures | Streets
+UNNAMED: Final = (Cells, Places, Pictures, Streets)  # layers that no legend lists
 MOST_SHADES: Final = 8
 
 

@@ -11,9 +11,10 @@ from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
 from shoal.report.facts.evidence import shown_shares
+from shoal.report.facts.ground import NO_TILES, Placed
 from shoal.report.facts.towns import CREDIT, Town
 from shoal.report.figures import axes
-from shoal.report.figures.drawing import MOST_SHADES, Areas, Cells, Drawing, Layer, Places
+from shoal.report.figures.drawing import MOST_SHADES, Areas, Cells, Drawing, Layer, Pictures, Places, Streets
 from shoal.report.words.numbers import percent
 from shoal.runtime.arrays import Floats
 from shoal.utility.vanished import Vanished
@@ -24,9 +25,19 @@ _MOST_DECADES: Final = 4
 
 
 def release_map(
-    density: Density, examples: Boxes, grid: Grid, towns: Sequence[Town] = (), *, projected: bool
+    density: Density,
+    examples: Boxes,
+    grid: Grid,
+    towns: Sequence[Town] = (),
+    *,
+    projected: bool,
+    tiles: Placed = NO_TILES,
+    streets: Floats | None = None,
 ) -> Drawing:
-    """Expected boxes per square kilometer in shades, with rectangles of some boxes and names of towns."""
+    """Expected boxes per square kilometer in shades, with rectangles of some boxes and names of towns.
+
+    tiles, streets: what the user has to lay behind it; streets are [n, 4] lines in meters.
+    """
     plane = "km (projected)" if projected else "km (local)"
     west_m, south_m, east_m, north_m = density.window.bounds_m(grid.cell_m)
     x, y = (west_m / 1000, east_m / 1000), (south_m / 1000, north_m / 1000)
@@ -34,7 +45,9 @@ def release_map(
     x_axis, y_axis, height = axes.of_a_map(f"east, {plane}", f"north, {plane}", x, y)
     box_x, box_y = rectangles(examples, grid.cell_m / 1000)
     layers: list[Layer] = [
+        *([_pictures(tiles)] if tiles.tiles else []),
         density_cells(density.expected / area_km2, x, y),
+        *([Streets(lines=(streets / 1000).tolist())] if streets is not None and len(streets) else []),
         Areas(name="some boxes", x=box_x, y=box_y, number=_BOXES, filled=False),
     ]
     named = _apart(towns, (north_m - south_m) / 12)
@@ -46,8 +59,17 @@ def release_map(
                 y=[town.y_m / 1000 for town in named],
             )
         )
-    credit = f"towns: {CREDIT}" if named else ""
+    credit = "; ".join([*([f"towns: {CREDIT}"] if named else []), *([tiles.note] if tiles.note else [])])
     return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height, credit=credit)
+
+
+def _pictures(placed: Placed) -> Pictures:
+    """In kilometers."""
+    sides = [(*tile.corner, *tile.along_north, *tile.along_west) for tile in placed.tiles]
+    return Pictures(
+        addresses=[tile.address for tile in placed.tiles],
+        frames=[(a / 1000, b / 1000, c / 1000, d / 1000, e / 1000, f / 1000) for a, b, c, d, e, f in sides],
+    )
 
 
 def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float]) -> Cells:

@@ -12,6 +12,7 @@ import numpy as np
 from shoal.model.release import Release
 from shoal.report.facts.evidence import shown_shares
 from shoal.report.facts.example import Example
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, streets_in, tiles_in
 from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.facts.release import ReleaseFacts
 from shoal.report.facts.towns import towns_in
@@ -28,7 +29,7 @@ class Shown:
     """What the figures of a record are drawn from.
 
     vanished: None where it is not known or was not looked at. example: None on a public page. omission: None
-    where no samples were left out so that boxes shrink.
+    where no samples were left out so that boxes shrink. ground: what lies behind its map.
     """
 
     release: Release
@@ -36,6 +37,7 @@ class Shown:
     vanished: Vanished | None
     example: Example | None
     omission: OmissionFrontier | None = None
+    ground: MapGround = NOTHING_BEHIND
 
 
 def drawings_of(shown: Shown) -> dict[str, Drawing]:
@@ -55,10 +57,17 @@ def _extents_in_time(shown: Shown) -> Drawing | None:
 
 
 def _map(shown: Shown) -> Drawing:
-    facts = shown.facts
-    projected = shown.release.crs is not None
-    towns = towns_in(*facts.density.window.bounds_m(facts.grid.cell_m), crs=shown.release.crs)
-    return maps.release_map(facts.density, facts.example_boxes, facts.grid, towns, projected=projected)
+    facts, crs = shown.facts, shown.release.crs
+    bounds_m = facts.density.window.bounds_m(facts.grid.cell_m)
+    return maps.release_map(
+        facts.density,
+        facts.example_boxes,
+        facts.grid,
+        towns_in(*bounds_m, crs=crs),
+        projected=crs is not None,
+        tiles=tiles_in(shown.ground.tiles, bounds_m, crs),
+        streets=streets_in(shown.ground.streets, bounds_m, crs),
+    )
 
 
 def _crowd_sizes(shown: Shown) -> Drawing | None:

@@ -14,6 +14,7 @@ from shoal.report.figures.axes import FONT, WIDTH, Axis, round_length, wide
 from shoal.report.figures.drawing import (
     GRAY,
     SYMBOLS,
+    UNNAMED,
     Areas,
     Bars,
     Cells,
@@ -21,7 +22,9 @@ from shoal.report.figures.drawing import (
     Layer,
     Line,
     Marks,
+    Pictures,
     Places,
+    Streets,
     Values,
 )
 from shoal.report.figures.numbers import table
@@ -124,7 +127,7 @@ def _in_words(drawing: Drawing) -> str:
         for way, axis in (("Across", drawing.x), ("Up", drawing.y))
         if axis.ticks
     ]
-    names = [layer.name for layer in drawing.layers if not isinstance(layer, (Cells, Places)) and layer.name]
+    names = [layer.name for layer in drawing.layers if not isinstance(layer, UNNAMED) and layer.name]
     return " ".join([*sides, *([f"Shown: {', '.join(names)}."] if names else [])])
 
 
@@ -320,6 +323,40 @@ def _places(places: Places, frame: _Frame) -> str:
     return "".join(parts)
 
 
+def _pictures(pictures: Pictures, frame: _Frame) -> str:
+    parts = []
+    for address, (x, y, right_x, right_y, down_x, down_y) in zip(
+        pictures.addresses, pictures.frames, strict=True
+    ):
+        at = frame.across(x), frame.down(y)
+        sides = [
+            (frame.across(x + dx) - at[0], frame.down(y + dy) - at[1])
+            for dx, dy in ((right_x, right_y), (down_x, down_y))
+        ]
+        parts.append(picture(address, at, sides[0], sides[1]))
+    return f'<g class="tiles">{"".join(parts)}</g>'
+
+
+def picture(
+    address: str, at: tuple[float, float], right: tuple[float, float], down: tuple[float, float]
+) -> str:
+    """A picture over the parallelogram at a corner; a hair larger, so that no gap shows between neighbors."""
+    numbers = " ".join(f"{value:.5g}" for value in (*right, *down, *at))
+    return (
+        f'<image width="1.004" height="1.004" preserveAspectRatio="none" transform="matrix({numbers})" '
+        f'href="{escape(address)}"/>'
+    )
+
+
+def _streets(streets: Streets, frame: _Frame) -> str:
+    path = " ".join(
+        f"M {_short(frame.across(west))} {_short(frame.down(south))} "
+        f"L {_short(frame.across(east))} {_short(frame.down(north))}"
+        for west, south, east, north in streets.lines
+    )
+    return f'<path class="street" d="{path}"/>'
+
+
 _DRAW: Final[dict[type[Layer], Callable[[Any, _Frame], str]]] = {
     Line: _line,
     Marks: _marks,
@@ -327,6 +364,8 @@ _DRAW: Final[dict[type[Layer], Callable[[Any, _Frame], str]]] = {
     Areas: _areas,
     Cells: _cells,
     Places: _places,
+    Pictures: _pictures,
+    Streets: _streets,
 }
 
 
@@ -350,7 +389,7 @@ def _legend(drawing: Drawing) -> str:
     entries = [
         f'<li><svg viewBox="0 0 28 12" aria-hidden="true">{_sample(layer)}</svg>{escape(layer.name)}</li>'
         for layer in drawing.layers
-        if not isinstance(layer, (Cells, Places))
+        if not isinstance(layer, UNNAMED)
     ]
     return f'<ul class="legend">{"".join(entries)}</ul>'
 

@@ -18,6 +18,7 @@ from shoal.report.facts.evidence import (
     strongest_shown,
 )
 from shoal.report.facts.example import Example, typical_crowd
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.facts.release import ReleaseFacts, accuracy_rows
 from shoal.report.figures.record import Shown, drawings_of
 from shoal.report.pages.frame import page
@@ -28,7 +29,12 @@ from shoal.utility.vanished import Vanished
 
 
 def record_page(
-    evidence: Evidence, verdict: Verdict, *, statement: Statement = NOTHING_STATED, private: bool = False
+    evidence: Evidence,
+    verdict: Verdict,
+    *,
+    statement: Statement = NOTHING_STATED,
+    private: bool = False,
+    ground: MapGround = NOTHING_BEHIND,
 ) -> str:
     """The record of a release.
 
@@ -43,6 +49,8 @@ def record_page(
     private
         Also show one crowd before and after, and the counts behind shares: for the holder of the raw data
         alone.
+    ground
+        What the publisher lays behind the map.
 
     Returns
     -------
@@ -66,6 +74,7 @@ def record_page(
         example=typical_crowd(evidence.facts) if private and crowds else None,
         notes=evidence.facts.original.intake.notes if private else (),  # they may name a file
         private=private,
+        ground=ground,
     )
 
 
@@ -80,6 +89,7 @@ def page_of_facts(
     example: Example | None = None,
     notes: Sequence[str] = (),
     private: bool = False,
+    ground: MapGround = NOTHING_BEHIND,
 ) -> str:
     """The same from the facts alone; the payload of the release is not looked at.
 
@@ -93,6 +103,7 @@ def page_of_facts(
         vanished=vanished if release.losses.samples_suppressed else None,
         example=example,
         omission=omission,
+        ground=ground,
     )
     content: dict[str, Any] = {
         "release": release,

@@ -1,0 +1,196 @@
+"""Raster tiles in an MBTiles file: pictures of the earth in squares, in a table of SQLite.
+
+Only what draws a picture is handed on: notes inside the pictures (places, times, programs) are left out.
+"""
+
+import html
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from shoal.errors import InputError
+
+MOST_ZOOM: Final = 24
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_JPEG: Final = b"\xff\xd8\xff"
+_DRAWN_BY_PNG: Final = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
+_JPEG_START, _JPEG_END = 0xDA, b"\xff\xd9"
+_NOTES_OF_JPEG: Final = frozenset((*range(0xE1, 0xEE), 0xEF, 0xFE))  # EXIF, XMP, comments ...; not E0, EE
+_VECTOR: Final = (b"\x1f\x8b", b"\x1a")  # packed, or the first field of a vector tile
+_TAG: Final = re.compile(r"<[^<>]*>")
+_LONGEST_CREDIT: Final = 300
+_STEPS: Final = 10_000_000  # of SQLite's machine, for one question; a rectangle takes some thousands
+
+Square = tuple[int, int]  # column and row, from the north-west
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileFile:
+    """An MBTiles file with pictures.
+
+    zooms: those that it has, ascending. credit: whom the pictures are from, as plain text; may be empty.
+    """
+
+    path: Path
+    zooms: tuple[int, ...]
+    credit: str
+
+    def sizes(self, zoom: int, west: int, north: int, east: int, south: int) -> dict[Square, int]:
+        """How many bytes each tile has that is there, of columns west to east and rows north to south."""
+        top = 2**zoom - 1  # rows of the file count from the south
+        with _opened(self.path) as file:
+            found = file.execute(
+                "SELECT tile_column, tile_row, length(tile_data) FROM tiles WHERE zoom_level = ? "
+                "AND tile_column BETWEEN ? AND ? AND tile_row BETWEEN ? AND ?",
+                (zoom, west, east, top - south, top - north),
+            ).fetchall()
+        return {(int(column), top - int(row)): int(size or 0) for column, row, size in found}
+
+    def pictures(self, zoom: int, squares: list[Square]) -> Mapping[Square, tuple[str, bytes]]:
+        """(type of media, what draws the picture) of each tile; raises InputError for what is no picture."""
+        found = {}
+        with _opened(self.path) as file:
+            for column, row in squares:
+                data = _data(file, zoom, column, 2**zoom - 1 - row)
+                found[column, row] = _picture(data, self.path)
+        return found
+
+
+def read_tiles(path: Path | str) -> TileFile:
+    """An MBTiles file with pictures (PNG or JPEG) for the ground of maps.
+
+    Parameters
+    ----------
+    path : path
+        The file. It is only read, when a map is drawn; nothing is asked of a network.
+
+    Returns
+    -------
+    TileFile
+        Its zooms, and whom its pictures are from.
+
+    Raises
+    ------
+    InputError
+        For a file that is no MBTiles, is empty, or holds vector tiles or pictures of another kind.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.read_tiles("town.mbtiles")  # doctest: +SKIP
+    TileFile(path=PosixPath('town.mbtiles'), zooms=(10, 11, 12), credit='© OpenStreetMap contributors')
+
+    References
+    ----------
+    MBTiles 1.3, https://github.com/mapbox/mbtiles-spec/blob/master/1.3/spec.md
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    with _opened(path) as table:
+        zooms = tuple(
+            zoom
+            for zoom in range(MOST_ZOOM + 1)
+            if table.execute("SELECT 1 FROM tiles WHERE zoom_level = ? LIMIT 1", (zoom,)).fetchone()
+        )
+        if not zooms:
+            raise InputError(f"{path} holds no tile")
+        told = dict(table.execute("SELECT name, value FROM metadata").fetchall())
+        column, row = table.execute(
+            "SELECT tile_column, tile_row FROM tiles WHERE zoom_level = ? LIMIT 1", (zooms[0],)
+        ).fetchone()
+        if told.get("format") == "pbf":
+            raise _vector(path)
+        _picture(_data(table, zooms[0], column, row), path)
+    credit = " ".join(html.unescape(_TAG.sub("", str(told.get("attribution") or ""))).split())
+    return TileFile(path=path, zooms=zooms, credit=credit[:_LONGEST_CREDIT])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file, only to be read; raises InputError for one that is not what it should be."""
+    steps = 0
+
+    def too_long() -> bool:
+        nonlocal steps
+        steps += 1
+        return steps > _STEPS // 10_000
+
+    try:
+        address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(address, uri=True)) as file:
+            file.execute("PRAGMA trusted_schema = OFF")
+            file.set_progress_handler(too_long, 10_000)
+            yield file
+    except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+        raise InputError(
+            f"{path} is no MBTiles file that can be read: it needs the tables tiles and metadata"
+        ) from error
+
+
+def _data(file: sqlite3.Connection, zoom: int, column: int, row: int) -> bytes:
+    found = file.execute(
+        "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?",
+        (zoom, column, row),
+    ).fetchone()
+    return bytes(found[0]) if found and isinstance(found[0], bytes) else b""
+
+
+def _vector(path: Path) -> InputError:
+    return InputError(
+        f"{path} holds vector tiles, of which shoal draws no picture; make a file of raster tiles (PNG or "
+        "JPEG) of them"
+    )
+
+
+def _picture(data: bytes, path: Path) -> tuple[str, bytes]:
+    """What draws a picture, without the notes in it; raises InputError for another kind of tile."""
+    if data.startswith(_PNG):
+        drawn = _of_png(data)
+        if drawn is not None:
+            return "image/png", drawn
+    elif data.startswith(_JPEG):
+        drawn = _of_jpeg(data)
+        if drawn is not None:
+            return "image/jpeg", drawn
+    elif data.startswith(_VECTOR):
+        raise _vector(path)
+    else:
+        raise InputError(f"{path} holds tiles that are neither PNG nor JPEG; convert them to one of these")
+    raise InputError(f"{path} holds a picture that is cut off or broken")
+
+
+def _of_png(data: bytes) -> bytes | None:
+    parts, at = [_PNG], len(_PNG)
+    while at + 12 <= len(data):
+        end = at + 12 + int.from_bytes(data[at : at + 4], "big")
+        kind = data[at + 4 : at + 8]
+        if end > len(data):
+            return None
+        if kind in _DRAWN_BY_PNG:
+            parts.append(data[at:end])
+        if kind == b"IEND":
+            return b"".join(parts)
+        at = end
+    return None
+
+
+def _of_jpeg(data: bytes) -> bytes | None:
+    parts, at = [data[:2]], 2
+    while at + 4 <= len(data) and data[at] == 0xFF:
+        kind, end = data[at + 1], at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+        if kind == _JPEG_START:
+            stop = data.rfind(_JPEG_END)
+            return b"".join([*parts, data[at : stop + 2]]) if stop > at else None
+        if kind not in _NOTES_OF_JPEG:
+            parts.append(data[at:end])
+        at = end
+    return None

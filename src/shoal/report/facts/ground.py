@@ -1,0 +1,208 @@
+"""What lies behind a map: the user's own tiles and streets, brought to the plane of the data.
+
+What is shown of them depends on the window of the map alone, never on who is in it.
+"""
+
+import base64
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.io.tile_files import Square, TileFile
+from shoal.model.projection import WGS84, transform
+from shoal.model.streets import StreetGraph
+from shoal.runtime.arrays import Floats
+
+MOST_TILE_BYTES: Final = 500_000  # of all tiles of a map, written as text: a page has at most 1 MB
+_MOST_TILES: Final = 64
+_ACROSS: Final = 4.0  # tiles along the longer side of a map: 512 to 1,024 pixels
+_LEAST_ACROSS: Final = 0.25  # below this they would be a blur
+_BENT: Final = 0.01  # of the width of a map: how far a corner of a tile may lie off
+_AS_TEXT: Final = 4 / 3
+_MOST_STREETS: Final = 6_000
+_STEPS: Final = 640  # along a map: finer parts of streets are not told apart
+_ALONG: Final = np.linspace(0.0, 1.0, 9)
+_NORTHMOST_DEG: Final = 85.05
+_TILES: Final = "the file of tiles"  # a page for everybody names no file of its maker
+
+Bounds = tuple[float, float, float, float]  # west, south, east, north in meters of the plane
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MapGround:
+    """What a user has to lay behind maps: a street graph, a file of tiles, both or none."""
+
+    streets: StreetGraph | None = None
+    tiles: TileFile | None = None
+
+    def require_over(self, bounds_m: Bounds, crs: str | None) -> None:
+        """Raise InputError where a map of this part of the plane would show nothing of it."""
+        if self.streets is not None and not len(_streets_in(self.streets.on_plane(crs), bounds_m)):
+            raise InputError("no street of the graph lies where the data is; leave it out or give another")
+        if self.tiles is not None:
+            placed = tiles_in(self.tiles, bounds_m, crs)
+            if not placed.tiles and not placed.heavy:
+                raise InputError(f"{placed.note}; leave it out or give another")
+
+
+NOTHING_BEHIND: Final = MapGround()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """A picture: its north-west corner, and how far its north and its west side reach, in meters."""
+
+    address: str
+    corner: tuple[float, float]
+    along_north: tuple[float, float]
+    along_west: tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """Tiles of a map, or why there are none. heavy: they are there, and would be too much for a page."""
+
+    tiles: tuple[Tile, ...] = ()
+    note: str = ""
+    heavy: bool = False
+
+
+NO_TILES: Final = Placed()
+
+
+def around(x_m: Floats, y_m: Floats) -> Bounds:
+    """The part of the plane that nearly all of these places lie in, with some room."""
+    (west, east), (south, north) = (np.quantile(each, [0.01, 0.99]) for each in (x_m, y_m))
+    room = 0.25 * max(east - west, north - south) + 50.0
+    return float(west - room), float(south - room), float(east + room), float(north + room)
+
+
+def streets_in(streets: StreetGraph | None, bounds_m: Bounds, crs: str | None) -> Floats:
+    """float64 [n, 4]: streets as straight lines x, y, x, y in meters; few enough for a page.
+
+    None where they cannot be brought to the plane.
+    """
+    if streets is None:
+        return np.empty((0, 4))
+    try:
+        return _streets_in(streets.on_plane(crs), bounds_m)
+    except InputError:
+        return np.empty((0, 4))  # streets with a system, data without one: nobody knows where they lie
+
+
+def _streets_in(graph: StreetGraph, bounds_m: Bounds) -> Floats:
+    """Ends are rounded to ever coarser steps until few enough lines are left."""
+    west_m, south_m, east_m, north_m = bounds_m
+    inside = (graph.x >= west_m) & (graph.x <= east_m) & (graph.y >= south_m) & (graph.y <= north_m)
+    met = inside[graph.u] | inside[graph.v]
+    corner = np.array([west_m, south_m, west_m, south_m])
+    all_ends = np.column_stack([graph.x[graph.u], graph.y[graph.u], graph.x[graph.v], graph.y[graph.v]])[met]
+    step = max(east_m - west_m, north_m - south_m) / _STEPS
+    while True:
+        ends = np.rint((all_ends - corner) / step)
+        turned = (ends[:, 0] > ends[:, 2]) | ((ends[:, 0] == ends[:, 2]) & (ends[:, 1] > ends[:, 3]))
+        ends = np.where(turned[:, None], ends[:, [2, 3, 0, 1]], ends)
+        ends = np.unique(ends[(ends[:, :2] != ends[:, 2:]).any(axis=1)], axis=0)
+        if len(ends) <= _MOST_STREETS:
+            return np.asarray(ends * step + corner, dtype=np.float64)
+        step *= 1.5
+
+
+def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed:
+    """The tiles over a part of a plane, of the zoom that shows it best and is not too much for a page."""
+    if file is None:
+        return NO_TILES
+    if crs is None:
+        return Placed(note=f"{_TILES} is left out: nobody knows where local meters lie")
+    west_m, south_m, east_m, north_m = bounds_m
+    x, y = np.meshgrid(west_m + (east_m - west_m) * _ALONG, south_m + (north_m - south_m) * _ALONG)
+    lon, lat = transform(crs, WGS84, x.ravel(), y.ravel())
+    sound = np.isfinite(lon) & np.isfinite(lat) & (np.abs(lat) <= _NORTHMOST_DEG)
+    if not sound.all() or np.ptp(lon) > 180.0:
+        return Placed(note=f"{_TILES} is left out: the map meets the date line or a pole")
+    across, down = _mercator(lon, lat)
+    span = max(float(np.ptp(across)), float(np.ptp(down)))
+    fitting = math.floor(math.log2(_ACROSS / span))
+    finest_first = sorted((zoom for zoom in file.zooms if zoom <= fitting), reverse=True)
+    coarse = bool(finest_first) and span * 2 ** finest_first[0] < _LEAST_ACROSS
+    zooms = [zoom for zoom in finest_first if span * 2**zoom >= _LEAST_ACROSS]
+    zooms += [zoom for zoom in file.zooms if zoom > fitting]
+    best: tuple[int, dict[Square, int]] | None = None
+    most, heavy, bent = 0.0, False, False
+    for zoom in zooms:
+        n = 2**zoom
+        west, east, north, south = (
+            min(n - 1, int(end * n)) for end in (across.min(), across.max(), down.min(), down.max())
+        )
+        wanted = (east - west + 1) * (south - north + 1)
+        if wanted > _MOST_TILES:
+            continue
+        sizes = {square: size for square, size in file.sizes(zoom, west, north, east, south).items() if size}
+        if len(sizes) / wanted <= most:
+            continue
+        if _AS_TEXT * sum(sizes.values()) > MOST_TILE_BYTES:
+            heavy = True
+        elif any(
+            _misfit(corners) > _BENT * max(east_m - west_m, north_m - south_m)
+            for corners in _corners(zoom, sizes, crs)
+        ):
+            bent = True
+        else:
+            best, most = (zoom, sizes), len(sizes) / wanted
+    if best is None:
+        return Placed(note=_why_none(file, fitting, heavy=heavy, bent=bent, coarse=coarse), heavy=heavy)
+    zoom, sizes = best
+    pictures = file.pictures(zoom, list(sizes))
+    tiles = tuple(
+        _tile(*pictures[square], corners)
+        for square, corners in zip(sizes, _corners(zoom, sizes, crs), strict=True)
+    )
+    return Placed(tiles=tiles, note=file.credit)
+
+
+def _why_none(file: TileFile, fitting: int, *, heavy: bool, bent: bool, coarse: bool) -> str:
+    zooms = f"its zooms are {file.zooms[0]} to {file.zooms[-1]}, and {max(0, fitting)} would fit"
+    if heavy:
+        return f"{_TILES} is left out: its tiles would make the page larger than 1 MB"
+    if bent:
+        return f"{_TILES} is left out: tiles cannot be laid flat over so wide a map"
+    if coarse or file.zooms[0] > fitting:
+        return f"{_TILES} has no tile that fits the data: {zooms}"
+    return f"{_TILES} has no tile where the data is"
+
+
+def _mercator(lon_deg: Floats, lat_deg: Floats) -> tuple[Floats, Floats]:
+    """Shares of the square of all tiles, from the west and from the north."""
+    return (lon_deg + 180) / 360, (1 - np.arcsinh(np.tan(np.radians(lat_deg))) / np.pi) / 2
+
+
+def _corners(zoom: int, squares: dict[Square, int], crs: str) -> Iterator[Floats]:
+    """[4, 2] for each square: north-west, north-east, south-west, south-east, in meters."""
+    steps = np.array([(0, 0), (1, 0), (0, 1), (1, 1)])
+    places = (np.array(list(squares))[:, None, :] + steps) / 2**zoom
+    lon = places[..., 0] * 360 - 180
+    lat = np.degrees(np.arctan(np.sinh(np.pi * (1 - 2 * places[..., 1]))))
+    x, y = transform(WGS84, crs, lon.ravel(), lat.ravel())
+    yield from np.column_stack([x, y]).reshape(-1, 4, 2)
+
+
+def _misfit(corners: Floats) -> float:
+    """How far the corners lie from those of the parallelogram that fits best, in meters."""
+    return float(np.abs(corners[0] - corners[1] - corners[2] + corners[3]).max()) / 4
+
+
+def _tile(media: str, data: bytes, corners: Floats) -> Tile:
+    """A picture over the parallelogram that fits its corners best."""
+    nw, ne, sw, se = corners
+    along_north, along_west = ((ne - nw) + (se - sw)) / 2, ((sw - nw) + (se - ne)) / 2
+    corner = corners.mean(axis=0) - (along_north + along_west) / 2
+    return Tile(
+        address=f"data:{media};base64,{base64.b64encode(data).decode()}",
+        corner=(float(corner[0]), float(corner[1])),
+        along_north=(float(along_north[0]), float(along_north[1])),
+        along_west=(float(along_west[0]), float(along_west[1])),
+    )
