@@ -2,8 +2,10 @@
 
     python bench/bench_blocks.py [--subjects 20000] [--sizes 20000 10000 5000 2500] [--k 2] [--output FOLDER]
 
-The blocks of a size run one after another in this process, so that the CPU seconds of a block are its own.
-Prints a table; with --output it also writes blocks.json and a plot, blocks.html.
+All tasks run one after another in this process, so that the CPU seconds of each are its own: those of blocks,
+of the table and of its check. The rest is what the process around them does: for everybody in turn (driver),
+on all its threads (k-gaps), or of a sample of fixed size (the page). Prints a table; with --output it also
+writes blocks.json and a plot, blocks.html.
 """
 
 import argparse
@@ -13,36 +15,56 @@ import resource
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import shoal
 from shoal.model.intake import Reading
+from shoal.publishing import block_table, in_blocks
 from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.runtime.timings import Timings
 from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic
+from shoal.verification.files import streamed
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-CORES = (16, 64, 256)
+CORES = (2, 16, 64, 256)
+TASKS = (
+    (in_blocks, "anonymize_block"),
+    (block_table, "write_part"),
+    (streamed, "spread_groups"),
+    (streamed, "examine_bucket"),
+)
+EVERYBODY = ("reading", "method", "writing", "who vanished", "check of the files", "everything else")
 
 
 class OneByOne:
     """An engine that runs one task after another and measures each."""
 
     def __init__(self) -> None:
-        self.cpu_s: list[float] = []
+        self.cpu_s: dict[str, list[float]] = defaultdict(list)  # of each task, by the name of its function
 
-    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        for part in parts:
+    def counted(self, fn: Callable[[Part], Result]) -> Callable[[Part], Result]:
+        """The function, measured whoever calls it: a task that is alone goes to no engine."""
+
+        def work(part: Part) -> Result:
             began = time.process_time()
             result = fn(part)
-            self.cpu_s.append(time.process_time() - began)
-            yield result
+            self.cpu_s[fn.__name__].append(time.process_time() - began)
+            return result
+
+        return work
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
+        return map(fn, parts)
 
 
 def overhead(name: str, tasks: int = 200) -> dict[str, float]:
@@ -57,18 +79,24 @@ def overhead(name: str, tasks: int = 200) -> dict[str, float]:
 
 
 def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
-    engine, began = OneByOne(), time.process_time()
-    published = publish_in_blocks(
-        source,
-        Reading(),
-        shoal.Glove(k=k),
-        folder / f"release-{size}",
-        rng=Randomness.from_system(),
-        size=size,
-        engine=engine,
-        run=Run(),
-    )
-    total = time.process_time() - began
+    engine, timings = OneByOne(), Timings()
+    with ExitStack() as patched:
+        for room, task in TASKS:
+            patched.enter_context(patch.object(room, task, engine.counted(getattr(room, task))))
+        published = publish_in_blocks(
+            source,
+            Reading(),
+            shoal.Glove(k=k),
+            folder / f"release-{size}",
+            rng=Randomness.for_research(1),
+            size=size,
+            engine=engine,
+            run=Run(timings=timings),
+        )
+    stages = {cost.stage: cost.cpu_s for cost in timings.costs()}
+    blocks = engine.cpu_s.pop("anonymize_block")
+    tasks = {name: sum(each) for name, each in engine.cpu_s.items()}
+    driver = sum(stages[name] for name in EVERYBODY if name in stages) - sum(blocks) - sum(tasks.values())
     raw, boxes = published.accuracy.raw, published.accuracy.published
     return {
         "size": size,
@@ -78,20 +106,28 @@ def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
         "mean_time_s": raw.mean_time_s,
         "published_mean_space_m": boxes.mean_space_m,
         "published_mean_time_s": boxes.mean_time_s,
-        "block_cpu_s": sum(engine.cpu_s) / len(engine.cpu_s),
-        "around_cpu_s": total - sum(engine.cpu_s),
+        "block_cpu_s": sum(blocks) / len(blocks),
+        "stages_cpu_s": stages,
+        "tasks_cpu_s": tasks,
+        "n_tasks": {name: len(each) for name, each in engine.cpu_s.items()},
+        "threads_cpu_s": stages["k-gaps"],
+        "driver_cpu_s": driver,
+        "fixed_cpu_s": sum(stages.values()) - sum(blocks) - sum(tasks.values()) - driver - stages["k-gaps"],
+        "release_sha256": published.manifest.release_sha256,
     }
 
 
 def projected(row: dict[str, Any], subjects: int, engine: dict[str, float]) -> dict[int, float]:
-    """Seconds for a million people: blocks in parallel, the work around them in sequence."""
-    blocks = -(-1_000_000 // row["size"])
-    around = row["around_cpu_s"] * 1_000_000 / subjects
+    """Seconds for a million people on so many cores, the driver's own work in sequence."""
+    more, blocks = 1_000_000 / subjects, -(-1_000_000 // row["size"])
+    alone = row["driver_cpu_s"] * more + row["fixed_cpu_s"]
+    spread = (sum(row["tasks_cpu_s"].values()) + row["threads_cpu_s"]) * more
     return {
         cores: engine["start_s"]
         + -(-blocks // cores) * row["block_cpu_s"]
         + blocks * engine["task_s"]
-        + around
+        + spread / cores
+        + alone
         for cores in CORES
     }
 
@@ -142,9 +178,14 @@ def main() -> None:
                 f"{row['mean_time_s'] / 60:.1f} min of raw, "
                 f"{row['published_mean_space_m'] / 1000:.2f} km, {row['published_mean_time_s'] / 60:.1f} "
                 "min of published samples; "
-                f"a block {row['block_cpu_s']:.1f} CPU s, everything around {row['around_cpu_s']:.1f} CPU s",
+                f"a block {row['block_cpu_s']:.1f} CPU s; "
+                f"around: tasks {sum(row['tasks_cpu_s'].values()):.1f}, "
+                f"k-gaps {row['threads_cpu_s']:.1f}, page {row['fixed_cpu_s']:.1f}, "
+                f"driver {row['driver_cpu_s']:.1f} CPU s",
                 flush=True,
             )
+            for name in ("stages_cpu_s", "tasks_cpu_s", "n_tasks", "release_sha256"):
+                print(f"  {name}: {row[name]}", flush=True)
     engines = {name: overhead(name) for name in asked.engines}
     for name, cost in engines.items():
         print(

@@ -24,7 +24,8 @@ from shoal.model.intake import Reading
 from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.scale.engines import Engine, engine_of
+from shoal.runtime.tasks import Engine
+from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic
 
 

@@ -96,7 +96,7 @@ def test_blocks_from_file_to_verified_release(engine: str, city: Path, tmp_path:
         "release.parquet",
         "report.html",
     ]
-    for words in ((), ("--streamed",)):
+    for words in ((), ("--streamed",), ("--streamed", "--engine", engine)):
         checked = shoal("verify", city, folder, "--linkage", linkage, "--json", *words)
         assert checked.code == 0, checked.err
         assert json.loads(checked.out)["holds"] is True
@@ -104,6 +104,8 @@ def test_blocks_from_file_to_verified_release(engine: str, city: Path, tmp_path:
     broken = boxes.set_column(boxes.column_names.index("x_max"), "x_max", pc.subtract(boxes["x_max"], 100))
     pq.write_table(broken, folder / "release.parquet")
     assert shoal("verify", city, folder, "--linkage", linkage, "--streamed", "--quiet").code in (1, 2)
+    alone = shoal("verify", city, folder, "--linkage", linkage, "--engine", "local:2")
+    assert (alone.code, "--engine works on the parts of a check with --streamed" in alone.err) == (2, True)
 
 
 def test_manifest_has_every_pinned_name(released: tuple[Path, Path]) -> None:

@@ -20,24 +20,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from elsewhere import Elsewhere
 from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.io.storing import store_people
 from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
-from shoal.publishing import block_gaps, block_records, block_sample, block_vanished
+from shoal.publishing import block_gaps, block_records, block_sample, block_table, block_vanished
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
 from shoal.report.words.numbers import exact
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.runtime.tasks import Engine
 from shoal.scale import anonymizing
 from shoal.scale.blocks import split_into_blocks
-from shoal.scale.engines import Threads
 from shoal.synthetic import write_synthetic
 from shoal.utility import Facts
 from shoal.utility.vanished import vanished_of
+from shoal.verification.files import streamed
 
 LOCAL = Reading(crs="local", time_unit="1min", not_after_s=4e9)
 
@@ -52,6 +54,7 @@ def in_blocks(
     seed: int = 5,
     run: Run | None = None,
     tries: int = 0,
+    engine: Engine | None = None,
 ) -> BlockPublication:
     return publish_in_blocks(
         source,
@@ -60,7 +63,7 @@ def in_blocks(
         output,
         rng=Randomness.for_research(seed),
         size=size,
-        engine=Threads(Run()),
+        engine=engine or Run(),
         run=run,
         linkage_file=output.with_suffix(".linkage"),
         tries=tries,
@@ -161,7 +164,13 @@ def test_many_blocks_keep_the_claim(
     city: Path, tmp_path: Path, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(block_records, "_BOXES_AT_ONCE", 300)  # records are written in several parts
-    published = in_blocks(city, tmp_path / "release", 25, method=Glove(k=k))
+    monkeypatch.setattr(streamed, "_PART_ROWS", 400)
+    monkeypatch.setattr(streamed, "_BUCKET_ROWS", 900)
+    published = in_blocks(city, tmp_path / "release", 25, method=Glove(k=k), engine=Elsewhere())
+    assert pq.ParquetFile(tmp_path / "release" / "release.parquet").metadata.num_row_groups >= 3
+    in_blocks(city, tmp_path / "here", 25, method=Glove(k=k))
+    for name in ("release.parquet", "manifest.json", "report.html"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "release" / name).read_bytes()
     assert published.blocks == (24,) * 5
     assert_holds(city, published)
     report = (tmp_path / "release" / "report.html").read_text()
@@ -438,7 +447,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(
         elif place == "block":
             patched.setattr("shoal.runtime.checkpoint.np.savez", full)
         else:
-            patched.setattr(publishing, "write_boxes_in_parts", full)
+            patched.setattr(block_table, "write_some_boxes", full)
         with pytest.raises(OutputError, match="the disk is full; free some space"):
             in_blocks(city, tmp_path / "release", 40)
     assert not (tmp_path / "release").exists()

@@ -16,12 +16,15 @@ import pytest
 
 import shoal
 from shoal.errors import EngineError, InputError, MisuseError
+from shoal.io.storing import store_people
 from shoal.model.intake import Reading
 from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.scale.engines import Engine, engine_of
+from shoal.runtime.tasks import Engine
+from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic
+from shoal.verification.files import streamed
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:distributed.*")
 
@@ -177,6 +180,36 @@ def test_the_release_is_the_same(
     for name in ("release.parquet", "manifest.json", "report.html"):
         assert (in_threads / name).read_bytes() == (there / name).read_bytes()
     assert (in_threads.parent / "linkage").read_bytes() == (tmp_path / "linkage").read_bytes()
+
+
+def examined_or_killed(task: streamed.BucketTask) -> streamed.Judged:
+    """Kills its own process at the first try of bucket 1."""
+    killed_once((str(task.spreading.scratch), 2 if task.bucket == 1 else 0))
+    return EXAMINE(task)
+
+
+EXAMINE = streamed.examine_bucket
+
+
+def test_a_killed_worker_costs_the_check_its_bucket_only(
+    city: Path, in_threads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linkage = shoal.read_linkage(in_threads.parent / "linkage")
+    people = store_people(city, Reading(), tmp_path / "people", Run())
+    verdicts, kept = [], []
+    monkeypatch.setattr(streamed, "_BUCKET_ROWS", people.n_samples // 2)
+    for name, task in (("threads", EXAMINE), ("local:1", examined_or_killed)):
+        monkeypatch.setattr(streamed, "examine_bucket", task)
+        kept.append(tmp_path / name)
+        kept[-1].mkdir()
+        verdicts.append(
+            streamed.verify_streamed_folder(
+                people, in_threads, linkage, kept[-1], Run(), engine=engine_of(name)
+            )
+        )
+    assert (kept[1] / "2").exists()
+    assert verdicts[0].holds, verdicts[0].findings
+    assert verdicts[1] == verdicts[0]
 
 
 def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:

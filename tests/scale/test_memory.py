@@ -15,7 +15,6 @@ from shoal.publishing.within_memory import bound_of_blocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale import memory
-from shoal.scale.engines import Threads
 from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound, Peak
 from shoal.synthetic import write_synthetic
 from shoal.units import MIB, show_bytes, size_bytes
@@ -94,7 +93,7 @@ def test_less_memory_makes_blocks_that_keep_the_claim(
         tmp_path / "release",
         rng=Randomness.for_research(1),
         size=MemoryBound(total_bytes=around + 30 * MIB, workers=2, measured_people=1000),
-        engine=Threads(Run()),
+        engine=Run(),
         tries=0,
     )
     assert published.blocks == (13, 13, 14)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
-from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.layout import hidden_in, layout_findings, layout_of, walked
 from shoal.verification.files.streamed import verify_streamed_folder
 from shoal.verification.files.thrift import Field, Shape, Source, read_struct
 from stored import stored
@@ -381,6 +382,21 @@ def test_honest_files_of_many_forms_hold(groups: int, dictionary: bool, tmp_path
     ) as writer:
         writer.write_table(table, row_group_size=groups)
     assert layout_findings(path.read_bytes()) == []
+
+
+def test_a_file_walked_in_parts_is_a_file_walked_whole(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": range(90)}), path, compression="zstd", store_schema=False, row_group_size=9)
+    content = path.read_bytes()
+    layout = layout_of(content)
+    cuts = [0, 1, 5, len(layout.groups)]
+    parts = [walked(content, layout.of(first, behind)) for first, behind in pairwise(cuts)]
+    assert len(parts) == 3
+    assert hidden_in(parts, layout) == layout_findings(content) == []
+    assert [finding.kind for finding in hidden_in(parts[:2], layout)] == ["hidden-bytes"]
+    for some in (parts[1:], [parts[0], parts[2]], [*parts, parts[0]]):
+        with pytest.raises(InputError, match="do not follow each other"):
+            hidden_in(some, layout)
 
 
 def test_gaps_and_texts_of_one_length_are_read(tmp_path: Path) -> None:

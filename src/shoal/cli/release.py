@@ -325,6 +325,12 @@ def _bound(memory: int, method: object, blocks: int | None, engine: str | None) 
     help="Check with little memory and secret scratch files beside RELEASE; needs --linkage.",
 )
 @click.option(
+    "--engine",
+    metavar="NAME",
+    help="What works on the parts of a --streamed check: local, local:N, dask, dask:ADDRESS, spark, "
+    "spark:MASTER or threads. [default: this process, on one part after the other]",
+)
+@click.option(
     "--claim",
     "claim",
     metavar="CLAIM",
@@ -340,6 +346,7 @@ def verify(
     release: Path | str,
     linkage: Path | None,
     streamed: bool,
+    engine: str | None,
     claim: str | None,
     earlier: tuple[str, ...],
     as_json: bool,
@@ -358,6 +365,7 @@ def verify(
     from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
+    from shoal.scale.engines import engine_of
 
     reading = take_reading(options)
     streets = take_streets(options)
@@ -371,6 +379,8 @@ def verify(
             "--streamed finds each person's record by the linkage; give it with --linkage, or leave out "
             "--streamed"
         )
+    if engine is not None and not streamed:
+        raise click.UsageError("--engine works on the parts of a check with --streamed; give both or neither")
     expected = None if claim is None else Expected.parse(claim)
     others = take_earlier(earlier)
     if others and linkage is None:
@@ -384,7 +394,8 @@ def verify(
         if streets is not None and known is not None and known.trace is not None:
             known = replace(known, trace=replace(known.trace, streets=streets))
         if streamed and known is not None:
-            found = stream_against_raw(raw, folder, known, run, expected=claim, **reading)
+            workers = None if engine is None else engine_of(engine)
+            found = stream_against_raw(raw, folder, known, run, engine=workers, expected=claim, **reading)
         else:
             found = verify_against_raw(raw, folder, known, run, expected=claim, **reading)
         together = (

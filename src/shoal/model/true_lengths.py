@@ -42,6 +42,10 @@ class PlaneLengths:
         lon, lat = transform(self._crs, WGS84, places[:, 0], places[:, 1])
         self._parts.append(np.column_stack([lon, lat, _errors(self._crs, places)]))
 
+    def add(self, later: "PlaneLengths") -> None:
+        """Take over the places of another part."""
+        self._parts += later._parts
+
     def faults(self) -> tuple[int, int, float, int]:
         """(places, those where distances are wrong, the worst error there, those that lie far out).
 

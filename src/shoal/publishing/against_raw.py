@@ -19,6 +19,7 @@ from shoal.release_folder.folder import read_linkage, read_release, reading_of_r
 from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
+from shoal.runtime.tasks import Engine
 from shoal.verification.composition.candidates import Issued
 from shoal.verification.composition.several import Together, reveal_together
 from shoal.verification.files.streamed import verify_streamed_folder
@@ -87,12 +88,13 @@ def stream_against_raw(
     linkage: Linkage,
     run: Run,
     *,
+    engine: Engine | None = None,
     expected: str | None = None,
     **overrides: Any,
 ) -> Verified:
     """The same in little memory, with scratch files beside the release, which only their owner can read.
 
-    They are removed at the end.
+    They are removed at the end. engine: who works on parts of the release; without one this process.
     """
     with (
         explained_write(folder),
@@ -100,7 +102,8 @@ def stream_against_raw(
     ):
         people = store_people(raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run)
         (Path(scratch) / "spread").mkdir()
-        verdict = verify_streamed_folder(people, folder, linkage, Path(scratch) / "spread", run)
+        spread = Path(scratch) / "spread"
+        verdict = verify_streamed_folder(people, folder, linkage, spread, run, engine=engine)
         manifest = read_manifest(folder)
         least = None if expected is None else Expected.parse(expected)
         return Verified(

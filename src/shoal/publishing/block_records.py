@@ -1,6 +1,6 @@
 """The records of a release made in blocks: the crowds of all blocks together, without holding all boxes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import pairwise
@@ -9,19 +9,13 @@ from typing import Final
 
 import numpy as np
 
-from shoal.measures.k_gap import KGap
 from shoal.methods.glove.glove import Glove
 from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
-from shoal.report.facts.curves import quantile_of_people
-from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around
-from shoal.report.facts.gaps import gap_facts
-from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
 from shoal.scale.anonymizing import BlockTask, crowds_of, name_of
 from shoal.utility.accuracy import Accuracy, Extents
 
@@ -120,83 +114,36 @@ def header_of(people: StoredPeople, method: Glove, crowds: Crowds, rng: Randomne
     )
 
 
-def records_in_parts(
-    release: ReleaseOnDisk, crowds: Crowds, crowd_of: Integers, run: Run
-) -> Iterator[Release]:
-    """The records in their order, about a million boxes at once. crowd_of: [r] the crowd of each record."""
-    ends = np.cumsum(crowds.lengths[crowd_of])
+def parts_of(lengths: Integers) -> list[tuple[int, int]]:
+    """(first record, behind the last) of parts of a million boxes. lengths: [r] boxes of each record."""
+    ends = np.cumsum(lengths)
     steps = np.arange(_BOXES_AT_ONCE, int(ends[-1]) + _BOXES_AT_ONCE, _BOXES_AT_ONCE)
-    cuts = np.unique([0, *np.searchsorted(ends, steps, side="right").tolist(), len(ends)])
-    width = len(BOX_COLUMNS)
-    with crowds.boxes.open("rb", buffering=0) as file:
-        for first, end in pairwise(cuts.tolist()):
-            own = crowd_of[first:end]
-            offsets = np.concatenate([[0], np.cumsum(crowds.lengths[own])]).astype(np.int64)
-            rows = np.empty((offsets[-1], width), dtype=np.int64)
-            for position, start in enumerate(crowds.starts[own].tolist()):
-                file.seek(start * width * rows.itemsize)
-                file.readinto(rows[offsets[position] : offsets[position + 1]].data.cast("B"))
-            boxes = Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True)))
-            settings = {field.name: getattr(release, field.name) for field in fields(Release)}
-            yield Release(
-                **{
-                    **settings,
-                    "trajectory_ids": release.trajectory_ids[first:end],
-                    "offsets": offsets,
-                    "payload": boxes,
-                }
-            )
-            run.progress("writing the release", end, len(ends))
+    return list(pairwise(np.unique([0, *np.searchsorted(ends, steps, side="right"), len(ends)]).tolist()))
 
 
-class Seen:
-    """What the record needs of the boxes, gathered while they are written.
-
-    The first part is a random sample, for what needs one.
-    """
-
-    def __init__(self) -> None:
-        self._window: Window | None = None
-        self._expected = np.zeros(0)
-        self._examples = Boxes.concatenate([])
-        self._first = np.iinfo(np.int64).max
-        self._end = 0
-        self._n = 0
-
-    def each(self, parts: Iterable[Release]) -> Iterator[Release]:
-        """Hand on every part, having looked at it."""
-        for part in parts:
-            boxes = part.boxes
-            if self._window is None:
-                self._window, self._examples = window_around(boxes), some_boxes(boxes)
-                self._expected = np.zeros((self._window.rows, self._window.columns))
-            self._expected += expected_density(boxes, self._window)
-            self._first, self._end = (
-                min(self._first, int(boxes.t_start.min())),
-                max(self._end, int(boxes.t_end.max())),
-            )
-            self._n += len(boxes)
-            yield part
-
-    def facts(self, people: StoredPeople, crowds: Crowds, gaps: Sequence[KGap]) -> ReleaseFacts:
-        """The numbers of the record."""
-        assert self._window is not None  # noqa: S101  (a release has records)
-        sizes, numbers = np.unique(crowds.sizes, return_counts=True)
-        slot_s = people.grid.slot_s
-        days = days_between(self._first, self._end - 1, slot_s)
-        return ReleaseFacts(
-            subjects=people.n_subjects,
-            samples=people.n_samples,
-            rows_read=people.intake.rows_read,
-            grid=people.grid,
-            span=span_of(np.array([self._first]), np.array([self._end]), slot_s),
-            density=density_in(self._window, self._expected, self._n),
-            example_boxes=self._examples,
-            gaps=tuple(gap_facts(people.n_subjects, gap) for gap in gaps),
-            boxes=BoxFacts(
-                median_samples=quantile_of_people(people.lengths.astype(np.float64), 0.5),
-                samples_per_day=people.n_samples / people.n_subjects / days,
-                accuracy=crowds.accuracy,
-                crowds=dict(zip(sizes.tolist(), numbers.tolist(), strict=True)),
-            ),
+def records_in_parts(release: ReleaseOnDisk, crowds: Crowds, crowd_of: Integers) -> Iterator[Release]:
+    """The records in their order, about a million boxes at once. crowd_of: [r] the crowd of each record."""
+    starts, lengths = crowds.starts[crowd_of], crowds.lengths[crowd_of]
+    for first, end in parts_of(lengths):
+        yield records_at(
+            release, release.trajectory_ids[first:end], crowds.boxes, starts[first:end], lengths[first:end]
         )
+
+
+def records_at(
+    header: Release, names: Sequence[str], boxes_file: Path, starts: Integers, lengths: Integers
+) -> Release:
+    """Records of these names whose boxes stand at these rows of a file."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
+    with boxes_file.open("rb", buffering=0) as file:
+        for position, start in enumerate(starts.tolist()):
+            file.seek(start * rows.shape[1] * rows.itemsize)
+            file.readinto(rows[offsets[position] : offsets[position + 1]].data.cast("B"))
+    settings = {field.name: getattr(header, field.name) for field in fields(Release)}
+    settings |= {
+        "trajectory_ids": tuple(names),
+        "offsets": offsets,
+        "payload": Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))),
+    }
+    return Release(**settings)

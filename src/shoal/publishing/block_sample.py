@@ -76,7 +76,7 @@ def these_crowds(
         offsets=np.zeros(len(subjects) + 1, dtype=np.int64),
         losses=Losses(),
     )
-    parts = list(records_in_parts(header, some, crowd_of, Run()))
+    parts = list(records_in_parts(header, some, crowd_of))
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     settings = {field.name: getattr(header, field.name) for field in fields(Release)}
     settings |= {

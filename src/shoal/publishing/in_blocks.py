@@ -26,15 +26,13 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.block_gaps import gaps_of_stored
 from shoal.publishing.block_records import (
     ReleaseOnDisk,
-    Seen,
     crowds_of_blocks,
     header_of,
-    records_in_parts,
 )
 from shoal.publishing.block_sample import evidence_of_sample
+from shoal.publishing.block_table import Seen, write_table_in_parts
 from shoal.publishing.block_vanished import vanished_of_stored
 from shoal.publishing.writing import fill_release_folder, require_free, staged_secrets
-from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
@@ -44,9 +42,9 @@ from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, staged_folder
+from shoal.runtime.tasks import Engine
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
 from shoal.scale.blocks import split_into_blocks
-from shoal.scale.engines import Engine
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.verification.files.streamed import verify_streamed_folder
@@ -157,8 +155,20 @@ def publish_in_blocks(
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         with run.stage("method"):
             _finish(tasks, folder, engine, run)
+        workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
         published = _publish(
-            people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement, tries, ground
+            people,
+            tasks,
+            checkpoint,
+            output,
+            rng,
+            run,
+            linkage_file,
+            blocks,
+            statement,
+            tries,
+            ground,
+            workers,
         )
     shutil.rmtree(folder, ignore_errors=True)
     return published
@@ -219,6 +229,7 @@ def _publish(
     statement: Statement,
     tries: int,
     ground: MapGround,
+    engine: Engine | None,
 ) -> BlockPublication:
     """Shuffle the records of all blocks into one release, write it, check it, and give it its name."""
     crowds = crowds_of_blocks(people, tasks, checkpoint)
@@ -236,12 +247,14 @@ def _publish(
     linkage = Linkage(
         tuple(names), tuple(release.trajectory_ids[position] for position in by_subject.tolist())
     )
-    seen = Seen()
+    seen: list[Seen] = []
     stated = Verdict.of((), checked=release.n_records)  # the check of the finished folder must come to this
     scratch = checkpoint.folder / "scratch"
+    workers = engine or Run(threads=1)
 
     def write(path: Path) -> None:
-        write_boxes_in_parts(seen.each(records_in_parts(release, crowds, crowd_of, run)), path)
+        _emptied(scratch)
+        seen.append(write_table_in_parts(release, crowds, crowd_of, path, scratch, workers, run))
 
     def page() -> str:
         with run.stage("k-gaps"):
@@ -249,7 +262,7 @@ def _publish(
         with run.stage("who vanished"):
             vanished = vanished_of_stored(people, release, crowds, max(blocks), run)
         measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
-        facts = seen.facts(people, crowds, gaps)
+        facts = seen[-1].facts(people, crowds, gaps)
         return page_of_facts(
             release,
             stated,
@@ -267,7 +280,7 @@ def _publish(
             stated,
             write=write,
             page=page,
-            check=partial(_check, people, staging, linkage, scratch, run),
+            check=partial(_check, people, staging, linkage, scratch, run, workers),
             statement=statement,
             run=run,
         )
@@ -278,8 +291,14 @@ def _publish(
     )
 
 
-def _check(people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run) -> Verdict:
+def _check(
+    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, engine: Engine
+) -> Verdict:
     """The verdict on the finished folder, whose manifest must repeat it."""
+    _emptied(scratch)
+    return verify_streamed_folder(people, folder, linkage, scratch, run, engine=engine)
+
+
+def _emptied(scratch: Path) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    return verify_streamed_folder(people, folder, linkage, scratch, run)

@@ -5,7 +5,7 @@ the release.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.model.trajectories import Grid
+from shoal.release_folder.joining import join_files
 from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.runtime.arrays import Floats, Integers
 
@@ -28,6 +29,9 @@ _POLYGON: Final = np.dtype(
 )  # well-known binary of a polygon with one ring of five corners: 93 bytes
 
 
+Bounds = list[list[float]]  # of rectangles, each as west, south, east, north
+
+
 def write_boxes(release: Release, path: Path) -> None:
     """Write the boxes as GeoParquet, with their rectangles in WGS 84 where there is a plane."""
     write_boxes_in_parts([release], path)
@@ -35,7 +39,26 @@ def write_boxes(release: Release, path: Path) -> None:
 
 def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
     """The same for a release that comes in parts (at least one), each some records, in the file's order."""
-    corners: list[list[float]] = []
+    _write(parts, path, described=True)
+
+
+def write_some_boxes(release: Release, path: Path) -> Bounds:
+    """Some records of a release as a file of their own, for ``join_boxes``."""
+    return _write([release], path, described=False)
+
+
+def join_boxes(parts: Sequence[Path], bounds: Bounds, path: Path) -> None:
+    """Put files of ``write_some_boxes`` behind each other: the bytes that ``write_boxes_in_parts`` writes.
+
+    bounds: all that it gave, one after the other.
+    """
+    pairs = {key.encode(): text.encode() for key, text in _description(bounds).items()}
+    with path.open("wb") as file:
+        join_files(parts, file, pairs)
+
+
+def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
+    corners: Bounds = []
     with ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
         for release, rows in _groups_in(parts):
@@ -44,15 +67,23 @@ def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
                 writer = open_files.enter_context(parquet_writer(path, table.schema))
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             corners += bounds
-        if corners and writer is not None:
-            low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
-            rectangles = {
-                "encoding": "WKB",
-                "geometry_types": ["Polygon"],
-                "bbox": [*low.tolist(), *high.tolist()],
-            }
-            geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": rectangles}}
-            writer.add_key_value_metadata({"geo": json.dumps(geo)})
+        if described and writer is not None and (about := _description(corners)):
+            writer.add_key_value_metadata(about)
+    return corners
+
+
+def _description(corners: Bounds) -> dict[str, str]:
+    """What GeoParquet asks for; nothing where there are no rectangles."""
+    if not corners:
+        return {}
+    low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
+    rectangles = {
+        "encoding": "WKB",
+        "geometry_types": ["Polygon"],
+        "bbox": [*low.tolist(), *high.tolist()],
+    }
+    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": rectangles}}
+    return {"geo": json.dumps(geo)}
 
 
 def _groups_in(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:

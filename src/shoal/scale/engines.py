@@ -1,41 +1,12 @@
-"""Who carries out the tasks of large work: this process, processes of this machine, or a cluster.
+"""Who carries out the tasks of large work: this process, processes of this machine, or a cluster."""
 
-A task is a function that can be imported by its name, and a small part that names data by its place and never
-holds it. The function must give the same result every time, because an engine calls it again when a worker is
-lost.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from shoal.errors import MisuseError
 from shoal.runtime.run import Run, available_cores
-
-Part = TypeVar("Part")
-Result = TypeVar("Result")
+from shoal.runtime.tasks import Engine
 
 KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS, spark, spark:MASTER"
-
-
-class Engine(Protocol):
-    """Carries out tasks."""
-
-    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """Results in the order of ``parts``. A lost worker costs its task only.
-
-        Raises what ``fn`` raises, EngineError when workers keep dying.
-        """
-
-
-class Threads:
-    """In this process, on the threads of a run: for work on small data, and for tests."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map."""
-        return self._run.map(fn, parts)
 
 
 def engine_of(text: str) -> Engine:
@@ -48,7 +19,7 @@ def engine_of(text: str) -> Engine:
     name, _, detail = text.partition(":")
     match name:
         case "threads" if not detail:
-            return Threads(Run())
+            return Run()
         case "local" if not detail or (detail.isdecimal() and int(detail)):
             from shoal.scale.engine_local import Processes
 

@@ -8,7 +8,8 @@ the file states are held against the bytes that are there before anything is rea
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from shoal.errors import InputError
@@ -45,12 +46,54 @@ _ELSEWHERE: Final = (
 )
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Layout:
+    """What a file's footer says of some of its groups of rows, and what was found beside them so far.
+
+    columns: by name, and whether each may have gaps. groups: as the footer describes them; number: of the
+    first. start, end: where their pages begin, and where those of the whole file end.
+    """
+
+    columns: dict[str, bool]
+    groups: list[dict[str, Any]]
+    number: int
+    start: int
+    end: int
+    found: tuple[str, ...]
+
+    def of(self, first: int, behind: int) -> "Layout":
+        """Some groups alone, whose pages begin where the footer says; nothing was found there so far."""
+        groups = self.groups[first:behind]
+        try:
+            start = _first_page(groups[0]["chunks"][0]["data"])
+        except (KeyError, IndexError) as error:
+            raise broken() from error
+        if not isinstance(start, int) or not len(_MAGIC) <= start < self.end:
+            raise broken()
+        return replace(self, groups=groups, number=first, start=start, found=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walked:
+    """The bytes of some groups, from the first to behind the last, and what they hold beside rows."""
+
+    start: int
+    end: int
+    found: tuple[str, ...]
+
+
 def layout_findings(content: Any) -> list[Finding]:
     """What the bytes of a table's file hold beside its rows; content: all of them, as bytes or mapped.
 
     Raises InputError when it is no Parquet file, has nested columns, or would unpack to far more than such a
     file can honestly hold.
     """
+    layout = layout_of(content)
+    return hidden_in([walked(content, layout)], layout)
+
+
+def layout_of(content: Any) -> Layout:
+    """What the footer says, and what it holds beside that; raises as ``layout_findings``."""
     walk = _Walk(content)
     footer = walk.footer()
     columns = _columns(footer)
@@ -60,16 +103,52 @@ def layout_findings(content: Any) -> list[Finding]:
         walk.find(what)
     _require_honest_size(len(content), footer)
     walk.about_metadata(footer, drawn="geometry" in columns)
-    for number, group in enumerate(footer.get("row_groups", [])):
-        if len(group.get("chunks", [])) != len(columns):
+    return Layout(
+        columns=columns,
+        groups=footer.get("row_groups", []),
+        number=0,
+        start=len(_MAGIC),
+        end=walk.end,
+        found=tuple(walk.found),
+    )
+
+
+def walked(content: Any, layout: Layout) -> Walked:
+    """Walk the groups of a layout from their first byte to their last; raises as ``layout_findings``."""
+    walk = _Walk(content, at=layout.start, end=layout.end)
+    for number, group in enumerate(layout.groups, start=layout.number):
+        if len(group.get("chunks", [])) != len(layout.columns):
             raise broken()
         first = walk.at
-        for (name, optional), chunk in zip(columns.items(), group["chunks"], strict=True):
+        for (name, optional), chunk in zip(layout.columns.items(), group["chunks"], strict=True):
             walk.chunk(name, chunk, int(group.get("rows", -1)), optional=optional)
         walk.about_group(number, group, first)
-    if walk.at != walk.end:
-        walk.find(f"{walk.end - walk.at} bytes between its pages and its footer")
-    return [Finding("hidden-bytes", f"{RELEASE_FILE} holds {what}") for what in walk.found]
+    return Walked(start=layout.start, end=walk.at, found=tuple(walk.found))
+
+
+def hidden_in(parts: Iterable[Walked], layout: Layout) -> list[Finding]:
+    """What a whole file holds beside its rows, when these parts of it were walked, which must be all.
+
+    Raises InputError when one does not begin where the one before has ended.
+    """
+    found, at = list(layout.found), layout.start
+    for part in parts:
+        if part.start != at:
+            raise _apart()
+        found += part.found
+        at = part.end
+    if at != layout.end:
+        found.append(f"{layout.end - at} bytes between its pages and its footer")
+    return [Finding("hidden-bytes", f"{RELEASE_FILE} holds {what}") for what in dict.fromkeys(found)]
+
+
+def _first_page(data: dict[str, Any]) -> Any:
+    """Where a column's pages begin, as its account says."""
+    return data.get("dictionary_page_offset", data.get("data_page_offset"))
+
+
+def _apart() -> InputError:
+    return InputError(f"the pages of {RELEASE_FILE} do not follow each other; write the release again")
 
 
 def _columns(footer: dict[str, Any]) -> dict[str, bool]:
@@ -181,11 +260,11 @@ class _Walk:
                 f"a column of {RELEASE_FILE} is stored in a way that shoal does not write; write the release "
                 "again"
             )
-        first = data.get("dictionary_page_offset", data.get("data_page_offset"))
+        first = _first_page(data)
         if chunk.get("file_offset", 0) not in {0, first}:
             self.find("sizes that are not those of its pages")
         if first != self.at:
-            raise InputError(f"the pages of {RELEASE_FILE} do not follow each other; write the release again")
+            raise _apart()
         end = self.at + data.get("compressed", -1)
         if not self.at < end <= self.end:
             raise broken()

@@ -43,6 +43,11 @@ class PlaneCheck:
             x, y = _different(x, y)
             self._look(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
 
+    def add(self, later: "PlaneCheck") -> None:
+        """Take over what another check of the same plane has gathered."""
+        if self._lengths is not None and later._lengths is not None:
+            self._lengths.add(later._lengths)
+
     def findings(self) -> Iterator[Finding]:
         """A finding when distances in the plane are wrong though a plane around the data has them right."""
         if self._lengths is not None:

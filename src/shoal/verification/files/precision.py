@@ -94,6 +94,18 @@ class PrecisionCheck:
                 self._look_at_outlines(table["geometry"].slice(start, len(here)), here, self._crs)
         self._rows += len(boxes)
 
+    def add(self, later: "PrecisionCheck") -> None:
+        """Take over what another check of the same file has gathered of the rows behind these."""
+        for column, count in later._off.items():
+            if count and not self._off[column]:
+                self._first_off[column] = self._rows + later._first_off[column]
+            self._off[column] += count
+        self._rows += later._rows
+        self._wrong += later._wrong
+        self._other_digits += later._other_digits
+        self._bounds = _around(self._bounds, later._bounds)
+        self._stated = later._stated if later._rows else self._stated
+
     def _look_at_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
         expected = outline_corners(boxes, self._grid.cell_m, crs)
         right, drawn = _rectangles_in(geometry, expected)

@@ -21,7 +21,7 @@ from shoal.runtime.arrays import Integers
 
 _DIGEST_BYTES: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 18
-_KEYS: Final = np.frombuffer(os.urandom(32), dtype=np.uint64).reshape(2, 2)  # of this process; never shown
+_KEY: Final = os.urandom(32)  # of this process; never shown
 _NUMBERS: Final = (pa.int64(), pa.float64())
 _TEXTS: Final = (pa.string(), pa.large_string())
 _BYTES: Final = (pa.binary(), pa.large_binary())
@@ -54,11 +54,11 @@ def strange_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
         yield Finding("unexpected-pseudonym", f"{n} pseudonyms are not 16 hexadecimal digits")
 
 
-def stored_bytes(table: pa.Table) -> Integers:
+def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
     """int64 [rows, c]: what is stored of each row beside its pseudonym; equal where the bytes are.
 
-    Numbers by their bits, outlines by a digest of 128 bits whose key nobody knows. Columns of a wrong type,
-    and outlines of different lengths, are found elsewhere and left out.
+    Numbers by their bits, outlines by a digest of 128 bits whose key (32 bytes) nobody knows. Columns of a
+    wrong type, and outlines of different lengths, are found elsewhere and left out.
     """
     columns: list[Integers] = []
     for name in table.column_names:
@@ -69,7 +69,7 @@ def stored_bytes(table: pa.Table) -> Integers:
             ]
             columns.append(np.concatenate([*parts, np.empty(0, dtype=np.int64)]))
         elif values.type in _BYTES:
-            columns += _digests(values)
+            columns += _digests(values, np.frombuffer(key, dtype=np.uint64).reshape(2, 2))
     return np.column_stack(columns) if columns else np.empty((len(table), 0), dtype=np.int64)
 
 
@@ -82,18 +82,28 @@ class EqualRecords:
 
     def look_at(self, boxes: bytes, stored: bytes) -> None:
         """Take in one record: its boxes in cells and slots, and what is stored of it."""
-        digest = hashlib.blake2b(stored, digest_size=_DIGEST_BYTES).digest()
+        digest = digest_of(stored)
         if self._stored.setdefault(hash(boxes), digest) != digest:
             self._differing += 1
 
     def findings(self) -> Iterator[Finding]:
         """One for all records that are stored differently than the first with the same boxes."""
-        if self._differing:
-            message = (
-                f"{self._differing} records are stored otherwise, in the last digits or the outlines, than "
-                "another with the same boxes"
-            )
-            yield Finding("stored-differently", message)
+        return differing_findings(self._differing)
+
+
+def digest_of(stored: bytes) -> bytes:
+    """16 bytes for what is stored of a record."""
+    return hashlib.blake2b(stored, digest_size=_DIGEST_BYTES).digest()
+
+
+def differing_findings(differing: int) -> Iterator[Finding]:
+    """One for so many records that are stored differently than the first with the same boxes."""
+    if differing:
+        message = (
+            f"{differing} records are stored otherwise, in the last digits or the outlines, than another "
+            "with the same boxes"
+        )
+        yield Finding("stored-differently", message)
 
 
 def records_stored_differently(
@@ -112,7 +122,7 @@ def records_stored_differently(
     yield from equal.findings()
 
 
-def _digests(column: pa.ChunkedArray) -> list[Integers]:
+def _digests(column: pa.ChunkedArray, keys: npt.NDArray[np.uint64]) -> list[Integers]:
     """Two columns that are equal where the bytes of the values are; none where lengths differ."""
     lengths = pc.unique(pc.binary_length(column)).to_pylist()
     if len(lengths) != 1 or not lengths[0]:
@@ -126,14 +136,14 @@ def _digests(column: pa.ChunkedArray) -> list[Integers]:
             raw = np.frombuffer(content, dtype=np.uint8, count=len(part) * size, offset=first)
             words = np.zeros((len(part), -(-size // 8) * 8), dtype=np.uint8)
             words[:, :size] = raw.reshape(-1, size)
-            digests.append(_mixed(words.view(np.uint64)))
+            digests.append(_mixed(words.view(np.uint64), keys))
     return list(np.concatenate(digests).T)
 
 
-def _mixed(words: npt.NDArray[np.uint64]) -> Integers:
+def _mixed(words: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> Integers:
     """int64 [rows, 2]: all words of each row, mixed with two keys."""
     found = np.empty((len(words), 2), dtype=np.uint64)
-    for half, (start, factor) in enumerate(_KEYS):
+    for half, (start, factor) in enumerate(keys):
         state = np.full(len(words), start, dtype=np.uint64)
         for word in words.T:
             state = (state ^ word) * (factor | np.uint64(1))

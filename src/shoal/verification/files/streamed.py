@@ -2,17 +2,17 @@
 
 Records are spread over buckets by what they hold, so that identical ones come together wherever they stand in
 the file. Each bucket is then checked with the raw samples of its own subjects, by the same functions as a
-release in memory, and what is counted over everything is added up. Memory: names and numbers of all records,
-and the boxes of one bucket.
+release in memory, and what is counted over everything is added up. Both are tasks, which any engine can carry
+out. Memory: names and numbers of all records, and for each worker a million rows or the boxes of one bucket.
 """
 
+import os
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,78 +21,173 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import Claim
 from shoal.model.people_on_disk import StoredPeople
-from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid
+from shoal.model.release import Linkage, Release
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import without_boxes
 from shoal.release_folder.manifest import RELEASE_FILE, read_manifest
 from shoal.release_folder.plain_files import require_plain_file
-from shoal.runtime.arrays import Integers
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
+from shoal.runtime.tasks import Engine, carried_out
 from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid
 from shoal.verification.checks import Check, StreamedCheck, check_of, find_telling_names
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.files.folder import notes_on, with_notes
-from shoal.verification.files.layout import layout_findings
-from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import PrecisionCheck, WrittenBoxes, boxes_as_written
+from shoal.verification.files.layout import Layout, hidden_in, layout_of
+from shoal.verification.files.spreading import (
+    Chunk,
+    Spread,
+    Spreading,
+    SpreadTask,
+    records_of_bucket,
+    spread_groups,
+)
 from shoal.verification.files.stated import against_manifest, false_statements
-from shoal.verification.files.stored import EqualRecords, stored_bytes, strange_pseudonyms, wrong_types
+from shoal.verification.files.stored import differing_findings, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
-from shoal.verification.files.written import pseudonyms
 from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, far_too_many_records, links_of
 
-_ROWS_AT_ONCE: Final = 1 << 20
-_BUCKET_ROWS: Final = 1 << 22  # boxes, or raw samples, that one bucket holds on average
+_PART_ROWS: Final = 1 << 19  # rows of the file, at least, that one task spreads: a row group of shoal's own
+_BUCKET_ROWS: Final = 1 << 20  # boxes, or raw samples, that one bucket holds on average
+_SUBJECTS: Final = "subject_of.npy"
 
 
 def verify_streamed_folder(
-    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run
+    people: StoredPeople,
+    folder: Path,
+    linkage: Linkage,
+    scratch: Path,
+    run: Run,
+    *,
+    engine: Engine | None = None,
 ) -> Verdict:
     """The verdict on a release folder against the people it was made from; findings as in memory.
 
-    scratch: an empty folder for the spread records, on a disk with room for all boxes. Raises InputError when
-    the folder cannot be read, MisuseError for a claim whose check needs everything at once.
+    scratch: an empty folder for the spread records, on a disk with room for all boxes. engine: who works on
+    the file and on the buckets; without one this process, on one after the other. Raises InputError when the
+    folder cannot be read, MisuseError for a claim whose check needs everything at once.
     """
+    workers = engine or Run(threads=1)
     manifest = read_manifest(folder)
     header = without_boxes(folder, manifest)
     check = check_of(header.claim)
-    streamed = _streamed_check(check, header.claim)
-    hidden, file = _opened(folder / RELEASE_FILE)
-    n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
-    with _Spread(scratch, n_buckets) as spread:
-        plane = PlaneCheck(header.crs)
-        precision = PrecisionCheck(header.snapped_grid(), header.crs)
-        for table, rows in spread.batches(file, header.snapped_grid(), run):
-            plane.look_at_boxes(rows.boxes, header.snapped_grid())
-            precision.look(table, rows)
+    _streamed_check(check, header.claim)
+    layout, file = _opened(folder / RELEASE_FILE)
+    spreading = Spreading(
+        folder=folder.resolve(),
+        scratch=scratch.resolve(),
+        grid=header.snapped_grid(),
+        crs=header.crs,
+        n_buckets=max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1,
+        key=os.urandom(32),
+    )
+    tasks = list(_spread_tasks(spreading, layout, file.metadata))
+    spread = Spread(spreading)
+    seen = carried_out(spread_groups, tasks, workers, run, "reading the release")
+    for task, part in zip(tasks, seen, strict=True):
+        spread.add(task, part)
+    spread.finish()
     if too_many := far_too_many_records(people, len(spread.names)):
         return Verdict.of(too_many, checked=0)
-    findings = list(precision.findings())
-    own = columns_of(manifest, in_degrees=False)
-    extra = pq.read_table(
-        folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
-    )
-    findings += [*spread.faults, *wrong_types(file.schema_arrow), *strange_pseudonyms(spread.names)]
-    digest = sha256_of(folder / RELEASE_FILE)
-    findings += against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows)
-    findings += [*hidden, *plane.findings()]
-    findings += leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False)
     release = replace(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
     )
     case = Examination(people, release, linkage, check.parts)
-    beyond: Counter[str] = Counter()
-    _examine(streamed, case, links_of(people, release, linkage), spread, beyond, run)
+    judged = _examine(case, links_of(people, release, linkage), spread, spreading, workers, run)
     find_telling_names(case)
     on_claim = case.verdict()
-    findings += false_statements(manifest, on_claim, people, linked=True)
-    findings += parameter_findings(beyond, header.kind)
-    return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane, precision))
+    own = columns_of(manifest, in_degrees=False)
+    extra = pq.read_table(
+        folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
+    )
+    digest = sha256_of(folder / RELEASE_FILE)
+    findings = [
+        *spread.precision.findings(),
+        *spread.faults(),
+        *differing_findings(sum(part.differing for part in judged)),
+        *wrong_types(file.schema_arrow),
+        *strange_pseudonyms(spread.names),
+        *against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows),
+        *hidden_in(spread.walked, layout),
+        *spread.plane.findings(),
+        *leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False),
+        *false_statements(manifest, on_claim, people, linked=True),
+        *parameter_findings(sum((part.beyond for part in judged), Counter()), header.kind),
+    ]
+    return with_notes(on_claim.and_also(findings), notes_on(folder, people, spread.plane, spread.precision))
+
+
+def _spread_tasks(spreading: Spreading, layout: Layout, footer: pq.FileMetaData) -> Iterator[SpreadTask]:
+    """One for each row group; small ones together."""
+    first, rows = 0, 0
+    for group in range(footer.num_row_groups):
+        rows += footer.row_group(group).num_rows
+        if rows >= _PART_ROWS or group == footer.num_row_groups - 1:
+            own = layout.of(first, group + 1)
+            yield SpreadTask(spreading=spreading, first=first, behind=group + 1, layout=own)
+            first, rows = group + 1, 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketTask:
+    """One bucket of a spread file. header: of the release; compared: whether it is on the raw data's grid."""
+
+    people: Path
+    spreading: Spreading
+    header: Release
+    chunks: tuple[Chunk, ...]
+    bucket: int
+    compared: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What one bucket shows. findings: records by their numbers. covered: raw samples in a box of their own.
+
+    beyond: what cannot come of the parameters; differing: records stored otherwise than one that is equal.
+    """
+
+    findings: tuple[Finding, ...]
+    covered: int
+    beyond: Counter[str]
+    differing: int
+
+
+def examine_bucket(task: BucketTask) -> Judged:
+    """Hold the records of one bucket against the claim and the raw samples of their subjects."""
+    numbers, lengths, stored, boxes = records_of_bucket(task.spreading, task.chunks, task.bucket)
+    claim = task.header.claim
+    streamed = _streamed_check(check_of(claim), claim)
+    if not len(numbers):
+        return Judged(findings=(), covered=0, beyond=Counter(), differing=0)
+    part = replace(
+        task.header,
+        trajectory_ids=tuple(map(str, numbers.tolist())),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        payload=boxes,
+    )
+    classified = records_of(part)
+    first = classified.representative[classified.class_of]
+    findings, covered = [*streamed.of_records(claim, classified, part)], 0
+    if task.compared:
+        subject = np.load(task.spreading.scratch / _SUBJECTS, mmap_mode="r")[numbers]
+        known = np.unique(subject[subject >= 0])
+        own = Links(
+            subject_of=np.where(subject >= 0, np.searchsorted(known, subject), -1),
+            n_subjects_with_record=len(known),
+            findings=(),
+        )
+        raw = StoredPeople.open(task.people).load(known)
+        faults, covered = streamed.of_members(claim, raw, classified, part, own)
+        findings += faults
+    return Judged(
+        findings=tuple(findings),
+        covered=covered,
+        beyond=beyond_parameters(part),
+        differing=int((stored != stored[first]).any(axis=1).sum()),
+    )
 
 
 def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
@@ -103,160 +198,65 @@ def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
 
 
 def _examine(
-    streamed: StreamedCheck,
     case: Examination[StoredPeople],
     links: Links,
-    spread: "_Spread",
-    beyond: Counter[str],
+    spread: Spread,
+    spreading: Spreading,
+    engine: Engine,
     run: Run,
-) -> None:
-    """Hold the claim against the raw data. case.release: all records without their boxes.
-
-    beyond: grows by what cannot come of the parameters.
-    """
+) -> list[Judged]:
+    """Hold the claim against the raw data. case.release: all records without their boxes."""
     people, release = case.original, case.release
+    streamed = _streamed_check(check_of(release.claim), release.claim)
     case.find(pseudonyms_used_twice(release))
     on_other_grid = off_grid(people, release)
     case.find(links.findings)
     case.looked_at("subjects")
-    covered = 0
-    label = "verifying"
-    run.progress(label, 0, spread.n_buckets)
-    for bucket in range(spread.n_buckets):
-        part, records = spread.release_of(bucket, release)
-        if part.n_records:
-            beyond.update(beyond_parameters(part))
-            classified = records_of(part)
-            case.find(streamed.of_records(release.claim, classified, part))
-            if not on_other_grid:
-                subject = links.subject_of[records]
-                known = np.unique(subject[subject >= 0])
-                own = Links(
-                    subject_of=np.where(subject >= 0, np.searchsorted(known, subject), -1),
-                    n_subjects_with_record=len(known),
-                    findings=(),
-                )
-                faults, here = streamed.of_members(release.claim, people.load(known), classified, part, own)
-                case.find(faults)
-                covered += here
-        run.progress(label, bucket + 1, spread.n_buckets)
+    np.save(spreading.scratch / _SUBJECTS, links.subject_of)
+    task = BucketTask(
+        people=people.folder.resolve(),
+        spreading=spreading,
+        header=replace(release, trajectory_ids=(), offsets=np.zeros(1, dtype=np.int64)),
+        chunks=tuple(spread.chunks),
+        bucket=0,
+        compared=not on_other_grid,
+    )
+    tasks = [replace(task, bucket=bucket) for bucket in range(spreading.n_buckets)]
+    judged = list(carried_out(examine_bucket, tasks, engine, run, "verifying"))
+    case.find(_by_name([each for part in judged for each in part.findings], spread.names))
+    covered = sum(part.covered for part in judged)
     case.looked_at("classes")
     if on_other_grid:
         case.find(on_other_grid)
         case.notes.append(NOT_COMPARED)
-        return
+        return judged
     case.compare_accounts()
     case.find(lost_samples(people, covered, links, release))
     case.find(streamed.of_losses(release.claim, people, covered, links))
     case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
+    return judged
 
 
-@dataclass(eq=False, kw_only=True)
-class _Written:
-    """The records of one bucket, in the order of the file: their numbers and how many boxes each has."""
+def _by_name(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[Finding]:
+    """Findings on records by their numbers as findings on their pseudonyms, in the order of the file.
 
-    records: list[int] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
-
-
-class _Spread:
-    """All records of a file of boxes, spread over files by what they hold.
-
-    names: in the order of the file; faults: what its rows show.
+    Buckets are drawn, so theirs says nothing.
     """
-
-    def __init__(self, folder: Path, n_buckets: int) -> None:
-        self.n_buckets = n_buckets
-        self.names: list[str] = []
-        self.faults: list[Finding] = []
-        self.n_rows = 0
-        self._folder = folder
-        self._written = [_Written() for _ in range(n_buckets)]
-        self._seen: set[str] = set()
-        self._equal = EqualRecords()
-        self._open = ExitStack()
-        self._files: list[BinaryIO] = []
-
-    def __enter__(self) -> "_Spread":
-        self._files = [
-            self._open.enter_context((self._folder / str(bucket)).open("wb"))
-            for bucket in range(self.n_buckets)
-        ]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def batches(self, file: pq.ParquetFile, grid: Grid, run: Run) -> Iterator[tuple[pa.Table, WrittenBoxes]]:
-        """Hand on the file batch by batch, and spread its records, each when its last batch is there."""
-        label, total = "reading the release", file.metadata.num_rows
-        waiting_name, waiting, stored = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64), b""
-        for batch in _whole(file.iter_batches(_ROWS_AT_ONCE)):
-            table = pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
-            written = boxes_as_written(table, grid)
-            yield table, written
-            coded = pseudonyms(table)
-            names = np.array(coded.dictionary.to_pylist(), dtype=np.object_)[coded.indices.to_numpy()]
-            columns, bytes_of = np.stack(written.boxes.columns(), axis=1), stored_bytes(table)
-            starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
-            for name, start, end in zip(
-                names[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(names)], strict=True
-            ):
-                if name == waiting_name:
-                    waiting = np.concatenate([waiting, columns[start:end]])
-                    stored += bytes_of[start:end].tobytes()
-                    continue
-                self._spread(waiting_name, waiting, stored)
-                waiting_name, waiting, stored = name, columns[start:end], bytes_of[start:end].tobytes()
-            self.n_rows += len(names)
-            run.progress(label, self.n_rows, total)
-        self._spread(waiting_name, waiting, stored)
-        self.faults += self._equal.findings()
-
-    def release_of(self, bucket: int, header: Release) -> tuple[Release, Integers]:
-        """The records of one bucket with all that the header says, and their positions in the file."""
-        written = self._written[bucket]
-        rows = np.fromfile(self._folder / str(bucket), dtype=np.int64).reshape(-1, len(BOX_COLUMNS))
-        records = np.array(written.records, dtype=np.int64)
-        part = replace(
-            header,
-            trajectory_ids=tuple(self.names[record] for record in written.records),
-            offsets=np.concatenate([[0], np.cumsum(written.lengths, dtype=np.int64)]).astype(np.int64),
-            payload=Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))),
+    for each in sorted(findings, key=lambda each: int(each.trajectory_id or 0)):
+        yield (
+            each
+            if each.trajectory_id is None
+            else replace(each, trajectory_id=names[int(each.trajectory_id)])
         )
-        return part, records
-
-    def _spread(self, name: str, rows: Integers, stored: bytes) -> None:
-        if not len(rows):
-            return
-        if name in self._seen:
-            self._fault("the rows of one record do not stand together")
-        self._seen.add(name)
-        if not is_canonical(rows, np.array([0, len(rows)])):
-            self._fault(f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
-            rows = rows[np.lexsort(rows.T[::-1])]
-        content = np.ascontiguousarray(rows).tobytes()
-        self._equal.look_at(content, stored)
-        bucket = hash(content) % self.n_buckets
-        self._files[bucket].write(content)
-        self._written[bucket].records.append(len(self.names))
-        self._written[bucket].lengths.append(len(rows))
-        self.names.append(name)
-
-    def _fault(self, message: str) -> None:
-        """Once each."""
-        found = Finding("row-order", message)
-        if found not in self.faults:
-            self.faults.append(found)
 
 
-def _opened(path: Path) -> tuple[list[Finding], pq.ParquetFile]:
-    """What the file's bytes hold beside its rows, and the file."""
+def _opened(path: Path) -> tuple[Layout, pq.ParquetFile]:
+    """What the file's footer says, and the file."""
     require_plain_file(path)
     try:
         with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
-            hidden = layout_findings(content)
+            layout = layout_of(content)
         file = pq.ParquetFile(path)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
@@ -264,12 +264,4 @@ def _opened(path: Path) -> tuple[list[Finding], pq.ParquetFile]:
         ) from error
     if "trajectory_id" not in file.schema_arrow.names:
         raise InputError(f"{path} lacks the column trajectory_id")
-    return hidden, file
-
-
-def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Raises InputError where the file is damaged."""
-    try:
-        yield from batches
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
+    return layout, file

@@ -1,0 +1,177 @@
+"""Parquet files with the same columns put behind each other, to the bytes that one writer would have made.
+
+Pages do not know where in a file they stand; only the footer does. So the pages of each file are copied as
+they are, and the footers become one, with their offsets moved. A footer is Thrift's compact protocol, read
+here into plain values and written again without knowing what they mean.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+_MAGIC: Final = b"PAR1"
+_TAIL: Final = 8  # the footer's length, and the mark again
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 12
+# fields of the footer, of a group of rows, of a column's chunk and of its metadata (parquet.thrift)
+_ROWS, _GROUPS, _PAIRS = 3, 4, 5
+_COLUMNS, _GROUP_OFFSET, _ORDINAL = 1, 5, 7
+_CHUNK_OFFSET, _CHUNK_DATA = 2, 3
+_PAGE_OFFSETS: Final = (9, 10, 11)  # of data, of an index, of a dictionary
+
+
+class Value(NamedTuple):
+    """A value and its type: a number, bytes, eight bytes of a double, a dict of fields, or a list of values.
+
+    inner: the type of a list's values.
+    """
+
+    kind: int
+    value: Any
+    inner: int = 0
+
+
+def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes]) -> None:
+    """Write the row groups of all parts (at least one) into one file; pairs: its metadata, by key.
+
+    The parts have the same columns and no metadata of their own.
+    """
+    target.write(_MAGIC)
+    at, groups, n_rows = len(_MAGIC), list[Value](), 0
+    footer: dict[int, Value] = {}
+    for part in parts:
+        content = part.read_bytes()
+        end = len(content) - _TAIL - int.from_bytes(content[-_TAIL:-4], "little")
+        footer = _Reader(content, end).struct()
+        for group in footer[_GROUPS].value:
+            groups.append(_moved(group, at - len(_MAGIC), len(groups)))
+        n_rows += footer[_ROWS].value
+        target.write(memoryview(content)[len(_MAGIC) : end])
+        at += end - len(_MAGIC)
+    footer[_ROWS] = Value(_I64, n_rows)
+    footer[_GROUPS] = Value(_LIST, groups, _STRUCT)
+    if pairs:
+        texts = [{1: Value(_BINARY, key), 2: Value(_BINARY, text)} for key, text in pairs.items()]
+        footer[_PAIRS] = Value(_LIST, [Value(_STRUCT, each) for each in texts], _STRUCT)
+    written = bytearray()
+    _write(written, Value(_STRUCT, footer))
+    target.write(written)
+    target.write(len(written).to_bytes(4, "little") + _MAGIC)
+
+
+def _moved(group: Value, by: int, ordinal: int) -> Value:
+    """A group of rows whose pages stand so many bytes later."""
+    fields = dict(group.value)
+    chunks = []
+    for chunk in fields[_COLUMNS].value:
+        own = dict(chunk.value)
+        _move(own, _CHUNK_OFFSET, by)
+        own[_CHUNK_DATA] = Value(_STRUCT, dict(own[_CHUNK_DATA].value))
+        for field in _PAGE_OFFSETS:
+            _move(own[_CHUNK_DATA].value, field, by)
+        chunks.append(Value(_STRUCT, own))
+    fields[_COLUMNS] = Value(_LIST, chunks, _STRUCT)
+    _move(fields, _GROUP_OFFSET, by)
+    if _ORDINAL in fields:
+        fields[_ORDINAL] = Value(_I16, ordinal)
+    return Value(_STRUCT, fields)
+
+
+def _move(fields: dict[int, Value], field: int, by: int) -> None:
+    if field in fields and fields[field].value:  # 0 is no offset
+        fields[field] = Value(_I64, fields[field].value + by)
+
+
+class _Reader:
+    """Values of the compact protocol, from a place on."""
+
+    def __init__(self, content: bytes, at: int) -> None:
+        self._content, self._at = content, at
+
+    def struct(self) -> dict[int, Value]:
+        """All fields by their numbers, in their order."""
+        fields: dict[int, Value] = {}
+        field = 0
+        while head := self._byte():
+            field = field + (head >> 4) if head >> 4 else self._signed()
+            fields[field] = self._value(head & 15)
+        return fields
+
+    def _value(self, kind: int) -> Value:
+        value: Any = None  # of a truth, the type itself
+        inner = 0
+        if kind == _BYTE:
+            value = self._byte()
+        elif kind in {_I16, _I32, _I64}:
+            value = self._signed()
+        elif kind == _DOUBLE:
+            value = self._bytes(8)
+        elif kind == _BINARY:
+            value = self._bytes(self._number())
+        elif kind == _STRUCT:
+            value = self.struct()
+        elif kind == _LIST:
+            head = self._byte()
+            n, inner = head >> 4 if head >> 4 < 15 else self._number(), head & 15
+            each = _BYTE if inner in {_TRUE, _FALSE} else inner
+            value = [self._value(each) for _ in range(n)]
+        elif kind not in {_TRUE, _FALSE}:
+            raise AssertionError(f"a footer that pyarrow wrote holds no values of type {kind}")
+        return Value(kind, value, inner)
+
+    def _bytes(self, n: int) -> bytes:
+        self._at += n
+        return self._content[self._at - n : self._at]
+
+    def _byte(self) -> int:
+        return self._bytes(1)[0]
+
+    def _number(self) -> int:
+        number, shift = 0, 0
+        while True:
+            byte = self._byte()
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+            shift += 7
+
+    def _signed(self) -> int:
+        number = self._number()
+        return (number >> 1) ^ -(number & 1)
+
+
+def _write(out: bytearray, value: Value) -> None:
+    """Append a value as the compact protocol writes it."""
+    kind, content = value.kind, value.value
+    if kind == _BYTE:
+        out.append(content)
+    elif kind in {_I16, _I32, _I64}:
+        _write_number(out, content << 1 if content >= 0 else ~(content << 1))
+    elif kind == _DOUBLE:
+        out += content
+    elif kind == _BINARY:
+        _write_number(out, len(content))
+        out += content
+    elif kind == _LIST:
+        out.append(min(len(content), 15) << 4 | value.inner)
+        if len(content) >= 15:
+            _write_number(out, len(content))
+        for each in content:
+            _write(out, each)
+    elif kind == _STRUCT:
+        before = 0
+        for field in sorted(content):
+            if field - before < 16:
+                out.append((field - before) << 4 | content[field].kind)
+            else:
+                out.append(content[field].kind)
+                _write(out, Value(_I16, field))
+            _write(out, content[field])
+            before = field
+        out.append(0)
+
+
+def _write_number(out: bytearray, number: int) -> None:
+    while number >= 128:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
