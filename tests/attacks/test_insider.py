@@ -200,10 +200,9 @@ def test_who_is_in_all_boxes_is_who_fits_them(original: Trajectories, seed: int,
     ]
     begin, end = int(cuts[0]), int(cuts[-1])
     asked, shares = np.arange(original.n_subjects), np.empty(original.n_subjects, dtype=np.bool_)
-    arrays = (original.offsets, original.t, original.x, original.y)
-    find_sharers(
-        *map(fixed, arrays), asked, np.array(boxes, dtype=np.int64).reshape(-1, 6), begin, end, shares
-    )
+    offsets, t_of, x_of, y_of = map(fixed, (original.offsets, original.t, original.x, original.y))
+    drawn = np.array(boxes, dtype=np.int64).reshape(-1, 6)
+    find_sharers(offsets, t_of, x_of, y_of, asked, drawn, begin, end, shares)
     expected = []
     for t, x, y in original:
         seen = [one for one in zip(t.tolist(), x.tolist(), y.tolist(), strict=True) if begin <= one[0] < end]

@@ -11,6 +11,7 @@ import pytest
 
 import table_of_attacks as table
 import table_pages as pages
+from shoal.attacks import attack
 from shoal.attacks.table import ATTACKS
 from shoal.methods import METHODS
 from table_data import DATA, prepared
@@ -83,7 +84,7 @@ def test_a_cell_that_fails_or_takes_too_long_is_noted(monkeypatch: pytest.Monkey
 def test_a_cell_whose_time_is_spent_keeps_what_it_found_and_says_what_it_lacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    played = table.attack
+    played = attack
 
     def until_noisy(*given: Any, **words: Any) -> Any:
         if words["knowledge"][0].startswith("noisy"):

@@ -187,7 +187,7 @@ def test_a_map_is_to_scale_and_a_strip_gets_room() -> None:
 
 @pytest.mark.parametrize("values", [[], [5.0], [0.3, 0.31], [1e-7, 1.0, 3e4], [10.0, 100.0]])
 def test_shades_are_halves_of_powers_of_ten_below_the_densest(values: list[float]) -> None:
-    cells = density_cells(np.array([[*values, 0.0]]), (0, 1), (0, 1))
+    cells = density_cells(np.array([[*values, 0.0]]), (0, 1), (0, 1), "boxes")
     *shades, blank = cells.shades[0]
     assert blank is None
     assert len(shades) == len(values)
