@@ -113,14 +113,15 @@ class Group:
         """Write an element at its fixed length, most significant byte first."""
         return int(element).to_bytes(self.element_bytes)
 
-    def from_bytes(self, encoded: bytes) -> mpz:
-        """Read an element; raise PeerError unless it is in the subgroup."""
+    def from_bytes(self, encoded: bytes, *, or_one: bool = False) -> mpz:
+        """Read an element; raise PeerError unless it is in the subgroup, and other than 1 but for ``or_one``."""
         if len(encoded) != self.element_bytes:
             raise PeerError(
                 "bad-length", f"an element of {len(encoded)} bytes instead of {self.element_bytes}"
             )
         element = mpz(int.from_bytes(encoded))
-        if not 1 < element < self.p - 1 or jacobi(element, self.p) != 1:
+        least = 1 if or_one else 2
+        if not least <= element < self.p - 1 or jacobi(element, self.p) != 1:
             raise PeerError("bad-element", "a number that is not a member of the group")
         return element
 

@@ -34,9 +34,9 @@ class Reader:
         """Take a number of two bytes."""
         return int.from_bytes(self.take(2))
 
-    def element(self, group: Group) -> mpz:
+    def element(self, group: Group, *, or_one: bool = False) -> mpz:
         """Take a group element and check it."""
-        return group.from_bytes(self.take(group.element_bytes))
+        return group.from_bytes(self.take(group.element_bytes), or_one=or_one)
 
     def scalar(self, group: Group) -> mpz:
         """Take a number below the group's order."""
@@ -106,7 +106,8 @@ class Hop:
     def decode(cls, session: Session, body: bytes, *, last: bool) -> "Hop":
         """Read a body; raise PeerError when it is not canonical."""
         reader, group, size = Reader(body), session.group, session.n * session.n_records
-        stripped = tuple(reader.element(group) for _ in range(size))
+        # 1 is what somebody put in, or passed on: an honest mixer cannot help it, and the replay names who did
+        stripped = tuple(reader.element(group, or_one=True) for _ in range(size))
         proof = StripProof(reader.element(group), reader.element(group), reader.scalar(group))
         shuffled = () if last else _take_list(reader, group, size)
         shuffle = None
