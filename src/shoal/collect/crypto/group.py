@@ -59,7 +59,7 @@ class Group:
         """Compute the product of all bases[i]^exponents[i], of many at once.
 
         Source: Pippenger's method of buckets. It takes the same multiplications whatever the exponents are;
-        which buckets they fall into depends on them. bits: no exponent has more.
+        which buckets they fall into depends on them. bits: no exponent has more, or only its low ones count.
         """
         window = min(range(1, 13), key=lambda one: -(-bits // one) * (len(bases) + (2 << one)))
         digits, total = (1 << window) - 1, mpz(1)
@@ -114,7 +114,7 @@ class Group:
         return int(element).to_bytes(self.element_bytes)
 
     def from_bytes(self, encoded: bytes, *, or_one: bool = False) -> mpz:
-        """Read an element; raise PeerError unless it is in the subgroup, and other than 1 but for ``or_one``."""
+        """Read an element; raise PeerError unless it is in the subgroup, and not 1 unless ``or_one``."""
         if len(encoded) != self.element_bytes:
             raise PeerError(
                 "bad-length", f"an element of {len(encoded)} bytes instead of {self.element_bytes}"

@@ -7,7 +7,7 @@ The mixer commits to her order. A hash then gives each place before the shuffle 
 commitments shows that the product of the weights, moved to where the order puts them, stays as it was, and
 the commitments show that their sum and their products with the lists do; no other map than a permutation
 keeps all of these, but with probability N / 2^128. The moved weights and all masks stay hidden: exponents are
-integers, and what an answer adds to them is 96 bits longer, so that 2^16 answers tell less than 2^-80.
+integers, and what an answer adds to them is 128 bits longer, so that 2^16 answers tell less than 2^-112.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from shoal.collect.faults import PeerError
 
 _WEIGHT_BYTES: Final = 16  # of a weight, and of the challenge
 _WEIGHT_BITS: Final = 8 * _WEIGHT_BYTES
-_HIDING_BITS: Final = 96  # a mask is so much longer than what it must hide
+_HIDING_BITS: Final = 128  # a mask is so much longer than what it must hide
 
 
 class _Sizes(NamedTuple):
@@ -113,7 +113,8 @@ def prove_shuffle(
     commitments = [mpz(0)] * size
     for base, place in zip(bases, order, strict=True):
         commitments[place] = group.times(of_g.of(keys[place]), base)
-    weights = _weights(group, y, before, after, commitments, context)
+    statement = _statement(group, y, before, after, commitments, context)
+    weights = _weights(statement, size)
 
     moved = [weights[place] for place in order]
     links, chain, end = [int(group.draw_secret(chance)) for _ in before], [start], 0
@@ -141,7 +142,7 @@ def prove_shuffle(
             for link, weight, earlier in zip(drawn_links, drawn_moved, chain[:-1], strict=True)
         ),
     ]
-    challenge = _challenge(group, weights, chain[1:], announced)
+    challenge = _challenge(group, statement, chain[1:], announced)
     totals = [mask + challenge * own for mask, own in zip(drawn, hidden, strict=True)]
     return ShuffleProof(
         tuple(commitments),
@@ -161,12 +162,18 @@ def require_shuffle_proof(
     proof: ShuffleProof,
     context: bytes,
 ) -> None:
-    """Raise PeerError unless the proof holds."""
+    """Raise PeerError unless the proof holds.
+
+    All elements must have been read as members of the group; of numbers that are none nothing is proven.
+    """
     size = len(before)
-    if {len(after), *map(len, (proof.commitments, proof.chain, proof.moved, proof.links))} != {size}:
+    lengths = {len(after), *map(len, (proof.commitments, proof.chain, proof.moved, proof.links))}
+    if not size or lengths != {size}:
         raise PeerError("bad-length", f"a proof about another number of records than {size}")
+    _require_ranges(group, proof)
     start, bases = _generators(group, size)
-    weights = _weights(group, y, before, after, proof.commitments, context)
+    statement = _statement(group, y, before, after, proof.commitments, context)
+    weights = _weights(statement, size)
     product = mpz(1)
     for weight in weights:
         product = product * weight % group.q
@@ -192,8 +199,15 @@ def require_shuffle_proof(
         group.over(said, group.power(image, challenge))
         for said, image in zip(answered, (*images, *proof.chain), strict=True)
     ]
-    if _challenge(group, weights, proof.chain, announced) != proof.challenge:
+    if _challenge(group, statement, proof.chain, announced) != proof.challenge:
         raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
+
+
+def _require_ranges(group: Group, proof: ShuffleProof) -> None:
+    """Let each proof have one encoding, and no answer be read as one number here and as another there."""
+    numbers = zip((proof.challenge, *proof._answers), _lengths(group, len(proof.chain)), strict=True)
+    if not all(0 <= number < 1 << 8 * length for number, length in numbers) or proof.totals[1] >= group.q:
+        raise PeerError("out-of-range", "an answer that no honest mixer gives")
 
 
 def _of_totals(
@@ -246,7 +260,7 @@ def _masked(bits: int) -> int:
 
 
 def _bytes_of(bits: int) -> int:
-    """The length of an answer: a mask, and what carries over (once in 2^96)."""
+    """The length of an answer: a mask, and what carries over (once in 2^128)."""
     return _masked(bits) // 8 + 1
 
 
@@ -269,30 +283,33 @@ def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:
     return drawn(0), [drawn(1 + number) for number in range(size)]
 
 
-def _weights(
+def _statement(
     group: Group,
     y: mpz,
     before: Sequence[Ciphertext],
     after: Sequence[Ciphertext],
     commitments: Sequence[mpz],
     context: bytes,
-) -> list[int]:
-    """A weight for each place before the shuffle, fixed by everything that was said until then."""
+) -> bytes:
+    """Hash everything that was said until the weights are drawn."""
     state = hashlib.blake2b(digest_size=32, person=b"shoal weights")
     state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
     for element in (group.p, group.g, y, *commitments):
         state.update(group.to_bytes(element))
     for one in (*before, *after):
         state.update(group.to_bytes(one.c1) + group.to_bytes(one.c2))
-    stream = Chance(state.digest())
-    return [int.from_bytes(stream.take(_WEIGHT_BYTES)) for _ in before]
+    return state.digest()
 
 
-def _challenge(group: Group, weights: Sequence[int], chain: Sequence[mpz], announced: Sequence[mpz]) -> int:
-    """What the answers are asked for. The weights stand for everything that they were drawn from."""
-    state = hashlib.blake2b(digest_size=_WEIGHT_BYTES, person=b"shoal shuffle")
-    for weight in weights:
-        state.update(weight.to_bytes(_WEIGHT_BYTES))
+def _weights(statement: bytes, size: int) -> list[int]:
+    """A weight for each place before the shuffle."""
+    stream = Chance(statement)
+    return [int.from_bytes(stream.take(_WEIGHT_BYTES)) for _ in range(size)]
+
+
+def _challenge(group: Group, statement: bytes, chain: Sequence[mpz], announced: Sequence[mpz]) -> int:
+    """What the answers are asked for, fixed by the statement, with all its 256 bits, and what came since."""
+    state = hashlib.blake2b(statement, digest_size=_WEIGHT_BYTES, person=b"shoal shuffle")
     for element in (*chain, *announced):
         state.update(group.to_bytes(element))
     return int.from_bytes(state.digest())

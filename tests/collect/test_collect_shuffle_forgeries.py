@@ -1,0 +1,182 @@
+"""Whoever knows the argument as well as the mixer does, and lies: nothing but a permutation passes."""
+
+import itertools
+import random
+from collections.abc import Sequence
+from math import prod
+
+import pytest
+from gmpy2 import invert, mpz
+
+from mix_runs import seed
+from shoal.collect.crypto import elgamal, shuffle_proof
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.elgamal import Ciphertext, remask_with
+from shoal.collect.crypto.group import Group
+from shoal.collect.crypto.shuffle_proof import ShuffleProof, require_shuffle_proof
+from shoal.collect.faults import PeerError
+
+Matrix = Sequence[Sequence[int]]
+Case = tuple[list[Ciphertext], list[Ciphertext], list[int], list[int]]
+# a safe prime of 200 bits: enough for answers to be found by nobody who takes milliseconds
+TINY = Group(mpz("b0e162981d33591915d7801d319283a1998249cffc2723c4cf", 16), mpz(4))
+Y = TINY.power(TINY.g, mpz(123_456_789))
+IDENTITY = {n: [[int(i == j) for j in range(n)] for i in range(n)] for n in (1, 2, 3)}
+
+
+def encrypted(group: Group, y: mpz, plains: Sequence[int], chance: Chance) -> list[Ciphertext]:
+    return [elgamal.encrypt(group, y, group.power(group.g, mpz(one)), chance) for one in plains]
+
+
+def combined(group: Group, elements: Sequence[mpz], powers: Sequence[int]) -> mpz:
+    return prod((pow(e, p, group.p) for e, p in zip(elements, powers, strict=True)), start=mpz(1)) % group.p
+
+
+def made_with(matrix: Matrix) -> Matrix:
+    """What becomes of the list so that all statements about its products hold: the inverse, transposed.
+
+    A matrix that has none is its own.
+    """
+    n, q = len(matrix), TINY.q
+    rows = [[mpz(one) for one in row] + [mpz(i == j) for j in range(n)] for i, row in enumerate(matrix)]
+    for at in range(n):
+        pivot = next((row for row in rows[at:] if row[at] % q), None)
+        if pivot is None:
+            return matrix
+        rows.remove(pivot)
+        pivot = [one * invert(pivot[at], q) % q for one in pivot]
+        rows = [[(a - row[at] * b) % q for a, b in zip(row, pivot, strict=True)] for row in rows]
+        rows.insert(at, pivot)
+    return [[int(rows[j][n + i]) for j in range(n)] for i in range(n)]
+
+
+class Forger:
+    """Commits to a matrix, and makes of the list what lets her prove as much as she can.
+
+    Where the matrix is a permutation's she is an honest mixer. She follows the argument in everything but
+    what a subclass changes; her answers are sums of what she drew and of what she would have to know.
+    """
+
+    def __init__(self, matrix: Matrix, context: bytes = b"c") -> None:
+        chance, self.n, self.context = Chance(seed("forger")), len(matrix), context
+        self.before = encrypted(TINY, Y, range(2, 2 + self.n), chance)
+        masks = [int(TINY.draw_secret(chance)) for _ in matrix]
+        self.after = [
+            remask_with(
+                TINY,
+                Y,
+                Ciphertext(
+                    combined(TINY, [one.c1 for one in self.before], row),
+                    combined(TINY, [one.c2 for one in self.before], row),
+                ),
+                mpz(mask),
+            )
+            for row, mask in zip(made_with(matrix), masks, strict=True)
+        ]
+        start, self.bases = shuffle_proof._generators(TINY, self.n)
+        keys = [int(TINY.draw_secret(chance)) for _ in matrix]
+        self.commitments = [
+            TINY.power(TINY.g, mpz(key)) * combined(TINY, self.bases, column) % TINY.p
+            for key, column in zip(keys, zip(*matrix, strict=True), strict=True)
+        ]
+        self.statement = shuffle_proof._statement(TINY, Y, self.before, self.after, self.commitments, context)
+        self.weights = shuffle_proof._weights(self.statement, self.n)
+        self.moved = [sum(a * b for a, b in zip(row, self.weights, strict=True)) for row in matrix]
+        self.chained = self.chain_weights()
+        links, self.chain, end = [int(TINY.draw_secret(chance)) for _ in matrix], [start], 0
+        for weight, link in zip(self.chained, links, strict=True):
+            self.chain.append(
+                TINY.power(TINY.g, mpz(link)) * TINY.power(self.chain[-1], mpz(weight)) % TINY.p
+            )
+            end = int((link + weight * end) % TINY.q)
+        own = (
+            sum(keys),
+            end,
+            sum(key * weight for key, weight in zip(keys, self.weights, strict=True)),
+            sum(mask * weight for mask, weight in zip(masks, self.moved, strict=True)),
+        )
+        drawn = [chance.below(1 << 300) for _ in range(4 + 2 * self.n)]
+        announced = shuffle_proof._of_totals(
+            TINY, Y, self.after, self.bases, drawn[:4], drawn[4 : 4 + self.n], TINY.power
+        )
+        announced += [
+            TINY.power(TINY.g, mpz(link)) * TINY.power(earlier, mpz(weight)) % TINY.p
+            for weight, link, earlier in zip(
+                drawn[4 : 4 + self.n], drawn[4 + self.n :], self.chain[:-1], strict=True
+            )
+        ]
+        self.challenge = shuffle_proof._challenge(TINY, self.statement, self.chain[1:], announced)
+        totals = [one + self.challenge * of for one, of in zip(drawn, own, strict=False)]
+        totals[1] %= int(TINY.q)
+        self.proof = ShuffleProof(
+            tuple(self.commitments),
+            tuple(self.chain[1:]),
+            self.challenge,
+            (totals[0], totals[1], totals[2], totals[3]),
+            tuple(map(self.answer, drawn[4 : 4 + self.n], self.moved, self.chained)),
+            tuple(one + self.challenge * of for one, of in zip(drawn[4 + self.n :], links, strict=True)),
+        )
+
+    def chain_weights(self) -> list[int]:
+        return self.moved
+
+    def answer(self, drawn: int, moved: int, _: int) -> int:
+        return drawn + self.challenge * moved
+
+    def passes(self) -> bool:
+        try:
+            require_shuffle_proof(TINY, Y, self.before, self.after, self.proof, self.context)
+        except PeerError:
+            return False
+        return True
+
+
+class FittingChain(Forger):
+    """Her chain has the product that it should have; her answers are those of the other weights."""
+
+    def chain_weights(self) -> list[int]:
+        return self.weights
+
+
+class AnswersForTheChain(FittingChain):
+    def answer(self, drawn: int, _: int, chained: int) -> int:
+        return drawn + self.challenge * chained
+
+
+class TwoAnswersInOne(FittingChain):
+    """Whoever reads only the low bits finds the moved weights, who reads all modulo q those of the chain."""
+
+    def answer(self, drawn: int, moved: int, chained: int) -> int:
+        beyond = 1 << 1024
+        high = self.challenge * (chained - moved) * invert(mpz(beyond), TINY.q) % TINY.q
+        return int(drawn + self.challenge * moved + beyond * high)
+
+
+ORDERS: list[Matrix] = [
+    tuple(order) for n in (1, 2, 3) for order in itertools.permutations(tuple(map(tuple, IDENTITY[n])))
+]
+
+
+def test_of_all_matrices_only_permutations_pass() -> None:
+    drawn = random.Random(0)
+    others: list[Matrix] = [((0,),), ((2,),), ((-1,),)]
+    for size, number in ((2, 25), (3, 12)):
+        others += [
+            tuple(tuple(drawn.choices((-1, 0, 1, 2), k=size)) for _ in range(size)) for _ in range(number)
+        ]
+    # rows that sum to 1, so that only the product of the weights tells
+    others += [((a, 1 - a), (b, 1 - b)) for a in range(-1, 3) for b in range(-1, 3)]
+    others = [one for one in others if one not in ORDERS]
+    assert len(others) > 40
+    assert all(Forger(one).passes() for one in ORDERS)
+    assert not any(Forger(one).passes() for one in others)
+
+
+COPY: Matrix = ((0, 1, 0), (0, 1, 0), (1, 0, 0))  # one record twice, another not at all
+JOINED: Matrix = ((2, -1, 0), (0, 1, 0), (0, 0, 1))  # halves of one in another: all hold but the product
+
+
+@pytest.mark.parametrize("matrix", [COPY, JOINED])
+@pytest.mark.parametrize("kind", [Forger, FittingChain, AnswersForTheChain, TwoAnswersInOne])
+def test_no_chain_helps_a_list_that_is_no_permutation(kind: type[Forger], matrix: Matrix) -> None:
+    assert not kind(matrix).passes()
