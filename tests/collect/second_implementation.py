@@ -7,6 +7,7 @@ tests/collect/vectors and raises ``Refused`` with the name of the fault that it 
 
 import base64
 import hashlib
+import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
@@ -178,10 +179,10 @@ class Group(NamedTuple):
     def size(self) -> int:
         return (self.p.bit_length() + 7) // 8
 
-    def element(self, text: bytes) -> int:
+    def element(self, text: bytes, least: int = 2) -> int:
         refuse_unless(len(text) == self.size, "bad-length")
         number = int.from_bytes(text)
-        inside = 1 < number < self.p - 1 and pow(number, self.q, self.p) == 1
+        inside = least <= number < self.p - 1 and pow(number, self.q, self.p) == 1
         refuse_unless(inside, "bad-element")
         return number
 
@@ -200,6 +201,7 @@ class Session(NamedTuple):
     n_records: int
     record_bytes: int
     group: Group
+    proven: bool = False
 
     @property
     def n(self) -> int:
@@ -207,13 +209,16 @@ class Session(NamedTuple):
 
     @property
     def longest(self) -> int:
-        return 40 + 64 + 6 * self.n * self.n_records * self.group.size + 65_536
+        size = self.n * self.n_records
+        proof = 2 * size * self.group.size + sum(proof_lengths(self.group, size)) if self.proven else 0
+        return 40 + 64 + 6 * size * self.group.size + proof + 65_536
 
 
 def session_of(given: Vector) -> Session:
     group = Group(int(given["p"], 16), given["g"])
     identities = [bytes.fromhex(one) for one in given["identities"]]
-    return Session(bytes.fromhex(given["name"]), identities, given["n_records"], given["record_bytes"], group)
+    sizes = given["n_records"], given["record_bytes"]
+    return Session(bytes.fromhex(given["name"]), identities, *sizes, group, given.get("proven", False))
 
 
 class Body:
@@ -232,8 +237,8 @@ class Body:
         refuse_unless(number < group.q, "out-of-range")
         return number
 
-    def elements(self, group: Group, n: int) -> list[int]:
-        return [group.element(self.take(group.size)) for _ in range(n)]
+    def elements(self, group: Group, n: int, least: int = 2) -> list[int]:
+        return [group.element(self.take(group.size), least) for _ in range(n)]
 
     def end(self) -> None:
         refuse_unless(self.at == len(self.text), "bad-length")
@@ -317,10 +322,12 @@ def require_hop(
 ) -> Hop:
     group, size = session.group, session.n * session.n_records
     body, share = Body(shown.body), shares[shown.sender]
-    stripped = body.elements(group, size)
+    stripped = body.elements(group, size, least=1)
     to_key, to_list = body.elements(group, 2)
     response = body.scalar(group)
-    numbers = [] if shown.sender == session.n - 1 else body.elements(group, 2 * size)
+    last = shown.sender == session.n - 1
+    numbers = [] if last else body.elements(group, 2 * size)
+    proof = take_proof(body, group, size) if session.proven and not last else None
     body.end()
     context = session.name + bytes((shown.sender,))
     flat = [share, *(part for one in before for part in one), *stripped]
@@ -333,7 +340,94 @@ def require_hop(
     for power_of, announced, known in ((group.g, to_key, share), (base, to_list, image)):
         expected = announced * pow(known, challenge, group.p) % group.p
         refuse_unless(pow(power_of, response, group.p) == expected, "bad-proof")
-    return Hop(stripped, list(zip(numbers[::2], numbers[1::2], strict=True)))
+    shuffled = list(zip(numbers[::2], numbers[1::2], strict=True))
+    if proof is not None:
+        key = math.prod(shares[shown.sender + 1 :]) % group.p
+        listed = [(c1, left) for (c1, _), left in zip(before, stripped, strict=True)]
+        require_shuffle(group, key, listed, shuffled, proof, context)
+    return Hop(stripped, shuffled)
+
+
+class Proof(NamedTuple):
+    """Sec. 5: c, d, e, r, s and v."""
+
+    commitments: list[int]
+    chain: list[int]
+    challenge: int
+    totals: list[int]
+    moved: list[int]
+    links: list[int]
+
+
+def proof_lengths(group: Group, size: int) -> list[int]:
+    """The bytes of the challenge and of each answer."""
+    secret, more = min(288, group.q.bit_length()), size.bit_length()
+    keys, both, moved, link = (
+        (bits + 256) // 8 + 1 for bits in (secret + more, secret + 128 + more, 128, secret)
+    )
+    return [16, keys, group.size, both, both, *[moved] * size, *[link] * size]
+
+
+def take_proof(body: Body, group: Group, size: int) -> Proof:
+    commitments, chain = body.elements(group, size), body.elements(group, size)
+    challenge, *answers = (int.from_bytes(body.take(length)) for length in proof_lengths(group, size))
+    return Proof(commitments, chain, challenge, answers[:4], answers[4 : 4 + size], answers[4 + size :])
+
+
+def require_shuffle(
+    group: Group,
+    key: int,
+    before: Sequence[tuple[int, int]],
+    after: Sequence[tuple[int, int]],
+    proof: Proof,
+    context: bytes,
+) -> None:
+    size, p, g = len(before), group.p, group.g
+
+    def text(numbers: Sequence[int]) -> bytes:
+        return b"".join(one.to_bytes(group.size) for one in numbers)
+
+    def powers(bases: Sequence[int], exponents: Sequence[int]) -> int:
+        return math.prod(pow(base, by, p) for base, by in zip(bases, exponents, strict=True)) % p
+
+    refuse_unless(proof.totals[1] < group.q, "out-of-range")
+    start, *bases = (
+        pow(
+            int.from_bytes(
+                hashlib.shake_256(b"shoal generator" + text([g, p]) + at.to_bytes(4)).digest(group.size + 16)
+            ),
+            2,
+            p,
+        )
+        for at in range(size + 1)
+    )
+    said = [
+        p,
+        g,
+        key,
+        *proof.commitments,
+        *(part for pairs in (before, after) for pair in pairs for part in pair),
+    ]
+    head = len(context).to_bytes(4) + context + size.to_bytes(4)
+    statement = blake(head + text(said), b"shoal weights")
+    chance = stream(statement)
+    weights = [int.from_bytes(bytes(next(chance) for _ in range(16))) for _ in range(size)]
+    keys, end, weighted, masks = proof.totals
+    one, other = list(zip(*before, strict=True)), list(zip(*after, strict=True))
+    said_of = [
+        (pow(g, keys, p), math.prod(proof.commitments) * pow(math.prod(bases), -1, p)),
+        (pow(g, end, p), proof.chain[-1] * pow(start, -math.prod(weights), p)),
+        (pow(g, weighted, p) * powers(bases, proof.moved), powers(proof.commitments, weights)),
+        (pow(g, -masks, p) * powers(other[0], proof.moved), powers(one[0], weights)),
+        (pow(key, -masks, p) * powers(other[1], proof.moved), powers(one[1], weights)),
+    ]
+    for link, by, earlier, here in zip(
+        proof.links, proof.moved, [start, *proof.chain[:-1]], proof.chain, strict=True
+    ):
+        said_of.append((pow(g, link, p) * pow(earlier, by, p), here))
+    announced = [left * pow(right, -proof.challenge, p) % p for left, right in said_of]
+    found = blake(statement + text([*proof.chain, *announced]), b"shoal shuffle", 16)
+    refuse_unless(int.from_bytes(found) == proof.challenge, "bad-proof")
 
 
 def read_vote(text: bytes) -> tuple[bool, bytes]:
@@ -563,7 +657,7 @@ def _shown_hop(session: Session, vector: Vector, texts: Sequence[bytes]) -> None
 def judge(vector: Vector, good_mix: Vector) -> Any:
     """Read what a vector holds; raises Refused with the name of its fault."""
     texts = [bytes.fromhex(one) + bytes(vector.get("pad", 0)) for one in vector.get("bytes", [])]
-    session = session_of(good_mix["session"])
+    session = session_of(good_mix["session"])._replace(proven=vector.get("proven", False))
 
     def shown() -> list[Frame]:
         return [read_frame(session, one) for one in texts]

@@ -33,6 +33,15 @@ def test_a_recorded_run_holds_and_opens_the_same_records() -> None:
         run(session_of(GOOD_MIX["session"]), changed)
 
 
+def test_a_recorded_run_with_proofs_of_shuffles_holds_with_these_proofs_only() -> None:
+    vector = dict(load("good_mix_proven"))
+    session, frames = session_of(vector["session"]), [bytes.fromhex(text) for _, text in vector["frames"]]
+    assert session.proven
+    assert run(session, frames) == raw(vector["opened"])
+    with pytest.raises(Refused, match="bad-length"):
+        run(session._replace(proven=False), frames)
+
+
 def test_letters_and_claims_open() -> None:
     letters = dict(load("good_letters"))
     assert judge(letters, GOOD_MIX) == bytes.fromhex(letters["text"])

@@ -24,8 +24,9 @@ from vector_cases import FOLDER, judge, load, member_of, raw, session_of
 BAD: Final = sorted(path.stem for path in FOLDER.glob("bad_*.json"))
 
 
-def test_a_recorded_run_comes_out_again_byte_for_byte() -> None:
-    vector = load("good_mix")
+@pytest.mark.parametrize("name", ["good_mix", "good_mix_proven"])
+def test_a_recorded_run_comes_out_again_byte_for_byte(name: str) -> None:
+    vector = load(name)
     frames = [(sender, bytes.fromhex(frame)) for sender, frame in vector["frames"]]
     assert session_of(vector).frame_limit() > max(len(frame) for _, frame in frames)
     for me in range(3):

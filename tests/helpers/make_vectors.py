@@ -5,6 +5,7 @@ PYTHONPATH=src python tests/helpers/make_vectors.py
 """
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from gmpy2 import mpz
@@ -13,6 +14,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 from mix_runs import SMALL, build, records_of, seed, session_of
 from shoal.collect.crypto import elgamal, envelope
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.elgamal import Ciphertext
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.matching.cylinders import Cylinder
@@ -43,9 +45,9 @@ def bad(title: str, error: str, parse: str, *parts: bytes, **more: Any) -> None:
     write(f"bad_{title}", parse=parse, error=error, bytes=hexes(*parts), **more)
 
 
-def good_mix() -> tuple[Session, list[tuple[int, bytes]]]:
+def good_mix(*, proven: bool = False) -> tuple[Session, list[tuple[int, bytes]]]:
     """One sound run of three members; frames in the order in which everybody receives them."""
-    session = session_of(3, 1, name="vector")
+    session = replace(session_of(3, 1, name="vector"), proven=proven)
     members = build(session)
     log: list[tuple[int, bytes]] = []
     outcomes: list[Opened] = []
@@ -61,7 +63,7 @@ def good_mix() -> tuple[Session, list[tuple[int, bytes]]]:
             outcomes.append(event)
     assert len(outcomes) == 3
     write(
-        "good_mix",
+        "good_mix_proven" if proven else "good_mix",
         session={
             "p": session.group.p.digits(16),
             "g": int(session.group.g),
@@ -69,6 +71,7 @@ def good_mix() -> tuple[Session, list[tuple[int, bytes]]]:
             "identities": hexes(*session.identities),
             "n_records": 1,
             "record_bytes": session.record_bytes,
+            **({"proven": True} if proven else {}),
         },
         members=[
             {
@@ -189,6 +192,36 @@ def bad_mix(session: Session, log: list[tuple[int, bytes]]) -> None:
     bad("opening_cut", "bad-length", "opening", Opening(bytes(32), {}).encode()[:-1])
     zero = bytes(size + 64 + session.sealed_bytes) + bytes(2)
     bad("confession_of_zero", "out-of-range", "confession", zero)
+
+
+def bad_shuffles(session: Session, log: list[tuple[int, bytes]]) -> None:
+    body_of = {(frame[6], sender): frame[40:-64] for sender, frame in log}
+    inputs = [frame for _, frame in sorted(log) if frame[6] == Kind.INPUT]
+    group, hop = session.group, Hop.decode(session, body_of[Kind.HOP, 0], last=False)
+    shares = hexes(*(group.to_bytes(Key.decode(session, body_of[Kind.KEY, i]).share) for i in range(3)))
+    proof, (first, second, third) = hop.shuffle, hop.shuffled
+    assert proof is not None
+
+    def with_proof(**changes: Any) -> Hop:
+        return replace(hop, shuffle=replace(proof, **changes))
+
+    keys, end, weighted, masks = proof.totals
+    tag = Ciphertext(first.c1, group.times(first.c2, group.g))
+    other = Hop.decode(session, body_of[Kind.HOP, 1], last=False)
+    for title, error, wrong in (
+        ("tagged", "bad-proof", replace(hop, shuffled=(tag, second, third))),
+        ("copied", "bad-proof", replace(hop, shuffled=(first, first, third))),
+        ("of_another_place", "bad-proof", replace(hop, shuffle=other.shuffle)),
+        (
+            "end_beyond_the_order",
+            "out-of-range",
+            with_proof(totals=(keys, end + int(group.q), weighted, masks)),
+        ),
+        ("chain_outside", "bad-element", with_proof(chain=(group.p - proof.chain[0], *proof.chain[1:]))),
+        ("missing", "bad-length", replace(hop, shuffle=None)),
+    ):
+        frame = sign(session, Kind.HOP, 0, wrong.encode(group), seed("identity", 0)).frame
+        bad(f"shuffle_{title}", error, "hop", *inputs, frame, shares=shares, proven=True)
 
 
 def letters() -> None:
@@ -322,6 +355,7 @@ if __name__ == "__main__":
     assert SMALL.element_bytes == 72
     FOLDER.mkdir(exist_ok=True)
     bad_mix(*good_mix())
+    bad_shuffles(*good_mix(proven=True))
     letters()
     records()
     requests()

@@ -5,6 +5,7 @@ Bytes are hexadecimal.
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +49,7 @@ def session_of(vector: Vector) -> Session:
         given["n_records"],
         given["record_bytes"],
         group,
+        given.get("proven", False),
     )
 
 
@@ -142,7 +144,7 @@ def judge(vector: Vector) -> None:
         judges[vector["parse"]](vector)
         return
     good = load("good_mix")
-    session = session_of(good)
+    session = replace(session_of(good), proven=vector.get("proven", False))
     within: dict[str, Callable[[], Any]] = {
         "receive": lambda: _receive(vector, good),
         "frame": lambda: _shown(vector, session),
