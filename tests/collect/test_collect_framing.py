@@ -79,4 +79,5 @@ def test_who_passes_on_what_becomes_one_is_named_and_not_the_next(with_proofs: b
     for me in (1, 2):
         outcome = outcomes[me]
         assert isinstance(outcome, Aborted)
-        assert (outcome.findings.culprits, outcome.findings.reason) == ({0}, reason)
+        assert outcome.findings.culprits == {0}
+        assert outcome.findings.reason == reason
