@@ -365,6 +365,16 @@ def test_every_ending_has_words() -> None:
     assert set(get_args(Kind)) - {"declined"} == set(ENDINGS)
 
 
+def test_a_round_without_a_release_leads_on(guest: Guest) -> None:
+    from shoal.collect.roles.participant_round import Ending
+
+    for kind, identifier in (("failed", None), ("shared", "ab" * 16)):
+        guest.person.ending = Ending(kind, "words", identifier=identifier)
+        html = guest.get("round").html
+        assert ENDINGS[kind] in html
+        assert ("your token of this period may be used up" in html) == (identifier is None)
+
+
 def test_the_command_refuses_in_words(shoal: Shoal, tmp_path: Path) -> None:
     base = ("collect", "app", "--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1")
     state = ("--state", tmp_path / "state")
