@@ -282,7 +282,8 @@ def witness(**options: Any) -> int:
     with Database(options["database"]) as database:
         following = None
         if options["follow"]:
-            ask = asking(*_collector_at(*options["follow"], options["ca"]), seed)
+            url, known = options["follow"]
+            ask = asking(*_collector_at(url, known, options["ca"]), seed)
             following = Following(database, ask)
             _say_whether_it_answers(ask)
         app = witness_application(database, seed, following, quiet=options["quiet"])
