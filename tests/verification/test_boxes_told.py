@@ -10,7 +10,7 @@ import pytest
 from claim_check import verdict_on_claim
 from naive_release import boxes_from
 from shoal.errors import MisuseError
-from shoal.model.claims import Blurred, KAnonymity
+from shoal.model.claims import Blurred, KAnonymity, KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
@@ -146,7 +146,10 @@ def test_a_record_without_boxes_and_one_beside_the_raw_data_are_found() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"crs": "EPSG:3035"}, {"grid": Grid(cell_m=50.0)}])
-@pytest.mark.parametrize("claim", [KAnonymity(k=2), Blurred(width_m=100, duration_s=60)])
+@pytest.mark.parametrize(
+    "claim",
+    [KAnonymity(k=2), KteAnonymity(k=2, tau_s=60, epsilon_s=60), Blurred(width_m=100, duration_s=60)],
+)
 def test_a_release_on_another_grid_or_plane_is_not_compared(claim: Any, changes: dict[str, Any]) -> None:
     original, release, linkage = case_of(
         {uid: [(0, 0, 0)] for uid in "ab"}, [("a", [UNIT]), ("b", [UNIT])], claim

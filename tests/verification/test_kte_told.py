@@ -1,6 +1,7 @@
 """What the check of intervals tells about releases that are written out by hand, and the limits that it states."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,6 +68,43 @@ def test_an_interval_can_begin_before_the_first_sample_and_covers_can_be_too_few
             "expected at least 2",
         ),
     ]
+
+
+def test_an_interval_can_begin_with_the_first_sample() -> None:
+    original = people({"a": [(0, 0, 0), (30, 5, 5)], "b": [(0, 0, 0)]})
+    here = (0, 1, 0, 0, 1, 1)
+    records = [("a", [here, (30, 31, 5, 5, 6, 6)]), ("b", [here])]
+    verdict = verdict_on_claim(original, *told(original, records, HALF_HOUR))
+    begin = "in the interval of 30 min that begins 0 s after the first sample"
+    assert [each.message[: len(begin)] for each in verdict.findings] == [begin] * 2
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 4])
+@pytest.mark.parametrize("bad", range(4))
+def test_every_box_is_the_hull_of_what_lies_inside(
+    bad: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kte, "_BOXES_AT_ONCE", at_once)
+    times = (0, 5)
+    original = people({uid: [(t, 0, 0) for t in times] for uid in "ab"})
+    boxes = [[(t, t + 1, 0, 0, 1 + (bad == 2 * who + at), 1) for at, t in enumerate(times)] for who in (0, 1)]
+    case = original, *told(original, list(zip("ab", boxes, strict=True)), HALF_HOUR)
+    (found,) = (each for each in verdict_on_claim(*case).findings if each.kind == "box-not-tight")
+    words = f"box {1 + bad % 2} of 2 is not the hull of the raw samples inside it"
+    assert (found.trajectory_id, found.message) == (f"r{bad // 2}", words)
+
+
+def test_leakage_is_asked_for_beyond_epsilon_in_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    measure = kte.leaked_slots
+
+    def spy(*arguments: Any) -> Any:
+        asked.append(arguments[3:5])
+        return measure(*arguments)
+
+    monkeypatch.setattr(kte, "leaked_slots", spy)
+    verdict_on_claim(*lonely(KteAnonymity(k=2, tau_s=1800, epsilon_s=600)))
+    assert asked == [(31, 10)]
 
 
 def test_hiders_that_stay_are_asked_for_owners_only_where_the_claim_says_so() -> None:

@@ -128,7 +128,7 @@ def _untrue(
     if not times_stay:
         raw, released = [original.t, *raw], [points.t, *released]
     had, published = _keys(raw, released)
-    n = max(had.max(initial=-1), published.max(initial=-1)) + 1
+    n = len(had) + len(published)  # no more numbers than rows
     count_had, count_published = np.bincount(had, minlength=n), np.bincount(published, minlength=n)
     what = "place" if times_stay else "triple"
     yield from _per_record(
@@ -165,7 +165,7 @@ def _times_changed(original: Trajectories, release: Release, subject_of: Integer
     had, published = _keys(
         [owner.astype(np.float64), original.t], [subject_of[record].astype(np.float64), release.points.t]
     )
-    n = max(had.max(initial=-1), published.max(initial=-1)) + 1
+    n = len(had) + len(published)  # no more numbers than rows
     wrong = (np.bincount(published, minlength=n) > np.bincount(had, minlength=n))[published] & (
         subject_of[record] >= 0
     )
