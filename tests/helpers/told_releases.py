@@ -1,4 +1,4 @@
-"""Small releases written out box by box, with the linkage and honest losses: what a test changes shows alone."""
+"""Small releases written out box by box, with the linkage and honest losses."""
 
 from collections.abc import Mapping, Sequence
 

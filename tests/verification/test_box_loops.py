@@ -1,4 +1,4 @@
-"""The verifier's loops over boxes against slow ones, on small random data with many ties and touching sides."""
+"""The verifier's loops over boxes against slow ones, on small random data with many ties."""
 
 from itertools import permutations, product
 
@@ -432,7 +432,8 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
         expected = [
             (
                 f"r{row}",
-                f"{count} records could be the own one of this record's person, to whoever knows all raw data; expected at least {k}",
+                f"{count} records could be the own one of this record's person, to whoever knows all raw "
+                f"data; expected at least {k}",
             )
             for row, count in enumerate(possible.sum(axis=1).tolist())
             if count < k

@@ -1,4 +1,4 @@
-"""What the check of intervals tells about releases that are written out by hand, and the limits that it states."""
+"""What the check of intervals tells about releases written out by hand, and the limits it states."""
 
 from pathlib import Path
 from typing import Any
@@ -52,14 +52,14 @@ def test_an_interval_can_begin_before_the_first_sample_and_covers_can_be_too_few
         (
             "too-few-candidates",
             "r0",
-            "in the interval of 30 min that begins 30 min before the first sample of the data: 1 records fit; "
-            "expected at least 2",
+            "in the interval of 30 min that begins 30 min before the first sample of the data: 1 records "
+            "fit; expected at least 2",
         ),
         (
             "too-few-covers",
             "r0",
-            "in the interval of 30 min that begins 27 min before the first sample of the data: samples around "
-            "suppressed ones, held by fewer than 2 records; expected at least 2",
+            "in the interval of 30 min that begins 27 min before the first sample of the data: samples "
+            "around suppressed ones, held by fewer than 2 records; expected at least 2",
         ),
         (
             "too-few-candidates",
@@ -68,6 +68,28 @@ def test_an_interval_can_begin_before_the_first_sample_and_covers_can_be_too_few
             "expected at least 2",
         ),
     ]
+
+
+def test_records_that_hold_the_rest_around_a_suppressed_sample_are_enough() -> None:
+    """Strictly only one fits: the other has a box where nothing is published of the first."""
+    here, there = (0, 1, 0, 0, 1, 1), (5, 6, 0, 0, 1, 1)
+    original = people({"a": [(0, 0, 0), (3, 7, 7)], "b": [(0, 0, 0), (5, 0, 0)]})
+    release, linkage = told(original, [("a", [here]), ("b", [here, there])], HALF_HOUR)
+    verdict = verdict_on_claim(original, release, linkage)
+    assert "too-few-covers" not in verdict.kinds
+    (looked,) = (note for note in verdict.notes if note.startswith("every interval"))
+    assert "around suppressed samples, 1 sets of samples have fewer than 2 records" in looked
+
+
+def test_a_box_where_a_person_was_not_rules_a_record_out() -> None:
+    """The wide box holds both people, and the two boxes only the one that has a sample in each."""
+    stay = KteAnonymity(k=2, tau_s=1800, epsilon_s=1800, hiders_stay=True)
+    original = people({"a": [(0, 0, 0)], "b": [(0, 0, 0), (4, 0, 0)]})
+    records = [("a", [(0, 9, 0, 0, 1, 1)]), ("b", [(0, 1, 0, 0, 1, 1), (4, 5, 0, 0, 1, 1)])]
+    verdict = verdict_on_claim(original, *told(original, records, stay))
+    found = [each for each in verdict.findings if each.kind == "too-few-owners"]
+    assert [each.trajectory_id for each in found] == ["r0", "r1"]
+    assert all(each.message.startswith("1 records could be the own one") for each in found)
 
 
 def test_an_interval_can_begin_with_the_first_sample() -> None:
@@ -159,20 +181,23 @@ def test_subjects_after_an_end_of_the_search_are_undecided(monkeypatch: pytest.M
         (
             [0, 30, 31, 60],
             [0.0, 0.25, 0.25, 0.5],
-            "30.5 min (median) and 55.65 min (95 %) beyond what is known; 50.00% of 4 intervals beyond epsilon "
-            "(as many records near by that are no candidates would do so by accident in 25.00%, 50% of that)",
+            "30.5 min (median) and 55.65 min (95 %) beyond what is known; 50.00% of 4 intervals beyond "
+            "epsilon (as many records near by that are no candidates would do so by accident "
+            "in 25.00%, 50% of that)",
         ),
         (
             [30, 30],
             [0.0, 0.5],
-            "30 min (median) and 30 min (95 %) beyond what is known; 0.00% of 2 intervals beyond epsilon "
-            "(as many records near by that are no candidates would do so by accident in 25.00%)",
+            "30 min (median) and 30 min (95 %) beyond what is known; 0.00% of 2 intervals beyond "
+            "epsilon (as many records near by that are no candidates would do so by accident "
+            "in 25.00%)",
         ),
         (
             [31, 0],
             [1.0, 0.5],
-            "15.5 min (median) and 29.45 min (95 %) beyond what is known; 50.00% of 2 intervals beyond epsilon "
-            "(as many records near by that are no candidates would do so by accident in 75.00%, 100% of that)",
+            "15.5 min (median) and 29.45 min (95 %) beyond what is known; 50.00% of 2 intervals beyond "
+            "epsilon (as many records near by that are no candidates would do so by accident "
+            "in 75.00%, 100% of that)",
         ),
     ],
 )

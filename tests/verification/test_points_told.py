@@ -1,4 +1,4 @@
-"""What the checks of points find in releases that are written out by hand: each bound met, and just missed."""
+"""What the checks of points find in releases written out by hand: each bound met, and just missed."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -180,7 +180,11 @@ def test_exactly_delta_is_near_and_the_first_lonely_point_is_named() -> None:
 
 def test_company_that_changes_is_told() -> None:
     """One is with the second first, and with the third then."""
-    lines = [[(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)], [(0.0, 5.0, 0.0), (1.0, 99.0, 0.0)], [(0.0, 99.0, 0.0), (1.0, 5.0, 0.0)]]  # fmt: skip
+    lines = [
+        [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)],
+        [(0.0, 5.0, 0.0), (1.0, 99.0, 0.0)],
+        [(0.0, 99.0, 0.0), (1.0, 5.0, 0.0)],
+    ]
     found = {name: (kind, words) for kind, name, words in found_in((raw(lines), published(lines), linked(3)))}
     words = "1 others are within 10 m at each time, but no 1 that stay with it and each other all along"
     assert found["r0"] == ("company-changes", words)
@@ -246,6 +250,9 @@ NONE_TOLD = (
     "the trace speaks of other points or raw samples than there are; use the one made with this release"
 )
 UNTOLD = "of this record is not what the trace says it came from"
+BEYOND = "the first: each holds a point beyond the"
+TWICE = "from a raw sample that another point has it from"
+APART = "point 2 of this record has its time and its place from different raw samples"
 ALONE = "of this record was in no swap set"
 STRANGE = "of this record ended with a trajectory that gave its set no point, or that got two"
 TWINS = [[(0.0, 0.0, 0.0), (100.0, 1.0, 0.0)], [(3.0, 3.0, 4.0), (100.0, 1.0, 0.0)]]  # rows 1 and 3 are alike
@@ -258,15 +265,15 @@ AGAINST_TRACE: dict[str, tuple[Case, list[Found]]] = {
     ),
     "late": (
         exchanged(claim=replace(OURS, time_threshold_s=2.9)),
-        [("beyond-threshold", None, "2 swap sets, number 1 the first: each holds a point beyond the time threshold")],
+        [("beyond-threshold", None, f"2 swap sets, number 1 {BEYOND} time threshold")],
     ),
     "far": (
         exchanged(claim=replace(OURS, space_threshold_m=4.9)),
-        [("beyond-threshold", None, "2 swap sets, number 1 the first: each holds a point beyond the space threshold")],
+        [("beyond-threshold", None, f"2 swap sets, number 1 {BEYOND} space threshold")],
     ),
     "one far": (
         exchanged([WALKS[0], [WALKS[1][0], (103.0, 5.0, 4.0)]]),
-        [("beyond-threshold", None, "1 swap set, number 2 the first: each holds a point beyond the space threshold")],
+        [("beyond-threshold", None, f"1 swap set, number 2 {BEYOND} space threshold")],
     ),
     "one point too few": (exchanged(time_from=[2, 1, 0]), [("trace-mismatch", None, NONE_TOLD)]),
     "a row below": (exchanged(set_rows=[0, 2, 1, -1]), [("trace-mismatch", None, NONE_TOLD)]),
@@ -278,7 +285,7 @@ AGAINST_TRACE: dict[str, tuple[Case, list[Found]]] = {
     "one raw sample twice": (
         exchanged(TWINS, place_from=[2, 1, 0, 1], time_from=[2, 1, 0, 1]),
         [
-            ("doubled-point", name, f"point 2 of this record has its {what} from a raw sample that another point has it from")
+            ("doubled-point", name, f"point 2 of this record has its {what} {TWICE}")
             for what in ("place", "time")
             for name in BOTH
         ],
@@ -286,7 +293,7 @@ AGAINST_TRACE: dict[str, tuple[Case, list[Found]]] = {
     "time and place apart": (
         exchanged(TWINS, time_from=[2, 3, 0, 1]),
         [
-            ("time-changed", name, "point 2 of this record has its time and its place from different raw samples")
+            ("time-changed", name, APART)
             for name in BOTH
         ],
     ),
