@@ -420,12 +420,22 @@ def test_the_most_telling_distance_counts_its_share_of_false_alarms() -> None:
 def test_points_lie_on_the_nearest_piece_and_not_beyond_its_ends() -> None:
     """One piece to the east of 10 m, and one of no length."""
     pieces = np.array([[0.0, 0.0, 10.0, 0.0, 0.25, 0.75], [50.0, 0.0, 50.0, 0.0, 0.0, 0.0]])
-    places = [(5.0, 3.0), (-2.0, 0.0), (13.0, 0.0), (13.0001, 0.0), (10.0, -3.0), (50.0, 3.0), (50.0, 3.1)]
+    places = [
+        (5.0, 3.0),
+        (-2.0, 0.0),
+        (13.0, 0.0),
+        (13.0001, 0.0),
+        (10.0, -3.0),
+        (50.0, 3.0),
+        (50.0, 3.1),
+        (-3.0, 0.0),
+        (-3.1, 0.0),
+    ]
     x, y = np.array(places).T.copy()
     edge, share = np.full(len(x), -1, dtype=np.int64), np.zeros(len(x))
     nearest_edges(x, y, 3.0, pieces, np.array([7, 2]), 10.0, edge, share)
-    assert edge.tolist() == [7, 7, 7, -1, 7, 2, -1]
-    assert share.tolist() == [0.5, 0.25, 0.75, 0.0, 0.75, 0.0, 0.0]
+    assert edge.tolist() == [7, 7, 7, -1, 7, 2, -1, 7, -1]
+    assert share.tolist() == [0.5, 0.25, 0.75, 0.0, 0.75, 0.0, 0.0, 0.25, 0.0]
     both = np.array([[0.0, 2.0, 10.0, 2.0, 0.0, 1.0], [0.0, -2.0, 10.0, -2.0, 0.0, 1.0]])
     for edges, first in (([4, 3], 3), ([3, 4], 3)):  # as near as each other: the smaller edge
         nearest_edges(np.array([5.0]), np.zeros(1), 3.0, both, np.array(edges), 10.0, edge[:1], share[:1])
