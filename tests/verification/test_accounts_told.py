@@ -76,7 +76,7 @@ LINKAGES: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str | None, str
 def test_each_subject_has_one_record(name: str) -> None:
     pairs, findings, subject_of, n_with_record = LINKAGES[name]
     original, release, _ = sound()
-    linkage = Linkage(*(tuple(column) for column in zip(*pairs, strict=True)))
+    linkage = Linkage(tuple(uid for uid, _ in pairs), tuple(name for _, name in pairs))
     links = links_of(original, release, linkage)
     assert [(each.kind, each.trajectory_id, each.message) for each in links.findings] == findings
     assert links.subject_of.tolist() == subject_of

@@ -231,7 +231,7 @@ def test_a_level_is_no_shorter_than_the_side(side: int, least: int, power: int) 
 def test_cells_are_spread_over_all_buckets() -> None:
     cells = list(product(range(-4, 4), repeat=3))
     for bits, most in ((4, 64), (9, 8)):
-        counts = np.bincount([bucket(5, 3, *cell, bits) for cell in cells], minlength=1 << bits)
+        counts = np.bincount([bucket(5, 3, t, x, y, bits) for t, x, y in cells], minlength=1 << bits)
         assert len(counts) == 1 << bits
         assert counts.max() <= most
     levels = {bucket(t, s, 0, 0, 0, 20) for t in (5, 7, 9) for s in (3, 5, 7)}
@@ -330,7 +330,7 @@ def searched(n: int, companions: int, looks: int) -> list[list[int]]:
     raw = Raw(original.t, original.x, original.y, original.offsets, all_held)
     outcome = np.ones((2, 7), dtype=np.int64)
     short_intervals(raw, published_of(found.boxes, found.offsets), np.array([0, 1]), 2, 2, looks, outcome)
-    return outcome.tolist()  # type: ignore[no-any-return]
+    return outcome.tolist()
 
 
 @pytest.mark.parametrize(
@@ -386,9 +386,9 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
             for i in range(n)
         }
         original = people(samples)
-        records = []
+        records: list[list[Box]] = []
         for own in samples.values():
-            boxes = []
+            boxes: list[Box] = []
             for t, x, y in own[: max(1, len(own) - int(draw.random() < 0.2))]:
                 wide, high = draw.integers(2, size=2).tolist()
                 boxes.append(

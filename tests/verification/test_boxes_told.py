@@ -21,7 +21,7 @@ from told_releases import Box, people, told
 
 Told = list[tuple[str, Sequence[Box]]]
 UNIT = (0, 1, 0, 0, 1, 1)
-FREE = {"truthful": False, "disjoint_in_time": False}
+FREE: dict[str, Any] = {"truthful": False, "disjoint_in_time": False}
 
 
 def messages(verdict: Verdict, kind: str) -> list[tuple[str | None, str]]:

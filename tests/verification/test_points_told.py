@@ -12,6 +12,7 @@ from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, Trajecto
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import fixed
 from shoal.verification.points.co_location import NOT_K_ANONYMITY, _any_set, _outside_sets, co_located_with
 from shoal.verification.points.correlation import _by_lag, _p_values
 from shoal.verification.points.draws import Draws, choices_of, permutations_of
@@ -230,14 +231,15 @@ OURS = TrajectoryPrivacy(k=2, time_threshold_s=3, space_threshold_m=5)
 
 def exchanged(walks: list[list[Point]] = WALKS, claim: Any = OURS, **columns: Any) -> Case:
     """Record r0 has rows 2 and 1, r1 has rows 0 and 3; columns of the trace may be others."""
-    told = {
+    told: dict[str, Any] = {
         "time_from": [2, 1, 0, 3],
         "place_from": [2, 1, 0, 3],
         "swap_set": [0, 1, 0, 1],
         "set_offsets": [0, 2, 4],
         "set_rows": [0, 2, 1, 3],
     }
-    trace = Trace(**{name: np.array(columns.get(name, one)) for name, one in told.items()}, place_of=())
+    numbers: dict[str, Any] = {name: np.array(columns.get(name, one)) for name, one in told.items()}
+    trace = Trace(**numbers, place_of=())
     records = [[walks[1][0], walks[0][1]], [walks[0][0], walks[1][1]]]
     return raw(walks), published(records, claim), linked(2, trace)
 
@@ -431,14 +433,16 @@ def test_points_lie_on_the_nearest_piece_and_not_beyond_its_ends() -> None:
         (-3.0, 0.0),
         (-3.1, 0.0),
     ]
-    x, y = np.array(places).T.copy()
+    x, y = (fixed(np.array(column)) for column in zip(*places, strict=True))
     edge, share = np.full(len(x), -1, dtype=np.int64), np.zeros(len(x))
     nearest_edges(x, y, 3.0, pieces, np.array([7, 2]), 10.0, edge, share)
     assert edge.tolist() == [7, 7, 7, -1, 7, 2, -1, 7, -1]
     assert share.tolist() == [0.5, 0.25, 0.75, 0.0, 0.75, 0.0, 0.0, 0.25, 0.0]
     both = np.array([[0.0, 2.0, 10.0, 2.0, 0.0, 1.0], [0.0, -2.0, 10.0, -2.0, 0.0, 1.0]])
     for edges, first in (([4, 3], 3), ([3, 4], 3)):  # as near as each other: the smaller edge
-        nearest_edges(np.array([5.0]), np.zeros(1), 3.0, both, np.array(edges), 10.0, edge[:1], share[:1])
+        nearest_edges(
+            fixed(np.array([5.0])), fixed(np.zeros(1)), 3.0, both, np.array(edges), 10.0, edge[:1], share[:1]
+        )
         assert edge[0] == first
         edge[0] = -1
 
@@ -448,7 +452,7 @@ def test_paths_lead_over_the_ends_of_edges() -> None:
     draw = np.random.default_rng(2)
     chosen, along = draw.integers(0, streets.n_edges, 12), draw.integers(1, 100, 12)
     u, v = streets.u[chosen], streets.v[chosen]
-    x, y = (at[u] + along / 100 * (at[v] - at[u]) for at in (streets.x, streets.y))
+    x, y = (fixed(at[u] + along / 100 * (at[v] - at[u])) for at in (streets.x, streets.y))
     lengths = PathLengths(streets, x, y, 1.0)
     matrix = np.full((streets.n_nodes, streets.n_nodes), np.inf)
     np.fill_diagonal(matrix, 0)
