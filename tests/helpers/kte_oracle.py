@@ -33,19 +33,22 @@ def is_candidate(record: list[Box], known: list[Sample], start: int, tau: int) -
 class Shortfalls:
     """Sets of samples with too few candidates; with suppressed samples and too few covers.
 
-    With them and too few strict candidates.
+    With them and too few strict candidates. first_start, first_cover: the first interval of each subject with
+    too few candidates, or covers; fitting: how many candidates it has there.
     """
 
     candidates: set[tuple[int, tuple[Sample, ...]]]
     covers: set[tuple[int, tuple[Sample, ...]]]
     strict: set[tuple[int, tuple[Sample, ...]]]
     first_start: dict[int, int]
+    first_cover: dict[int, int]
+    fitting: dict[int, int]
 
 
 def shortfalls(original: Trajectories, release: Release, linkage: Linkage, tau: int) -> Shortfalls:
     """Ask every interval of every linked subject."""
     records, k = rows_of(release), release.claim.k
-    found = Shortfalls(set(), set(), set(), {})
+    found = Shortfalls(set(), set(), set(), {}, {}, {})
     for own, subject in zip(records, subject_positions(original, release, linkage), strict=True):
         samples = samples_of(original, subject)
         for start in range(samples[0][0] - tau, samples[-1][0] + 2):
@@ -58,10 +61,12 @@ def shortfalls(original: Trajectories, release: Release, linkage: Linkage, tau: 
             if len(kept) == len(known) and fitting < k:
                 found.candidates.add(key)
                 found.first_start.setdefault(subject, start)
+                found.fitting.setdefault(subject, fitting)
             if len(kept) < len(known) and fitting < k:
                 found.strict.add(key)
                 if sum(all(covers(record, sample) for sample in kept) for record in records) < k:
                     found.covers.add(key)
+                    found.first_cover.setdefault(subject, start)
     return found
 
 

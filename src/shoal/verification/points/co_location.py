@@ -135,7 +135,7 @@ def _outside_sets(
             possible = possible[1:][between[possible[1:]] <= delta_m]
         if len(joined) == k:
             in_a_set[joined] = True
-        elif len(near) < k - 1:
+        elif len(near) < k:  # all of them were tried
             yield row, True
         else:
             found = _any_set(x, y, near, k - 1, delta_m, left)

@@ -105,11 +105,12 @@ def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding
 
 def _keys(
     columns: list[npt.NDArray[np.float64]], others: list[npt.NDArray[np.float64]]
-) -> tuple[Integers, Integers]:
-    """The same number for rows equal in all columns, for two tables at once."""
+) -> tuple[Integers, Integers, int]:
+    """The same number for rows equal in all columns, for two tables at once; and how many there are."""
     both = np.column_stack([np.concatenate(pair) for pair in zip(columns, others, strict=True)])
-    code = np.unique(both, axis=0, return_inverse=True)[1].ravel()
-    return code[: len(columns[0])], code[len(columns[0]) :]
+    different, code = np.unique(both, axis=0, return_inverse=True)
+    code = code.ravel()
+    return code[: len(columns[0])], code[len(columns[0]) :], len(different)
 
 
 def _untrue(
@@ -127,8 +128,7 @@ def _untrue(
         raw, released = [*raw, original.lat, original.lon], [*released, points.lat, points.lon]
     if not times_stay:
         raw, released = [original.t, *raw], [points.t, *released]
-    had, published = _keys(raw, released)
-    n = max(had.max(initial=-1), published.max(initial=-1)) + 1
+    had, published, n = _keys(raw, released)
     count_had, count_published = np.bincount(had, minlength=n), np.bincount(published, minlength=n)
     what = "place" if times_stay else "triple"
     yield from _per_record(
@@ -162,10 +162,9 @@ def _times_changed(original: Trajectories, release: Release, subject_of: Integer
     """Records with a time that their subject never had, or has fewer times."""
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
-    had, published = _keys(
+    had, published, n = _keys(
         [owner.astype(np.float64), original.t], [subject_of[record].astype(np.float64), release.points.t]
     )
-    n = max(had.max(initial=-1), published.max(initial=-1)) + 1
     wrong = (np.bincount(published, minlength=n) > np.bincount(had, minlength=n))[published] & (
         subject_of[record] >= 0
     )
