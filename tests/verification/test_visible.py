@@ -141,7 +141,7 @@ def test_a_clock_of_today_is_kept_to_the_last_digits(step_s: float) -> None:
     assert off(step_s / 100 if step_s < 1 else 0.25) == release.n_samples
 
 
-# --- each bound met exactly, and passed by as little as can be ------------------------------------------------
+# --- each bound met exactly, and passed by as little as can be ----------------------------------------------
 
 
 def told_of(payload: Payload, method: str, offsets: tuple[int, ...], **parameters: Any) -> dict[str, int]:
@@ -187,6 +187,7 @@ LARGE = (10, 13, 0, 0, 10**14, 1)
         ("glove", BOX, {"extent_at_most": "500 m of something"}, set()),
         ("glove", LARGE, {"suppress_space_m": 1e15}, set()),
         ("glove", LARGE, {"suppress_space_m": 1e15 - 1}, {"suppress_space_m"}),
+        ("glove", BOX, {"suppress_space_m": 0.0, "suppress_time_s": 0}, set()),  # switched off
         ("static", BOX, {"suppress_space_m": 1.0}, set()),
         ("static", (10, 13, 4, 6, 6, 8), {"grid_m": 200.0, "slot_s": 900.0}, set()),
         ("static", (10, 13, 3, 6, 5, 8), {"grid_m": 200.0}, {"grid_m"}),
