@@ -128,6 +128,12 @@ def test_numbers_of_a_page_one_by_one(
         assert told == [BEHIND_VALUES]
 
 
+def test_bits_behind_the_last_number_of_a_page_are_told() -> None:
+    told: list[str] = []
+    assert hybrid(b"\x03\x15", 3, 1, 2, told.append).tolist() == [1, 2]
+    assert told == ["bits behind the values of a page"]
+
+
 @pytest.mark.parametrize(
     ("body", "n", "before", "after"),
     [
@@ -316,6 +322,7 @@ BLOCK = (len(RAW) << 3 | 1).to_bytes(3, "little") + RAW  # the last block, store
         (FRAME + b"\x00\x58" + BLOCK, True),  # a window, and no size
         (FRAME + b"\x80\x58" + (12).to_bytes(4, "little") + BLOCK, True),
         (FRAME + b"\xc0\x58" + (12).to_bytes(8, "little") + BLOCK, True),
+        (FRAME + b"\x30\x0c" + BLOCK, False),  # a bit that readers pass over
         # the number of a dictionary may say anything
         (FRAME + b"\x21\x00" + bytes([len(RAW)]) + BLOCK, False),
         (FRAME + b"\x20\x0c" + (12 << 3 | 3).to_bytes(3, "little") + b"a", True),  # one byte, twelve times
@@ -336,3 +343,20 @@ def test_frames_are_followed_by_their_headers(frame: bytes, plain: bool) -> None
     assert told == ([] if plain else [BESIDE])
     unpacked(frame + FRAME + b"\x20\x00\x01\0\0", 12, "zstd", told.append)
     assert told == [BESIDE] * (2 - plain)
+
+
+def test_a_frame_that_readers_skip_is_told_even_where_its_bytes_look_like_a_header() -> None:
+    """A message of 32 bytes before the rows, of which the first make up the header of a frame to the end."""
+    frame = packed(RAW)
+    to_the_end = (32 - 4 + len(frame)) << 3 | 1
+    skipped = bytes.fromhex("502a4d18 20000000 00") + to_the_end.to_bytes(3, "little") + bytes(28)
+    told: list[str] = []
+    assert unpacked(skipped + frame, 12, "zstd", told.append) == RAW
+    assert told == [BESIDE]
+
+
+@pytest.mark.parametrize("codec", ["zstd", "snappy", None])
+def test_a_page_of_no_bytes_holds_nothing(codec: str | None) -> None:
+    assert unpacked(b"", 0, codec, [].append) == b""
+    with pytest.raises(InputError, match="truncated or another format"):
+        unpacked(b"", 5, codec, [].append)
