@@ -274,8 +274,9 @@ def told_of_points(made: Points, drawn: Any = None, bounds: Any = None, crs: str
 )
 def test_degrees_and_meters_of_a_point_are_one_place_to_a_millimeter(moved_m: float, told: list[str]) -> None:
     moved = np.array([0.0, moved_m, 0.0])
-    assert told_of_points(points(**DEGREES, x=X + moved)) == told
-    assert told_of_points(points(**DEGREES, y=Y + moved)) == told
+    x, y = transform(WGS84, PLANE, DEGREES["lon"], DEGREES["lat"])
+    assert told_of_points(points(**DEGREES, x=x + moved, y=y)) == told
+    assert told_of_points(points(**DEGREES, x=x, y=y + moved)) == told
 
 
 def test_local_meters_have_no_degrees_beside_them() -> None:
@@ -297,7 +298,8 @@ def test_geometries_are_the_places_of_their_points(
 ) -> None:
     for axis in range(2):
         told = []
-        for made, places in ((points(), PLACES), (points(**DEGREES), GIVEN)):
+        x, y = transform(WGS84, PLANE, DEGREES["lon"], DEGREES["lat"])
+        for made, places in ((points(), PLACES), (points(**DEGREES, x=x, y=y), GIVEN)):
             drawn = places.copy()
             drawn[1, axis] += moved_deg
             told.append(told_of_points(made, drawn, [*drawn.min(axis=0), *drawn.max(axis=0)]))
