@@ -37,12 +37,13 @@ def file_of(
     pages_before: bytes = b"",
     pages_behind: bytes = b"",
     n_groups: int = 1,
+    bare: bool = False,
 ) -> bytes:
     """One column of three numbers in each group, with these entries in place of the right ones."""
     out, groups = MAGIC, []
     for _ in range(n_groups):
         head = packed({"type": 0, "uncompressed": 24, "compressed": 24, "data": HEAD, **page}, PAGE)
-        own = pages_before + head + BODY + pages_behind
+        own = b"" if bare else pages_before + head + BODY + pages_behind
         account = {
             "type": 2,
             "encodings": [0, 3],
@@ -73,6 +74,7 @@ def found_in(content: bytes) -> list[str]:
 
 END = 4 + len(packed({"type": 0, "uncompressed": 24, "compressed": 24, "data": HEAD}, PAGE)) + len(BODY)
 CHUNK = END - 4
+EMPTY = file_of(n_groups=0)[4:-8]
 
 
 def test_a_file_made_by_hand_holds() -> None:
@@ -187,6 +189,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"group": {"rows": 2}, "footer": {"rows": 2}}, BROKEN),
     ({"group": {"rows": 4}, "footer": {"rows": 4}}, BROKEN),
     ({"group": {"rows": -1}, "footer": {"rows": -1}}, BROKEN),
+    ({"bare": True, "data": {"values": 0}, "group": {"rows": 0}, "footer": {"rows": 0}}, BROKEN),  # no page
     ({"group": {"chunks": []}}, BROKEN),
     ({"footer": {"rows": 2}}, BROKEN),
     ({"footer": {"rows": 4}}, BROKEN),
@@ -234,6 +237,7 @@ def test_two_dictionaries_are_one_too_many() -> None:
         (file_of()[:-4] + b"PAR2", BROKEN),
         (MAGIC + with_length(b"", 1), BROKEN),  # a footer that would begin in the mark
         (MAGIC + with_length(b"", 99), BROKEN),
+        (MAGIC + with_length(EMPTY, len(EMPTY) + 12), BROKEN),  # counted from behind, it would be found
         (file_of()[: -len(MAGIC)], BROKEN),
         (MAGIC + b"\0\0\0" + MAGIC, BROKEN),
         (file_of()[:END] + with_length(file_of()[END:-9]), BROKEN),
