@@ -11,6 +11,7 @@ from parquet_surgery import packed
 from shoal.errors import InputError
 from shoal.verification.files.layout import _require_honest_size, layout_findings, layout_of, walked
 from shoal.verification.files.parquet_shapes import FOOTER, PAGE
+from shoal.verification.files.thrift import Shape
 
 MAGIC = b"PAR1"
 BODY = np.array([5, 6, 7], dtype="<i8").tobytes()
@@ -342,3 +343,44 @@ def test_the_description_of_geometries_is_said_once_and_where_there_are_any() ->
 )
 def test_the_description_of_geometries_has_one_spelling(text: str) -> None:
     assert found_beside(text.encode()) == [GEO]
+
+
+# --- the numbers of fields ----------------------------------------------------------------------------------
+
+# by the name of each structure, as parquet.thrift of Apache Parquet 2.12 numbers them
+NUMBERS = {
+    "footer": "1 version 2 schema 3 rows 4 row_groups 5 pairs 6 created_by 7 orders",
+    "schema": "1 type 2 type_length 3 repetition 4 name 5 children 6 converted_type 7 scale 8 precision "
+    "9 field_id 10 logical_type",
+    "type of a column": "1 text 2 map 3 list 8 instant 10 whole",
+    "type of times": "1 utc 2 unit",
+    "unit of time": "1 milliseconds 2 microseconds 3 nanoseconds",
+    "type of whole numbers": "1 bits 2 signed",
+    "group of rows": "1 chunks 2 bytes 3 rows 4 sorting 5 file_offset 6 compressed 7 ordinal",
+    "order of rows": "1 column 2 descending 3 nulls_first",
+    "order of values": "1 by_type",
+    "column": "1 file_path 2 file_offset 3 data 4 offset_index_offset 5 offset_index_length "
+    "6 column_index_offset 7 column_index_length 9 encrypted",
+    "metadata of a column": "1 type 2 encodings 3 path 4 codec 5 values 6 uncompressed 7 compressed 8 pairs "
+    "9 data_page_offset 10 index_page_offset 11 dictionary_page_offset 12 statistics 13 encoding_counts "
+    "14 bloom_filter_offset 15 bloom_filter_length 16 sizes",
+    "metadata": "1 key 2 value",
+    "statistics": "1 max 2 min 3 nulls 4 distinct 5 max_value 6 min_value 7 max_exact 8 min_exact",
+    "count of encodings": "1 page_type 2 encoding 3 pages",
+    "statistics of sizes": "1 bytes 2 repetition_levels 3 definition_levels",
+    "header of a page": "1 type 2 uncompressed 3 compressed 4 crc 5 data 7 dictionary",
+    "header of a data page": "1 values 2 encoding 3 definition_levels 4 repetition_levels 5 statistics",
+    "header of a dictionary": "1 values 2 encoding 3 sorted",
+    "mark": "",
+}
+
+
+def shapes_in(shape: Shape) -> dict[str, str]:
+    """The numbers of the fields of a structure, and of all structures inside."""
+    told = " ".join(f"{number} {field.name}" for number, field in shape.fields.items())
+    inside = [shapes_in(field.of) for field in shape.fields.values() if field.of is not None]
+    return {shape.name: told} | {name: text for each in inside for name, text in each.items()}
+
+
+def test_fields_have_the_numbers_of_the_format() -> None:
+    assert shapes_in(FOOTER) | shapes_in(PAGE) == NUMBERS
