@@ -280,7 +280,8 @@ def test_groups_alone_begin_where_the_footer_says(first: bytes) -> None:
     part = walked(content, layout.of(1, 3))
     assert (part.start, part.end, part.found) == (END, layout.end, ())
     assert layout.of(0, 1).start == 4
-    for groups in (layout.groups[:0], [{"chunks": []}], [{"chunks": [{}]}]):
+    empty: list[list[dict[str, Any]]] = [[], [{"chunks": []}], [{"chunks": [{}]}]]
+    for groups in empty:
         with pytest.raises(InputError, match=BROKEN):
             type(layout)(**{**vars(layout), "groups": groups}).of(0, 1)
     for start in (3, layout.end, None, first):

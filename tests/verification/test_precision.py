@@ -155,8 +155,10 @@ def test_what_is_no_outline_is_one_that_is_wrong(texts: list[bytes | None]) -> N
     assert messages(check_of(changed)) == [f"1 {WRONG}"]
 
 
-def test_columns_that_hold_no_bytes_hold_no_outline() -> None:
+def test_columns_that_hold_no_bytes_or_no_outline_at_all_have_none_that_is_right() -> None:
     table = table_of(corners=CORNERS)
+    empty = pa.array([b""] * 6, pa.binary())
+    assert messages(check_of(table.set_column(6, "geometry", empty))) == [f"6 {WRONG}"]
     assert messages(check_of(table.set_column(6, "geometry", pa.array([1] * 6)))) == [f"6 {WRONG}"]
 
 
@@ -203,6 +205,13 @@ def test_values_that_cannot_be_are_refused(value: float, words: str) -> None:
         boxes_as_written(table.set_column(2, "x_min", column), GRID)
     with pytest.raises(InputError, match="lacks the column x_min"):
         boxes_as_written(table.drop_columns(["x_min"]), GRID)
+
+
+def test_columns_that_are_no_numbers_are_refused() -> None:
+    table = table_of()
+    for column in (pa.array(["x"] * 6), pa.array([[1.0]] * 6)):
+        with pytest.raises(InputError, match="is not made of numbers"):
+            boxes_as_written(table.set_column(2, "x_min", column), GRID)
 
 
 def test_cells_are_counted_up_to_what_a_float_tells_apart() -> None:
