@@ -295,3 +295,14 @@ def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.C
     ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "xyz")
     assert ended.code == 2
     assert "the key after --follow URL is not 64 hexadecimal digits" in " ".join(ended.err.split())
+
+
+def test_a_witness_says_when_it_cannot_hear_its_collector(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be started first, but who started it should know that it answers nothing."""
+    monkeypatch.setattr("shoal.cli.service.serve_app", lambda *_: None)
+    words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
+    ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "ab" * 32)
+    assert ended.code == 0
+    assert "http://127.0.0.1:1 does not answer (ConnectionRefusedError); until it answers" in ended.err

@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from deployed import write_certificate
 from service_town import (
     PLACES,
     TERMS,
@@ -21,7 +22,7 @@ from service_town import (
     seed,
 )
 from shoal.collect.device.disk import Kept, StateFolder
-from shoal.collect.device.http_client import RemoteServer
+from shoal.collect.device.http_client import RemoteServer, asking
 from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
 from shoal.collect.matching.cylinders import cylinder_for
@@ -29,7 +30,7 @@ from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.serving import bound
-from shoal.collect.storage.database import Database
+from shoal.collect.storage.database import Database, UnavailableError
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.report.pages.preview import preview_page
@@ -161,6 +162,31 @@ def test_a_server_that_is_killed_in_the_middle_of_a_reply_is_away_and_nobody_els
         with pytest.raises(InputError, match="does not answer"):
             server.about()
         thread.join()
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(tmp_path: Path) -> None:
+    """Waiting for half an hour would not mend it; the complaint names what does."""
+    write_certificate(tmp_path)
+    book, said = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset()), list[str]()
+    app = authority_application(book, quiet=True)
+    server, listening, url = bound(app, "127.0.0.1", 0, tmp_path / "cert.pem", tmp_path / "key.pem")
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        began_s = time.monotonic()
+        with pytest.raises(InputError, match=r"not trusted \(self.signed certificate\)") as refused:
+            RemoteServer(url).about(600.0, said.append)
+        assert "--ca" in refused.value.as_written
+        assert (said, time.monotonic() - began_s < 60) == ([], True)
+        with pytest.raises(UnavailableError, match="not trusted"):
+            asking(RemoteServer(url), identity_of(seed("authority")), seed("witness"))("/v1/about")
+        known = RemoteServer(url, tmp_path / "cert.pem")
+        assert known.about()["signing_key"] == book.facts["signing_key"]
+        known.close()
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
 
 
 def test_joining_waits_for_a_server_that_starts_later() -> None:

@@ -350,7 +350,11 @@ def test_complaints_do_not_speak_the_command_line() -> None:
         "after blurring; choose another trip, or less blur"
     )
     assert plain("it is away; run the same command again") == "it is away; go on with the round"
-    assert "--" not in plain("refused: give your invitation with --invitation, or have the account allowed")
+    for error in (InputError, MisuseError):  # as they are raised: their text is that of Python
+        assert plain(error("refused; give your invitation with --invitation")) == (
+            "refused; give your invitation"
+        )
+        assert plain(error("too much; choose another trip (--trip)")) == "too much; choose another trip"
 
 
 def test_every_ending_has_words() -> None:
@@ -359,6 +363,18 @@ def test_every_ending_has_words() -> None:
     from shoal.collect.roles.participant_round import Kind
 
     assert set(get_args(Kind)) - {"declined"} == set(ENDINGS)
+
+
+def test_a_round_without_a_release_leads_on(guest: Guest) -> None:
+    from shoal.collect.roles.participant_round import Ending
+
+    token = "your token of this period may be used up"
+    guest.person.ending = Ending("failed", "words")
+    html = guest.get("round").html
+    assert (ENDINGS["failed"] in html, token in html) == (True, True)
+    guest.person.ending = Ending("shared", "words", identifier="ab" * 16)
+    html = guest.get("round").html
+    assert (ENDINGS["shared"] in html, token in html) == (True, False)
 
 
 def test_the_command_refuses_in_words(shoal: Shoal, tmp_path: Path) -> None:

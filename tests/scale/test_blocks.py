@@ -359,7 +359,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from typing import Any
-sys.path.insert(0, sys.argv[3])
+sys.path[:0] = sys.argv[3:]
 from test_blocks import in_blocks
 print("ready", flush=True)
 in_blocks(Path(sys.argv[1]), Path(sys.argv[2]), 8)
@@ -368,10 +368,18 @@ in_blocks(Path(sys.argv[1]), Path(sys.argv[2]), 8)
 
 def test_killed_at_any_moment_the_same_call_ends_with_the_same_bytes(city: Path, tmp_path: Path) -> None:
     in_blocks(city, tmp_path / "whole", 8)
+    here = Path(__file__).parent
     output, rng, kills = tmp_path / "release", np.random.default_rng(1), 0
     while not output.exists() and kills < 2:
         with subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(city), str(output), str(Path(__file__).parent)],
+            [
+                sys.executable,
+                "-c",
+                KILLED,
+                str(city),
+                str(output),
+                *map(str, (here, here.parent / "helpers")),
+            ],
             stdout=subprocess.PIPE,
             text=True,
         ) as worker:

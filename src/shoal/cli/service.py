@@ -2,6 +2,8 @@
 
 import math
 import os
+import re
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
@@ -203,12 +205,13 @@ def server(**options: Any) -> int:
             resolution_min=math.ceil(options["resolution_s"] / 60),
             bootstrap_until=until,
             witnesses=tuple(
-                OtherCollector(url=RemoteServer(url).url, key=key) for url, key in options["witnesses"]
+                OtherCollector(url=RemoteServer(url).url, key=_key_after("--witness", key))
+                for url, key in options["witnesses"]
             ),
             registrar=options["registrar"]
             and RegistrarTerms(
                 url=RemoteServer(options["registrar"][0]).url,
-                key=options["registrar"][1],
+                key=_key_after("--registrar", options["registrar"][1]),
                 days=options["token_days"],
             ),
         )
@@ -260,6 +263,9 @@ def server(**options: Any) -> int:
     "KEY: its key, or an earlier one that leads to it.",
 )
 @click.option(
+    "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for it instead of the system's."
+)
+@click.option(
     "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
 )
 @listening(8442)
@@ -276,25 +282,43 @@ def witness(**options: Any) -> int:
     with Database(options["database"]) as database:
         following = None
         if options["follow"]:
-            following = Following(database, asking(*_collector_at(*options["follow"]), seed))
+            url, known = options["follow"]
+            ask = asking(*_collector_at(url, known, options["ca"]), seed)
+            following = Following(database, ask)
+            _say_whether_it_answers(ask)
         app = witness_application(database, seed, following, quiet=options["quiet"])
         serve_app(app, options, "witness", verify_key(seed).hex())
     return 0
 
 
-def _collector_at(url: str, key: str) -> tuple[Any, bytes]:
+def _say_whether_it_answers(ask: Callable[[str], Any]) -> None:
+    """A witness may start before the collector, but it answers nothing without it."""
+    from shoal.collect.faults import PeerError
+    from shoal.collect.storage.database import UnavailableError
+
+    try:
+        ask("/v1/about")
+    except (PeerError, UnavailableError) as error:
+        click.echo(
+            f"{error.as_written}; until it answers, this witness answers nothing, and rounds wait", err=True
+        )
+
+
+def _collector_at(url: str, key: str, ca: Path | None) -> tuple[Any, bytes]:
     """The collector that a witness follows."""
     from shoal.collect.device.http_client import RemoteServer
 
-    try:
-        known = bytes.fromhex(key)
-    except ValueError:
-        known = b""
-    if len(known) != 32:
+    return RemoteServer(url, ca), bytes.fromhex(_key_after("--follow", key))
+
+
+def _key_after(option: str, key: str) -> str:
+    """The key that an option has after an address."""
+    if re.fullmatch("[0-9a-f]{64}", key) is None:
         raise click.UsageError(
-            "the key after --follow URL is not 64 hexadecimal digits; the collector prints it"
+            f"the key after {option} URL is not 64 hexadecimal digits; the server prints it, and so does "
+            "'shoal collect key'"
         )
-    return RemoteServer(url), known
+    return key
 
 
 @click.command(

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from shoal.collect.crypto.signatures import verify_key
-from shoal.collect.device.http_client import RemoteServer
+from shoal.collect.device.http_client import RemoteServer, silence_in_words
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.admission import MOST_CLEARANCES, Entry, TokenRequest
 from shoal.collect.roles.participant_round import Device
@@ -75,17 +74,15 @@ def admitted(
             return server.send(call, device, time.time(), signing_seed)
         except _DOWN as error:
             raise InputError(
-                f"the registrar at {server.url} does not answer ({type(error).__name__}); try again later"
+                f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
             ) from error
 
     def taken(reply: Reply) -> bytes:
         if reply.refusal is None:
             return reply.body
         kind, message = reply.refusal
-        hint = ""
-        if kind == "not-entitled" and invitation is None:
-            account = verify_key(request.account_seed).hex()
-            hint = f"; give your invitation with --invitation, or have the account {account} allowed"
+        missing = kind == "not-entitled" and invitation is None
+        hint = "; give your invitation with --invitation" if missing else ""
         raise InputError(f"the registrar at {server.url} refused: {message}{hint}")
 
     def token(call: Call) -> bytes:

@@ -107,10 +107,10 @@ class RemoteServer:
                 reply, signed = self._exchange("GET", "/v1/about", b"", {})
                 break
             except _DOWN as error:
-                if time.monotonic() + pause_s > until_s:
+                untrusted = isinstance(error, ssl.SSLCertVerificationError)  # waiting mends nothing
+                if untrusted or time.monotonic() + pause_s > until_s:
                     raise InputError(
-                        f"{self.url} does not answer ({type(error).__name__}); check the address, and that "
-                        "the server runs"
+                        f"{silence_in_words(self.url, error)}; check the address, and that the server runs"
                     ) from error
             if pause_s == _FIRST_PAUSE_S:
                 say(f"{self.url} does not answer yet; trying again for {patience_s / 60:.0f} min")
@@ -199,6 +199,16 @@ class RemoteServer:
             self._connection = None
 
 
+def silence_in_words(where: str, error: Exception) -> str:
+    """Say that a server does not answer, and why; for a certificate, what to do."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"the certificate of {where} is not trusted ({error.verify_message}); if you know it, name the "
+            "certificates to trust with --ca"
+        )
+    return f"{where} does not answer ({type(error).__name__})"
+
+
 def asking(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
     """Return what asks a server for an address and reads its JSON, as a witness asks a collector.
 
@@ -223,7 +233,7 @@ def asking(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[s
                 follow_collector(itself, server.about(), time.time())
                 reply = tried(target)
         except _DOWN as error:
-            raise UnavailableError(f"{server.url} does not answer") from error
+            raise UnavailableError(silence_in_words(server.url, error)) from error
         except InputError as error:
             raise PeerError("bad-signature", str(error)) from error
         if reply is None:

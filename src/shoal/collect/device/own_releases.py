@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shoal.collect.crypto.signatures import verify_key
-from shoal.collect.device.http_client import RemoteServer
+from shoal.collect.device.http_client import RemoteServer, silence_in_words
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import encode_points
@@ -85,7 +85,7 @@ def _asked(server: RemoteServer, device: Device, own: OwnRelease, call: Call) ->
             raise InputError(f"{server.url} refused: {reply.refusal[1]}")
         return read_json(reply.body)
     except (OSError, http.client.HTTPException) as error:
-        raise InputError(f"{server.url} does not answer ({type(error).__name__}); try again") from error
+        raise InputError(f"{silence_in_words(server.url, error)}; try again") from error
     except PeerError as error:
         raise InputError(f"somebody else answers in the place of {server.url} ({error})") from error
     finally:

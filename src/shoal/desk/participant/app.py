@@ -64,7 +64,7 @@ def participant_application(person: Person, keys: Keys, site: Site, *, by_path: 
 
     @app.exception_handler(ShoalError)
     async def refused(request: Request, error: ShoalError) -> Response:
-        return pages.message(request, plain(str(error)), 422)
+        return pages.message(request, plain(error), 422)
 
     @app.exception_handler(RefusedError)
     async def no_form(request: Request, error: RefusedError) -> Response:
@@ -142,7 +142,7 @@ class _Pages:
                 page
             ]()
         except ShoalError as error:
-            content, complaint = {"away": True}, complaint or plain(str(error))
+            content, complaint = {"away": True}, complaint or plain(error)
         return self._html(request, f"participant_{page}.html.j2", page, complaint, {**content, **more})
 
     def message(self, request: Request, text: str, status: int) -> Response:
@@ -177,7 +177,7 @@ class _Pages:
         try:
             self._person.take_files(files_in(kind, body))
         except ShoalError as error:
-            return self.show(request, "trip", plain(str(error)))
+            return self.show(request, "trip", plain(error))
         return moved(request, "trip")
 
     def take(self, request: Request, page: str, form: Form) -> Response:
@@ -189,7 +189,7 @@ class _Pages:
         except LoginNeededError as needed:
             return self.show(request, page, "Log in first. Nothing was sent.", login=needed)
         except ShoalError as error:
-            return self.show(request, page, plain(str(error)))
+            return self.show(request, page, plain(error))
 
     def _done(self, request: Request, page: str, form: Form) -> Response:
         person, do = self._person, form.one("do")

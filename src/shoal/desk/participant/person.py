@@ -26,7 +26,7 @@ from shoal.collect.roles.own_releases import OwnRelease
 from shoal.collect.roles.participant_round import Ending
 from shoal.collect.roles.requests import Call, Reply
 from shoal.desk.participant.uploads import on_disk
-from shoal.errors import InputError, MisuseError, ShoalError
+from shoal.errors import InputError, MisuseError, ShoalError, in_python
 from shoal.io import read
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.settings_file import read_settings
@@ -34,6 +34,13 @@ from shoal.runtime.settings_file import read_settings
 MAX_GAP_S: Final = 1800.0
 _MOST_TRIPS: Final = 200
 _OPTION: Final = re.compile(r" \((?:--|in the profile)[^)]*\)|\(bounds\.\w+\)")
+_ON_PAGES: Final = {
+    "run the same command again": "go on with the round",
+    " with --invitation": "",
+    " of --server and --authority": "",
+    "name the certificates to trust with --ca": "end the app and start it with the option ca and a file of "
+    "certificates to trust",
+}
 DEFAULTS: Final[Mapping[str, Any]] = {"k": 2, "blur": {"radius": "500m", "gap": "30min"}}
 
 
@@ -295,7 +302,7 @@ class Person:
                 except MisuseError as error:  # too late by now: then the round goes on
                     self.said.append(str(error))
         except ShoalError as error:
-            self.trouble = plain(str(error))
+            self.trouble = plain(error)
         except Exception as error:  # a thread has nobody else to tell
             self.trouble = (
                 f"a fault of the app ({type(error).__name__}); nothing is lost, go on with the round"
@@ -353,10 +360,13 @@ class Person:
             raise InputError("a round is under way; let it end first, or leave it")
 
 
-def plain(text: str) -> str:
+def plain(complaint: str | ShoalError) -> str:
     """A complaint without what belongs to the command line."""
-    text = _OPTION.sub("", text).replace("run the same command again", "go on with the round")
-    return text.replace(" with --invitation", "").replace(" of --server and --authority", "")
+    text = complaint.as_written if isinstance(complaint, ShoalError) else complaint
+    text = _OPTION.sub("", text)
+    for command_line, page in _ON_PAGES.items():
+        text = text.replace(command_line, page)
+    return in_python(text)
 
 
 def _clock(point: Point) -> str:
