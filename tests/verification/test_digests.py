@@ -59,6 +59,12 @@ def test_short_digests_of_blake2_are_found(size: int) -> None:
     assert hashes_among(IDS, [name]) == {name}
 
 
+@pytest.mark.parametrize("size", [8, 16])
+def test_short_digests_of_blake2s_are_found(size: int) -> None:
+    name = "u" + hashlib.blake2s(UID.encode(), digest_size=size).hexdigest()
+    assert hashes_among(IDS, [name]) == {name}
+
+
 def test_eleven_characters_are_not_enough_and_twelve_are() -> None:
     digest = hashlib.sha256(UID.encode()).hexdigest()
     assert hashes_among(IDS, ["z" + digest[20:31]]) == frozenset()

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from naive_release import naive_release, small_city
@@ -13,7 +14,7 @@ from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
-from shoal.verification.files.plane import LOCAL_METERS, PlaneCheck
+from shoal.verification.files.plane import LOCAL_METERS, PlaneCheck, _different
 from shoal.verification.files.streamed import verify_streamed_folder
 from small_points import crowd
 from stored import stored
@@ -84,3 +85,28 @@ def test_a_plane_that_is_told_with_more_than_parameters_is_noted(crs: str, n: in
     notes = list(PlaneCheck(crs).notes(small_city(crs=PLANE)))
     assert len(notes) == n
     assert all(f"describes the plane in {len(crs)} characters" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [],
+        [(5, 7)],
+        [(-3, 2), (-3, 2), (-3, 3), (-2, 2), (0, 0), (-2, 2), (4, -9)],
+        [(x, y) for x in range(-4, 5) for y in range(-3, 4)] * 2,
+        [(0, 0), (1 << 40, 1 << 20), (0, 1 << 20), (0, 0)],
+    ],
+)
+def test_each_different_cell_is_looked_at_once(cells: list[tuple[int, int]]) -> None:
+    x, y = np.array(cells, dtype=np.int64).reshape(-1, 2).T
+    found = list(zip(*(column.tolist() for column in _different(x, y)), strict=True))
+    assert sorted(found) == sorted(set(cells))
+
+
+@pytest.mark.parametrize(("columns", "n"), [((1 << 31) - 1, 2), (1 << 31, 3)])
+def test_cells_that_one_number_cannot_tell_apart_are_all_looked_at(columns: int, n: int) -> None:
+    """Of 2^63 places and more; below, two that are one are looked at once."""
+    x, y = np.array([0, columns - 1, 0]), np.array([0, (1 << 32) - 1, 0])
+    found = set(zip(*(column.tolist() for column in _different(x, y)), strict=True))
+    assert found == {(0, 0), (columns - 1, (1 << 32) - 1)}
+    assert len(_different(x, y)[0]) == n

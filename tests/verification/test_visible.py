@@ -1,6 +1,7 @@
 """Parameters beyond the claim that the table shows again: a false one is found, and a true one holds."""
 
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,10 @@ from folder_damages import edit_manifest
 from naive_release import small_city
 from shoal.methods import METHODS
 from shoal.methods.parameters import declared
-from shoal.model.release import Linkage
-from shoal.model.trajectories import Trajectories
-from shoal.verification.files.visible import VISIBLE, beyond_parameters
+from shoal.model.claims import KAnonymity
+from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Payload, Points, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.verification.files.visible import VISIBLE, beyond_parameters, parameter_findings
 from small_points import crowd
 from test_verify_streamed import streamed_verdict
 
@@ -137,3 +139,112 @@ def test_a_clock_of_today_is_kept_to_the_last_digits(step_s: float) -> None:
 
     assert off(0.0) == 0
     assert off(step_s / 100 if step_s < 1 else 0.25) == release.n_samples
+
+
+# --- each bound met exactly, and passed by as little as can be ----------------------------------------------
+
+
+def told_of(payload: Payload, method: str, offsets: tuple[int, ...], **parameters: Any) -> dict[str, int]:
+    """What so small a release shows of its parameters; those of which nothing is beyond are left out."""
+    hull = parameters.pop("hull", "tight")
+    release = Release(
+        trajectory_ids=tuple(f"{number:016x}" for number in range(len(offsets) - 1)),
+        offsets=np.array(offsets),
+        payload=payload,
+        claim=KAnonymity(k=2, hull=hull),
+        grid=Grid(cell_m=parameters.pop("cell_m", 100.0), slot_s=60.0) if payload.on_grid else None,
+        method=method,
+        parameters=parameters,
+        losses=Losses(),
+        crs=None,
+        unit_of_protection="each subject",
+        publishable=True,
+    )
+    return {name: n for name, n in beyond_parameters(release).items() if n}
+
+
+def box(*bounds: int) -> Boxes:
+    return Boxes(**{name: np.array([bound]) for name, bound in zip(BOX_COLUMNS, bounds, strict=True)})
+
+
+# 3 minutes, 200 m by 300 m
+BOX = (10, 13, 4, 6, 6, 9)
+LARGE = (10, 13, 0, 0, 10**14, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "bounds", "parameters", "beyond"),
+    [
+        ("glove", BOX, {"suppress_space_m": 500.0, "suppress_time_s": 180}, set()),
+        ("glove", BOX, {"suppress_space_m": 499.9}, {"suppress_space_m"}),
+        ("glove", BOX, {"suppress_time_s": 179.9}, {"suppress_time_s"}),
+        ("glove", BOX, {"suppress_time_s": 1.0, "suppress_space_m": 1, "suppress_by": "samples"}, set()),
+        ("glove", BOX, {"suppress_space_m": 499.9, "suppress_by": "boxes"}, {"suppress_space_m"}),
+        ("glove", BOX, {"suppress_space_m": 499.9, "hull": "outward:1"}, set()),
+        ("glove", BOX, {"extent_at_most": "500m,3min"}, set()),
+        ("glove", BOX, {"extent_at_most": "499m,3min"}, {"extent_at_most"}),
+        ("glove", BOX, {"extent_at_most": "500m,179s"}, {"extent_at_most"}),
+        ("glove", BOX, {"extent_at_most": "500 m of something"}, set()),
+        ("glove", LARGE, {"suppress_space_m": 1e15}, set()),
+        ("glove", LARGE, {"suppress_space_m": 1e15 - 1}, {"suppress_space_m"}),
+        ("glove", BOX, {"suppress_space_m": 0.0, "suppress_time_s": 0}, set()),  # switched off
+        ("static", BOX, {"suppress_space_m": 1.0}, set()),
+        ("static", (10, 13, 4, 6, 6, 8), {"grid_m": 200.0, "slot_s": 900.0}, set()),
+        ("static", (10, 13, 3, 6, 5, 8), {"grid_m": 200.0}, {"grid_m"}),
+        ("static", (10, 13, 4, 7, 6, 9), {"grid_m": 200.0}, {"grid_m"}),
+        ("static", (10, 13, 4, 6, 6, 9), {"grid_m": 200.0}, {"grid_m"}),
+        ("static", (10, 13, 3, 5, 5, 7), {"grid_m": 200.0, "grid_offset_m": 100.0}, set()),
+        ("static", (10, 13, 4, 5, 6, 7), {"grid_m": 200.0, "grid_offset_m": 100.0}, {"grid_m"}),
+        ("static", (10, 13, 3, 6, 5, 8), {"grid_m": 200.0, "grid_offset_m": 100.0}, {"grid_m"}),
+        ("static", (10, 13, 4, 6, 6, 8), {"grid_m": 2.0, "cell_m": 1.0}, set()),
+        ("static", (10, 13, 4, 6, 6, 7), {"grid_m": 100.0}, {"grid_m"}),
+        ("static", (10, 13, 4, 6, 6, 7), {"grid_m": 10.0}, {"grid_m"}),
+        ("static", (10, 13, 4, 6, 5, 7), {"grid_m": 10.0}, set()),
+        ("static", (15, 30, 4, 6, 6, 8), {"slot_s": 900.0}, set()),
+        ("static", (14, 15, 4, 6, 6, 8), {"slot_s": 900.0}, set()),
+        ("static", (14, 16, 4, 6, 6, 8), {"slot_s": 900.0}, {"slot_s"}),
+    ],
+)
+def test_boxes_at_a_bound_and_beyond_it(
+    method: str, bounds: tuple[int, ...], parameters: dict[str, Any], beyond: set[str]
+) -> None:
+    assert told_of(box(*bounds), method, (0, 1), **parameters) == dict.fromkeys(beyond, 1)
+
+
+def ulps(t: float, n: int) -> float:
+    return float(t + n * np.spacing(t))
+
+
+@pytest.mark.parametrize(
+    ("t", "parameters", "beyond"),
+    [
+        ((600.0, 1200.0, 1800.0, 0.0, 600.0), {"pi_s": 600.0, "step_s": 600.0}, {}),
+        ((600.0, 700.0, 1800.0, 0.0, 600.0), {"pi_s": 600.0}, {}),  # only where records begin and end
+        ((600.0, 700.0, 1800.0, 0.0, 600.0), {"step_s": 600.0}, {"step_s": 1}),
+        ((601.0, 1200.0, 1800.0, 0.0, 600.0), {"pi_s": 600.0}, {"pi_s": 1}),
+        ((600.0, 1200.0, 1801.0, 0.0, 600.0), {"pi_s": 600.0}, {"pi_s": 1}),
+        ((600.0, 1200.0, 1800.0, 1.0, 600.0), {"pi_s": 600.0}, {"pi_s": 1}),
+        ((600.0, 1200.0, 1800.0, 0.0, 601.0), {"pi_s": 600.0}, {"pi_s": 1}),
+        ((ulps(6e8, 4), 6e8, 6e8, 6e8, ulps(6e8, -4)), {"step_s": 600.0, "pi_s": 600.0}, {}),
+        ((ulps(6e8, 5), 6e8, 6e8, 6e8, ulps(6e8, -5)), {"step_s": 600.0}, {"step_s": 2}),
+    ],
+)
+def test_points_on_the_clock_and_off_it(
+    t: tuple[float, ...], parameters: dict[str, float], beyond: dict[str, int]
+) -> None:
+    points = Points(t=np.array(t), x=np.zeros(5), y=np.zeros(5))
+    assert told_of(points, "nwa", (0, 3, 5), **parameters) == beyond
+
+
+def test_a_release_of_nothing_shows_nothing() -> None:
+    none = np.empty(0)
+    assert told_of(Points(t=none, x=none, y=none), "nwa", (0,), pi_s=60.0, step_s=60.0) == {}
+
+
+def test_what_cannot_come_of_a_parameter_is_said_with_its_count_and_name() -> None:
+    points = Points(t=np.arange(2500.0) + 0.5, x=np.zeros(2500), y=np.zeros(2500))
+    beyond = told_of(points, "nwa", (0, 2500), step_s=1.0)
+    (finding,) = parameter_findings(Counter(beyond), "points")
+    assert finding.kind == "false-statement"
+    assert finding.message == "manifest.json: 2,500 points of the table cannot come of its step_s"
+    assert list(parameter_findings(Counter({"step_s": 0}), "points")) == []

@@ -207,8 +207,6 @@ def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
     """(the different texts among n that stand after their lengths, the length of each)."""
     at, found, lengths = 0, set(), []
     for _ in range(n):
-        if at + _LENGTH > len(body):
-            raise broken()
         end = at + _LENGTH + int.from_bytes(body[at : at + _LENGTH], "little")
         if end > len(body):
             raise broken()
