@@ -67,6 +67,23 @@ def test_from_file_to_verified_release(city: Path, released: tuple[Path, Path], 
     assert json.loads(outcome.out)["holds"] is True
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("synthesize", "{tmp}/made.parquet", "--subjects", "5"),
+        ("assess", "{city}", "--k", "2", "--output", "{tmp}/page.html"),
+        ("anonymize", "{city}", "--k", "2", "--risk-tries", "0", "--output", "{tmp}/again"),
+        ("verify", "{city}", "{tmp}/release", "--linkage", "{tmp}/linkage.parquet"),
+    ],
+)
+def test_quiet_prints_nothing_where_all_went_well(
+    words: tuple[str, ...], city: Path, released: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+) -> None:
+    assert released[0].exists()
+    outcome = shoal(*(word.format(city=city, tmp=tmp_path) for word in words), "--quiet")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+
+
 @pytest.mark.parametrize("engine", ["threads", "local:2"])
 def test_blocks_from_file_to_verified_release(engine: str, city: Path, tmp_path: Path, shoal: Shoal) -> None:
     folder, linkage = tmp_path / "release", tmp_path / "linkage.parquet"

@@ -43,7 +43,7 @@ from shoal.verification.leaks.order import FEWEST_PSEUDONYMS, FEWEST_RECORDS, WI
         ({"reading": {"ann": 3}}, set(), {"ann"}, set(), 0),
         ({"Seed": 1, "reading": {"the_seeds": 1}}, {"Seed"}, {"Seed", "the_seeds"}, {"1"}, 2),
     ],
-    ids=str,
+    ids=lambda one: str(sorted(one) if isinstance(one, set) else one),
 )
 def test_what_of_a_manifest_is_compared(
     entries: dict[str, Any], alone: set[str], strings: set[str], numbers: set[str], seeds: int, tmp_path: Path
