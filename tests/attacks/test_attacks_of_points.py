@@ -253,7 +253,7 @@ def test_true_points_belong_to_the_default_of_all_releases_of_points() -> None:
     assert not any(
         text.partition(":")[0] in of_points for text in default_knowledge(swapped.as_boxes(Grid()))
     )
-    joined = {"track", "cluster"}  # have tests of their own
+    joined = {"track", "cluster", "partner"}  # have tests of their own
     assert {text.partition(":")[0] for text in EVERY_KNOWLEDGE} | joined == of_points
 
 

@@ -251,7 +251,7 @@ def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("anonymize", "{city}", "--k", "1", "--output", "{tmp}/r"), "k = 1 hides nobody; choose k >= 2"),
+        (("anonymize", "{city}", "--k", "1", "--output", "{tmp}/r"), "--k 1 hides nobody; choose k >= 2"),
         (
             ("anonymize", "{city}", "--k", "41", "--output", "{tmp}/r"),
             "k = 41 needs at least 41 people, and the data has 40",

@@ -126,7 +126,9 @@ def test_a_false_hop_is_blamed_on_who_sent_it(name: str) -> None:
     session = dataclasses.replace(session_of(3, 1, name="false hops"), proven=True)
     members = build(session, {place: FALSE[name]})
     outcomes = Network(members).run()
-    for me in set(range(3)) - {place}:
+    others = set(range(3)) - {place}
+    assert len(others) == 2
+    for me in others:
         outcome = outcomes[me]
         assert isinstance(outcome, Aborted)
         assert outcome.findings.culprits == {place}

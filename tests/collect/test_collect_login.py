@@ -302,7 +302,7 @@ def test_the_command_needs_all_of_a_login(
     )
     for words, said in (
         ((*base, *login[:4]), "--login-address"),
-        ((*base, *login[2:]), "go with --login"),
+        ((*base, *login[2:]), "have no effect without --login"),
         ((*base, *login), "SHOAL_LOGIN_SECRET"),
         ((*base, *login, "--login-secret", "none"), "cannot be read"),
         ((*base, *login[:4], "--login-address", "http://r.example"), "https://"),

@@ -46,6 +46,7 @@ from small_points import crowd, drivers, town
 from test_every_point_method import table_of_fleet
 
 TRIES = 12
+PARTNERS = ("partner", "partner:all")
 ON_GRID = ("points:4", "top:2", "attribution:2", "membership:4", "home-work")
 
 
@@ -60,17 +61,21 @@ def on_a_clock() -> Trajectories:
 
 
 CASES: dict[str, tuple[Callable[[], Trajectories], Callable[[], Any], tuple[str, ...]]] = {
-    "w4m": (fleet, lambda: shoal.W4m(k=3), ("triples:4", "times:4", "nearest:4")),
-    "nwa": (on_a_clock, lambda: shoal.Nwa(k=3, pi_s=200, step_s=20), ("triples:4", "times:4", "nearest:4")),
+    "w4m": (fleet, lambda: shoal.W4m(k=3), ("triples:4", "times:4", "nearest:4", *PARTNERS)),
+    "nwa": (
+        on_a_clock,
+        lambda: shoal.Nwa(k=3, pi_s=200, step_s=20),
+        ("triples:4", "times:4", "nearest:4", *PARTNERS),
+    ),
     "swap-locations": (
         lambda: crowd(60),
         lambda: SwapLocations(k=3, space_threshold_m=100),
-        ("triples:4", "times:4", "nearest:4", "track:4", "cluster"),
+        ("triples:4", "times:4", "nearest:4", "track:4", "cluster", *PARTNERS),
     ),
     "reach-locations": (
         lambda: drivers(town(), 60),
         lambda: ReachLocations(k=3, streets=town()),
-        ("triples:4", "times:4", "nearest:4", "track:4"),
+        ("triples:4", "times:4", "nearest:4", "track:4", *PARTNERS),
     ),
 }
 
@@ -96,13 +101,13 @@ def published(
 
 def rates_again(
     original: Trajectories, folder: Path, known: tuple[str, ...]
-) -> tuple[list[Rate], dict[str, str]]:
-    """Every attack by itself, from the files, and why one was not tried: nobody is outside of the release.
+) -> tuple[list[tuple[str, Rate]], dict[str, str]]:
+    """Every attack by itself with what was asked, from the files, and why one was not tried.
 
     Those on the grid take data that were put on it here.
     """
     release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
-    rates: list[Rate] = []
+    rates: list[tuple[str, Rate]] = []
     untried = {}
     for text in known:
         raw, shown = (
@@ -111,9 +116,10 @@ def rates_again(
             else (original, release)
         )
         try:
-            rates += attack(
+            found = attack(
                 raw, shown, linkage, knowledge=[text], rng=Randomness.for_research(DRAW), tries=TRIES
-            ).rates
+            )
+            rates += [(text, rate) for rate in found.rates]
         except MisuseError as error:
             untried[text] = f"{text} was not tried: {error}"
     assert set(untried) <= {"membership:4"}
@@ -149,16 +155,14 @@ def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> 
     for place, count in enumerate(losses.subjects_by_reason.values(), start=1):
         found |= {f"reason-{place}": count, f"reason-share-{place}": count / n}
     found |= gaps_of(original.snapped_to(Grid()), {2, 5, release.claim.k})
-    rates, _ = rates_again(original, folder, known)
-    found |= strongest_of(rates, "points")
+    asked, _ = rates_again(original, folder, known)
+    found |= strongest_of([rate for _, rate in asked], "points")
     for number, question in enumerate(QUESTIONS, start=1):
-        own = [rate for rate in rates if rate.name in question.attacks]
-        tried = [rate for rate in own if rate.target == "release"]
-        tried.sort(key=lambda rate: strength(rate, "points"), reverse=True)
-        for place, rate in enumerate(tried, start=1):
-            raw = next(
-                r for r in own if (r.name, r.knowledge, r.target) == (rate.name, rate.knowledge, "raw")
-            )
+        own = [(text, rate) for text, rate in asked if rate.name in question.attacks]
+        tried = [(text, rate) for text, rate in own if rate.target == "release"]
+        tried.sort(key=lambda one: strength(one[1], "points"), reverse=True)
+        for place, (text, rate) in enumerate(tried, start=1):
+            raw = next(r for other, r in own if (other, r.name, r.target) == (text, rate.name, "raw"))
             assert rate.worst is not None
             if min(rate.tries, raw.tries) < 10:  # of few people; not shown
                 assert rate.name == "membership"
@@ -261,7 +265,7 @@ def test_every_number_is_marked_and_is_what_public_functions_give(
         if not same(page.facts[name][0], value)
     }
     assert wrong == {}
-    names = {rate.name for rate in rates_again(original, folder, known)[0]}
+    names = {rate.name for _, rate in rates_again(original, folder, known)[0]}
     assert all(names & set(question.attacks) for question in QUESTIONS)
     assert all(f"{name}, " in page.text for name in names)
 
@@ -272,7 +276,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     original, folder, known = published
     page = Marks((folder / "release/report.html").read_text())
     manifest, release = read_manifest(folder / "release"), shoal.read_release(folder / "release")
-    (rates, untried), settings = rates_again(original, folder, known), settings_of(release)
+    (asked, untried), settings = rates_again(original, folder, known), settings_of(release)
+    rates = [rate for _, rate in asked if rate.target == "release"]
     days = [
         str(np.datetime64(int(t) // 86_400, "D")) for t in (release.points.t.min(), release.points.t.max())
     ]
@@ -292,7 +297,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "setting[]": [setting.value for setting in settings],
         "setting-meaning[]": [setting.meaning for setting in settings],
         "knowledge[]": [rate.knowledge for rate in rates],
-        "attacker[]": [rate.attacker for rate in rates if rate.target == "release"],
+        "attacker[]": [rate.attacker for rate in rates],
         "attack-source[]": [parse_knowledge(text).adversary.source for text in known if text not in untried],
         "risk-note[]": list(untried.values()),
         **({"first-day": days[:1], "last-day": days[1:]} if release.points.t.min() > 1e9 else {}),

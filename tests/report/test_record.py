@@ -159,15 +159,16 @@ def knowledge_of(release: shoal.Release) -> tuple[str, ...]:
 
 def rates_and_notes(
     original: Trajectories, release: shoal.Release, linkage: shoal.Linkage
-) -> tuple[list[Rate], list[str]]:
-    """Every attack by itself; what could not be tried, because nobody is outside of the release."""
-    rates: list[Rate] = []
+) -> tuple[list[tuple[str, Rate]], list[str]]:
+    """Every attack by itself with what was asked; what was not tried: nobody is outside of the release."""
+    rates: list[tuple[str, Rate]] = []
     notes = []
     for text in knowledge_of(release):
         try:
-            rates += attack(
+            found = attack(
                 original, release, linkage, knowledge=[text], rng=Randomness.for_research(DRAW), tries=40
-            ).rates
+            )
+            rates += [(text, rate) for rate in found.rates]
         except MisuseError as error:
             notes.append(f"{text} was not tried: {error}")
     assert all(note.startswith("membership:") for note in notes)
@@ -179,16 +180,14 @@ def rates_recomputed(
     original: Trajectories, release: shoal.Release, linkage: shoal.Linkage
 ) -> dict[str, float]:
     """The three questions, asked again one by one."""
-    rates, _ = rates_and_notes(original, release, linkage)
-    found = strongest_of(rates, "boxes")
+    asked, _ = rates_and_notes(original, release, linkage)
+    found = strongest_of([rate for _, rate in asked], "boxes")
     for number, question in enumerate(QUESTIONS, start=1):
-        own = [rate for rate in rates if rate.name in question.attacks]
-        tried = [rate for rate in own if rate.target == "release"]
-        tried.sort(key=lambda rate: strength(rate, "boxes"), reverse=True)
-        for place, rate in enumerate(tried, start=1):
-            raw = next(
-                r for r in own if (r.name, r.knowledge, r.target) == (rate.name, rate.knowledge, "raw")
-            )
+        own = [(text, rate) for text, rate in asked if rate.name in question.attacks]
+        tried = [(text, rate) for text, rate in own if rate.target == "release"]
+        tried.sort(key=lambda one: strength(one[1], "boxes"), reverse=True)
+        for place, (text, rate) in enumerate(tried, start=1):
+            raw = next(r for other, r in own if (other, r.name, r.target) == (text, rate.name, "raw"))
             assert rate.worst is not None
             slug = f"risk-{number}-{place}"
             found |= {
@@ -256,7 +255,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
     page = Marks((folder / "release/report.html").read_text())
     manifest, release = read_manifest(folder / "release"), shoal.read_release(folder / "release")
     settings = settings_of(release)
-    rates, notes = rates_and_notes(original, release, shoal.read_linkage(folder / "linkage.parquet"))
+    asked, notes = rates_and_notes(original, release, shoal.read_linkage(folder / "linkage.parquet"))
+    shown = [rate for _, rate in asked if rate.target == "release"]
     untried = {note.partition(" ")[0] for note in notes}
     days = [
         int(moment) * 60 // 86_400 for moment in (release.boxes.t_start.min(), release.boxes.t_end.max() - 1)
@@ -275,8 +275,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
         "setting-name[]": [setting.name for setting in settings],
         "setting[]": [setting.value for setting in settings],
         "setting-meaning[]": [setting.meaning for setting in settings],
-        "knowledge[]": [rate.knowledge for rate in rates],
-        "attacker[]": [rate.attacker for rate in rates if rate.target == "release"],
+        "knowledge[]": [rate.knowledge for rate in shown],
+        "attacker[]": [rate.attacker for rate in shown],
         "attack-source[]": [
             parse_knowledge(text).adversary.source for text in knowledge_of(release) if text not in untried
         ],

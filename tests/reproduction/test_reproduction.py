@@ -100,7 +100,9 @@ def test_a_figure_measured_twice_is_an_error_and_one_that_a_seed_lacks_is_missin
 
 
 def test_an_unknown_figure_is_named() -> None:
-    with pytest.raises(MisuseError, match="collect has no figure 'table-9'; choose from tables, messages"):
+    with pytest.raises(
+        MisuseError, match="collect has no figure 'table-9'; choose from data, tables, messages"
+    ):
         experiments_of("collect", ["table-9"])
     with pytest.raises(MisuseError, match="glove has no figure '6'"):
         experiments_of("glove", ["6"])

@@ -173,8 +173,8 @@ EXPERIMENTS: Final = (
             ("all", "trips"): _TRIPS,
             ("all", "pairs of points"): _PAIRS,
         },
-        note="With --person track a trip is what stands in one file, thinned so that trips have the paper's "
-        "number of pairs on average; else trips end at pauses of 166 min.",
+        note="With --person track a trip is one file, thinned to the paper's number of pairs; else trips "
+        "end at pauses of 166 min.",
     ),
     Experiment(
         figure="tables",
