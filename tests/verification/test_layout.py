@@ -25,14 +25,15 @@ GEO = "more in the description of its geometries than GeoParquet asks for"
 BROKEN = "truncated or another format"
 OTHER_WAY = "stored in a way that shoal does not write"
 Change = Mapping[str, Any]
+AS_IT_IS: Change = {}
 
 
 def file_of(
-    page: Change = {},  # noqa: B006  (none of these is written to)
-    data: Change = {},  # noqa: B006
-    chunk: Change = {},  # noqa: B006
-    group: Change = {},  # noqa: B006
-    footer: Change = {},  # noqa: B006
+    page: Change = AS_IT_IS,
+    data: Change = AS_IT_IS,
+    chunk: Change = AS_IT_IS,
+    group: Change = AS_IT_IS,
+    footer: Change = AS_IT_IS,
     *,
     name: bytes = b"a",
     pages_before: bytes = b"",
