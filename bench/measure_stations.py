@@ -1,19 +1,21 @@
 """What the share of events that a station beside records decides; for docs/synthetic.md.
 
-python bench/measure_stations.py [--shares 0.45 0.08 0] [--subjects 1000] [--seeds 2]
+python bench/measure_stations.py [--shares 0.45 0.08 0] [--subjects 1000] [--seeds 2] [--crowds]
 
 For each share: the gaps of GLOVE's paper on civ (Fig. 3a and 5), and k-merge of tuples of one home on abi
-(Table II of the kte paper), as `shoal reproduce` measures them.
+(Table II of the kte paper), as `shoal reproduce` measures them. --crowds: instead of these, what GLOVE with
+k-merge leaves of civ at k = 5 (Fig. 8 of GLOVE's paper).
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from unittest.mock import patch
 
 from shoal.reproduction.data import QUICK, Size
 from shoal.reproduction.experiment import Experiment
+from shoal.reproduction.glove_accuracy import with_k_merge
 from shoal.reproduction.glove_gap import two_gap, why
 from shoal.reproduction.kte_tuples import merged
 from shoal.reproduction.running import reproduce
@@ -32,26 +34,37 @@ ASKED = {
     "tuples": tuple((f"k = {k}", column) for k in (2, 5, 8) for column in ("k-merge, km", "k-merge, min")),
 }
 CHANGED: Final[tuple[Layout, ...]] = ("civ", "sen", "abi")
+CROWDS = {
+    "crowds": tuple(
+        (row, f"raw: {column}, %")
+        for row in ("k = 5, k-merge", "k = 5, k-merge, refined")
+        for column in ("kept place", "half within 2 km", "half within 2 h")
+    )
+}
 EXPERIMENTS = [
     Experiment(figure="gap", title="", function=two_gap),
     Experiment(figure="parts", title="", function=why),
     Experiment(figure="tuples", title="", function=lambda world: merged(world, "abi")),
+    Experiment(figure="crowds", title="", function=with_k_merge),
 ]
 
 
-def lines(shares: Sequence[float], size: Size) -> Iterator[str]:
+def lines(
+    shares: Sequence[float], size: Size, asked: Mapping[str, Sequence[tuple[str, str]]] = ASKED
+) -> Iterator[str]:
     """A row for each share of events, of means over the seeds."""
-    names = [f"{row}: {column}" for cells in ASKED.values() for row, column in cells]
+    names = [f"{row}: {column}" for cells in asked.values() for row, column in cells]
+    experiments = [one for one in EXPERIMENTS if one.figure in asked]
     yield "| events of a station beside | " + " | ".join(names) + " |"
     yield "|---" * (len(names) + 1) + "|"
     for share in shares:
         changed = {one: replace(habits.HABITS[one], handover=share) for one in CHANGED}
         with patch.dict(habits.HABITS, changed):
-            found = reproduce(EXPERIMENTS, size, Run())
+            found = reproduce(experiments, size, Run())
         value = {
             (one.experiment.figure, cell.row, cell.column): cell.mean for one in found for cell in one.cells
         }
-        cells = [f"{value[figure, *cell]:.3g}" for figure, named in ASKED.items() for cell in named]
+        cells = [f"{value[figure, *cell]:.3g}" for figure, named in asked.items() for cell in named]
         yield f"| {share:.0%} | " + " | ".join(cells) + " |"
 
 
@@ -62,8 +75,10 @@ def main() -> None:
     options.add_argument("--shares", type=float, nargs="+", default=[0.45, 0.08, 0.0])
     options.add_argument("--subjects", type=int, default=1000)
     options.add_argument("--seeds", type=int, default=2)
+    options.add_argument("--crowds", action="store_true")
     asked = options.parse_args()
-    for line in lines(asked.shares, replace(QUICK, people=asked.subjects, seeds=asked.seeds)):
+    size = replace(QUICK, people=asked.subjects, seeds=asked.seeds)
+    for line in lines(asked.shares, size, CROWDS if asked.crowds else ASKED):
         print(line, flush=True)
 
 

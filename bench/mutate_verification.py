@@ -4,10 +4,12 @@
 
 Each fault changes one comparison, connective, operation or number, or drops one statement. They are drawn
 over all files of the verifier in proportion to how many each has, and each is held against the tests that run
-its line: which those are is found by running all tests once with a trace, and kept for each file of them. A
-fault is killed when one of them fails or takes far longer than it did. What was tried stands in the file of
-results, and is not tried again while its module stays as it is. Prints each survivor with its line, and the
-share that was killed with its interval.
+its line: which those are is found by running all tests once with a trace, and kept for each file of them.
+Lines of kernels are seen where these run as Python; a file of tests that takes too long so is traced with its
+kernels compiled, and faults in kernels are not held against it. A fault is killed when one of the tests fails
+or takes far longer than it did. What was tried stands in the file of results, and is not tried again while
+its module stays as it is. Prints each survivor with its line, and the share that was killed with its
+interval.
 
 Tests run in a fork of one process that has loaded all libraries, so a fault costs its tests and little else.
 """
@@ -28,6 +30,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import accumulate, groupby
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -49,9 +52,11 @@ _WORKED: dict[type[ast.operator], type[ast.operator]] = {
 }  # fmt: skip
 # a switch of these shows only where other code is wrong: they change no result
 _DECLARATIONS = frozenset({"frozen", "eq", "repr", "kw_only", "strict", "usedforsecurity"})
+_OPEN = "survives its quick tests"
 _KEY = ("module", "digest", "node", "change")
 _SECONDS_BESIDE_TESTS = 20.0
 _TIMES_LONGER = 4.0
+_SECONDS_AS_PYTHON = 30
 
 Module = str  # its path inside the room, without the ending
 Lines = dict[Module, list[int]]
@@ -70,11 +75,12 @@ class Fault:
 
 @dataclass(frozen=True)
 class Test:
-    """A test, how long it took under the trace, and the lines of the verifier that it ran."""
+    """A test, how long it took under the trace, the lines that it ran, and whether kernels ran as Python."""
 
     name: str
     seconds: float
     lines: Lines
+    as_python: bool
 
 
 # --- faults -------------------------------------------------------------------------------------------------
@@ -184,8 +190,8 @@ def drawn(every: dict[Module, list[Fault]], n: int, seed: int) -> list[Fault]:
 # --- tests --------------------------------------------------------------------------------------------------
 
 
-def tests_with_their_lines(paths: Sequence[str], to: Path) -> None:
-    """Run all tests once under a trace; write what each took and ran, kernels included, as JSON."""
+def tests_with_their_lines(paths: Sequence[str], to: Path, *, as_python: bool) -> None:
+    """Run all tests once under a trace; write what each took and ran, kernels included if Python, as JSON."""
     import coverage
     import pytest
 
@@ -207,9 +213,11 @@ def tests_with_their_lines(paths: Sequence[str], to: Path) -> None:
                 for name in ran.measured_files()
             }
             seconds = time.process_time() - started
-            found.append({"name": item.nodeid, "seconds": seconds, "lines": lines})
+            found.append({"name": item.nodeid, "seconds": seconds, "lines": lines, "as_python": as_python})
 
-    _plain_kernels()
+    if as_python:
+        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS_AS_PYTHON, _SECONDS_AS_PYTHON + 5))
+        _plain_kernels()
     words = ["-q", "-n", "0", "-p", "no:cacheprovider", "--assert", "plain", *paths]
     code = pytest.main(words, plugins=[Watch()])
     if not code:
@@ -223,15 +231,35 @@ def tests_of(fault: Fault, tree: ast.Module, tests: Sequence[Test]) -> list[Test
     What runs when a module is loaded is run by every test of the module.
     """
     lines, inside = _statement(tree, fault.line)
-    of_module = [test for test in tests if fault.module in test.lines]
+    of_module = [
+        test
+        for test in tests
+        if fault.module in test.lines and (test.as_python or not in_kernel(tree, fault.line))
+    ]
     chosen = [test for test in of_module if not lines.isdisjoint(test.lines[fault.module])]
     if not chosen and not inside:
-        chosen = of_module
+        chosen = of_module or [test for test in tests if _names(test, fault.module)]
     by_file: dict[str, list[Test]] = defaultdict(list)
     for test in chosen:
         by_file[test.name.partition("::")[0]].append(test)
     files = sorted(by_file.values(), key=lambda own: min(test.seconds for test in own))
     return [test for own in files for test in sorted(own, key=lambda test: test.seconds)]
+
+
+def _names(test: Test, module: Module) -> bool:
+    """Whether the file of a test takes something from a module, which may be a table that runs no line."""
+    dotted = f"shoal.verification.{module.replace('/', '.')} import "
+    return dotted in (ROOT / test.name.partition("::")[0]).read_text()
+
+
+def in_kernel(tree: ast.Module, line: int) -> bool:
+    """Whether a line is in a kernel."""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    kernels = [
+        one for one in functions if any("compiled" in ast.unparse(each) for each in one.decorator_list)
+    ]
+    around = [one for one in functions if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    return any(one in kernels for one in around)
 
 
 def _statement(tree: ast.Module, line: int) -> tuple[set[int], bool]:
@@ -260,7 +288,7 @@ def _plain_kernels() -> None:
     room.compiled = perhaps
 
 
-def survives(path: Path, tree: ast.Module, tests: Sequence[Test]) -> bool:
+def survives(path: Path, tree: ast.Module, tests: Sequence[Test], *, as_python: bool) -> bool:
     """Whether all tests pass with this module in place of the one in the file."""
     child = os.fork()
     if child:
@@ -277,12 +305,15 @@ def survives(path: Path, tree: ast.Module, tests: Sequence[Test]) -> bool:
         return compile(tree, self.path, "exec") if Path(self.path) == path else loaded(self, name)
 
     setattr(importlib.machinery.SourceFileLoader, "get_code", changed)  # noqa: B010  (of the library)
-    if "import compiled" in path.read_text():
+    if as_python:
         _plain_kernels()
     import pytest
 
-    names = [test.name for test in tests]
-    os._exit(int(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--assert", "plain", *names])))
+    words = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--assert", "plain"]
+    for _, own in groupby([test.name for test in tests], key=lambda name: name.partition("::")[0]):
+        if code := pytest.main([*words, *own]):
+            os._exit(int(code))
+    os._exit(0)
 
 
 # --- the run ------------------------------------------------------------------------------------------------
@@ -303,6 +334,7 @@ def main() -> int:
     words.add_argument("--draw", type=int, default=300, help="faults over all modules")
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--minutes", type=float, default=30.0)
+    words.add_argument("--quick", type=float, help="seconds of tests a fault, by the trace; all without")
     words.add_argument("--results", type=Path, default=Path("mutants.jsonl"))
     words.add_argument("--tests", nargs="*", default=["tests/verification"])
     asked = words.parse_args()
@@ -319,7 +351,7 @@ def main() -> int:
     every = {module: found for module in paths if (found := faults(module, trees[module]))}
     n_faults = sum(map(len, every.values()))
     digests = {module: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for module, path in paths.items()}
-    done = _earlier(results)
+    done = {key: told for key, told in _earlier(results).items() if asked.quick or told != _OPEN}
     tried: list[tuple[Fault, str]] = []
     for fault in drawn(every, min(asked.draw, n_faults), asked.seed):
         if asked.modules and fault.module not in asked.modules:
@@ -328,7 +360,7 @@ def main() -> int:
         if key not in done and time.monotonic() < ends:
             tree = trees[fault.module]
             chosen = tests_of(fault, tree, tests)
-            done[key] = outcome_of(paths[fault.module], tree, fault, chosen)
+            done[key] = outcome_of(paths[fault.module], tree, fault, chosen, asked.quick)
             about = {"line": fault.line, "what": fault.what, "outcome": done[key], "tests": len(chosen)}
             with results.open("a") as file:
                 file.write(json.dumps(dict(zip(_KEY, key, strict=True)) | about) + "\n")
@@ -340,11 +372,22 @@ def main() -> int:
     return 0
 
 
-def outcome_of(path: Path, tree: ast.Module, fault: Fault, tests: Sequence[Test]) -> str:
-    """What became of a fault: killed, survives, or that no test runs it."""
+def outcome_of(
+    path: Path, tree: ast.Module, fault: Fault, tests: Sequence[Test], quick_s: float | None
+) -> str:
+    """What became of a fault: killed, survives, or that no test runs it.
+
+    quick_s: seconds of its quickest tests; who survives these is tried with all of them by a run without.
+    """
     if not tests:
         return "no test runs it"
-    return "survives" if survives(path, with_fault(tree, fault), tests) else "killed"
+    as_python = in_kernel(tree, fault.line)
+    taken = accumulate(test.seconds for test in tests)
+    quick = [test for test, s in zip(tests, taken, strict=True) if quick_s is None or s <= quick_s]
+    if len(quick) < len(tests):
+        lives = not quick or survives(path, with_fault(tree, fault), quick, as_python=as_python)
+        return _OPEN if lives else "killed"
+    return "survives" if survives(path, with_fault(tree, fault), tests, as_python=as_python) else "killed"
 
 
 def _mapped(paths: Sequence[str], kept: Path) -> list[Test]:
@@ -356,14 +399,18 @@ def _mapped(paths: Sequence[str], kept: Path) -> list[Test]:
         there = Path(path)
         for file in [there] if there.is_file() else sorted(there.rglob("test_*.py")):
             to = kept / f"{file.stem}-{hashlib.sha256(file.read_bytes() + verifier).hexdigest()[:16]}.json"
-            if not to.exists():
-                child = os.fork()
-                if not child:
-                    tests_with_their_lines([str(file)], to)
-                if os.waitpid(child, 0)[1]:
-                    raise SystemExit(f"{file} fails without any fault")
+            if not (to.exists() or _traced(file, to, as_python=True) or _traced(file, to, as_python=False)):
+                raise SystemExit(f"{file} fails without any fault")
             found += [Test(**each) for each in json.loads(to.read_text())]
     return found
+
+
+def _traced(file: Path, to: Path, *, as_python: bool) -> bool:
+    """Whether a file of tests passed under the trace, in the time that it has where kernels are Python."""
+    child = os.fork()
+    if not child:
+        tests_with_their_lines([str(file)], to, as_python=as_python)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def _earlier(results: Path) -> dict[tuple[Any, ...], str]:

@@ -1,12 +1,13 @@
 """A peer's own program and shoal's version of the method on the same data, side by side.
 
-    python bench/peers/compare_peers.py --program FOLDER --raw FILE [--method w4m] [--k 2 5] [--delta 2000]
-        [--crs local] [--subjects N]
+    python bench/peers/compare_peers.py --program FOLDER --raw FILE [--method w4m|nwa|swap-locations|static]
+        [--k 2 5] [--delta 2000] [--slot 7200] [--crs local] [--subjects N]
 
 FOLDER holds the program and a peer.toml (bench/peers/README.md). Printed for both: seconds and peak memory of
 a process of its own, people and samples that are gone, mean distance of raw points from their own person's
 record at their time, and how often somebody who knows four true points of a person names the record that
-passes nearest to them.
+passes nearest to them. With static, delta is the side of a cell, both sides start from the same snapped
+points, and shoal's boxes stand as their middles, since a public program publishes the middles of its cells.
 """
 
 import argparse
@@ -27,14 +28,17 @@ import shoal
 from shoal.attacks import attack
 from shoal.errors import InputError, NothingLeftError
 from shoal.methods import method_named
-from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, Losses, Points, Release
+from shoal.model.claims import Claim, KDeltaAnonymity
+from shoal.model.release import Boxes, Linkage, Losses, Points, Release
 from shoal.model.trajectories import Trajectories
+from shoal.reproduction.data import as_points
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility.points import measure_points
 
-METHODS = ("w4m", "nwa", "swap-locations")
+METHODS = ("w4m", "nwa", "swap-locations", "static")
 TRIES = 300
+SLOT_S = 7_200.0
 
 
 @dataclass(frozen=True)
@@ -75,14 +79,21 @@ def read_output(original: Trajectories, peer: Mapping[str, Any], path: Path, k: 
     who, t, x, y = (np.array(column) for column in zip(*rows, strict=True))
     if who.min() < 0 or who.max() >= original.n_subjects:
         raise InputError("the program's output holds ids that its input did not; mend peer.toml")
+    return released(original, who, t * peer["time_unit_s"], x, y, KDeltaAnonymity(k=k, delta_m=delta_m))
+
+
+def released(
+    original: Trajectories, who: Integers, t: Floats, x: Floats, y: Floats, claim: Claim
+) -> tuple[Release, Linkage]:
+    """Points [m] of people as a release with a record each; who: positions in the original."""
     order = np.lexsort((t, who))
     people, counts = np.unique(who, return_counts=True)
     names_of = tuple(f"r{person}" for person in people.tolist())
     release = Release(
         trajectory_ids=names_of,
         offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        payload=Points(t=t[order] * peer["time_unit_s"], x=x[order], y=y[order]),
-        claim=KDeltaAnonymity(k=k, delta_m=delta_m),
+        payload=Points(t=t[order], x=x[order], y=y[order]),
+        claim=claim,
         grid=None,
         method="none",
         parameters={},
@@ -92,6 +103,22 @@ def read_output(original: Trajectories, peer: Mapping[str, Any], path: Path, k: 
         publishable=False,
     )
     return release, Linkage(tuple(original.ids[person] for person in people.tolist()), names_of)
+
+
+def middles(original: Trajectories, made: tuple[Release, Linkage]) -> tuple[Release, Linkage]:
+    """A release of boxes as the middles of these."""
+    release, linkage = made
+    boxes, grid = release.payload, original.snapped_grid()
+    assert isinstance(boxes, Boxes)
+    person = {one: at for at, one in enumerate(original.ids)}
+    owner = {record: person[uid] for uid, record in zip(linkage.uids, linkage.trajectory_ids, strict=True)}
+    who = np.repeat([owner[record] for record in release.trajectory_ids], np.diff(release.offsets))
+    t = (boxes.t_start + boxes.t_end - 1) / 2 * grid.slot_s
+    x, y = (
+        (low + high - 1) / 2 * grid.cell_m
+        for low, high in ((boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max))
+    )
+    return released(original, who, t, x, y, release.claim)
 
 
 def row_of(
@@ -133,15 +160,20 @@ def run_peer(folder: Path, original: Trajectories, k: int, delta_m: float) -> Ro
         )
 
 
-def run_own(name: str, original: Trajectories, k: int, delta_m: float) -> Row:
-    """shoal's version in this process."""
-    given = {"k": k} if name == "swap-locations" else {"k": k, "delta_m": delta_m}
+def run_own(name: str, original: Trajectories, k: int, delta_m: float, slot_s: float = SLOT_S) -> Row:
+    """shoal's version in this process; for static the original is snapped."""
+    given: dict[str, Any] = {"k": k}
+    if name == "static":
+        given |= {"grid_m": delta_m, "slot_s": slot_s}
+    elif name != "swap-locations":
+        given["delta_m"] = delta_m
     began = time.perf_counter()
     made = method_named(name)(**given).anonymize(original, Randomness.for_research(1))
     seconds = time.perf_counter() - began
-    return row_of(
-        f"shoal, {name}", original, made, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    )
+    mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if name == "static":
+        return row_of(f"shoal, {name}", as_points(original), middles(original, made), seconds, mebibytes)
+    return row_of(f"shoal, {name}", original, made, seconds, mebibytes)
 
 
 def table(rows: Sequence[Row], k: int) -> list[str]:
@@ -170,17 +202,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--method", choices=METHODS, default="w4m")
     options.add_argument("--k", type=int, nargs="+", default=[2, 5])
     options.add_argument("--delta", type=float, default=2000.0)
+    options.add_argument("--slot", type=float, default=SLOT_S)
     options.add_argument("--crs")
     options.add_argument("--subjects", type=int)
     asked = options.parse_args(arguments)
-    original = shoal.read(asked.raw, snap=False, **({"crs": asked.crs} if asked.crs else {}))
+    static = asked.method == "static"
+    original = shoal.read(asked.raw, snap=static, **({"crs": asked.crs} if asked.crs else {}))
     if asked.subjects is not None:
         original = original.keep(np.arange(min(asked.subjects, original.n_subjects)))
     print("\n".join(HEAD))
     for k in asked.k:
         rows = [
-            run_peer(asked.program.resolve(), original, k, asked.delta),
-            run_own(asked.method, original, k, asked.delta),
+            run_peer(asked.program.resolve(), as_points(original) if static else original, k, asked.delta),
+            run_own(asked.method, original, k, asked.delta, asked.slot),
         ]
         print("\n".join(table(rows, k)), flush=True)
 

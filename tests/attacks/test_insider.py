@@ -174,6 +174,7 @@ def test_the_partner_of_a_class_of_two_is_told_without_error() -> None:
     assert told["insider-samples"].to_json()["median_error_m"] == 0
 
 
+@pytest.mark.jit_only
 def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None:
     people = random_people(60, 12, seed=3)
     two, five = rates(people, 2), rates(people, 5)

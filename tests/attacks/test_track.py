@@ -14,7 +14,7 @@ from shoal.attacks.swapped_clusters import smoothest_tracks
 from shoal.attacks.target import PointTarget
 from shoal.kernels.tracking import FAR, apart, assign_followers, join_points, most_alike, outline
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, fixed
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import drivers, town
@@ -103,7 +103,7 @@ def test_the_most_like_records_are_those_of_brute_force(seed: int, n: int, most:
     lengths = draw.integers(1, 6, n)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     t, x, y = np.sort(draw.uniform(0, 99, offsets[-1])), *draw.uniform(0, 99, (2, offsets[-1]))
-    outlines = outline(offsets, t, x, y, 5)
+    outlines = outline(fixed(offsets), fixed(t), fixed(x), fixed(y), 5)
     for record in range(n):
         own = slice(offsets[record], offsets[record + 1])
         at = np.linspace(0, lengths[record] - 1, 5)

@@ -141,6 +141,21 @@ def test_people_with_tokens_share_under_keys_that_live_one_round(office: Office,
         assert own_round.group is not None
         assert (own_round.group.n_roster, own_round.group.n_tokens) == (3, 3)
         assert "3 people, with 3 different tokens" in roster_in_words(own_round.group)
+    held = everything_in(database)
+    assert tags <= held, "what a thief finds"
+    for device in (own_round.device for own_round in town.own_rounds.values()):
+        assert not {device.user, device.user.encode(), device.identity, device.device_key} & held
+
+
+def everything_in(database: Database) -> set[Any]:
+    """Every value of every table."""
+    tables = (
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+        if database.postgres
+        else "SELECT name FROM sqlite_master WHERE type = 'table'"
+    )
+    rows = [row for (table,) in database.rows(tables) for row in database.rows(f'SELECT * FROM "{table}"')]
+    return {bytes(value) if isinstance(value, memoryview) else value for row in rows for value in row}
 
 
 def join(town: Town, round_name: bytes, entry: Entry, **changes: bytes) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """What a person is told before she consents can be read at 14."""
 
+import re
+from pathlib import Path
+
 import pytest
 from pydantic import TypeAdapter
 
@@ -10,6 +13,7 @@ from shoal.collect.matching.trimming import Trimming
 from shoal.collect.roles.consent import OPEN, SHARED, days_and_hours, promise, stated, terms_in_words
 from shoal.collect.roles.terms import OtherCollector, RegistrarTerms, Terms
 
+ROOT = Path(__file__).parents[2]
 KEY = bytes(range(32)).hex()
 PLAIN = Terms()
 EVERYTHING = Terms(
@@ -40,6 +44,40 @@ def test_a_consent_is_easy_at_14(terms: Terms, trimming: Trimming) -> None:
     paragraphs = consent(terms, trimming)
     assert reading_age(" ".join(paragraphs)) <= 14
     assert {line: round(reading_age(line), 1) for line in paragraphs if reading_age(line) > 16} == {}
+
+
+def test_it_says_who_would_notice_a_false_count() -> None:
+    """A collector without a witness can invent a crowd (docs/collect-threats.md)."""
+    alone, watched = (" ".join(terms_in_words(terms, 3)) for terms in (PLAIN, EVERYTHING))
+    assert ("No witness checks its answers" in alone, "A witness checks the answers" in alone) == (
+        True,
+        False,
+    )
+    assert "tell the same lie, nobody finds out" in watched
+    assert "No witness" not in watched
+
+
+def test_it_says_when_no_invented_trip_may_fit() -> None:
+    few = Terms(n_real=15, n_fake=14)
+    assert "there is no invented trip beside yours" in " ".join(consent(few, "verified-pairs"))
+    assert reading_age(" ".join(consent(few, "verified-pairs"))) <= 14
+    assert "no invented trip" not in " ".join(consent(Terms(n_real=15, n_fake=15), "verified-pairs"))
+
+
+def test_the_page_names_what_shows_each_paragraph() -> None:
+    """In docs/collect-threats.md, by the first words; what is named there exists."""
+    page = (ROOT / "docs" / "collect-threats.md").read_text()
+    rows = re.findall(r"^\| (.*?) \| (.*?) \|$", page.split("## What consent says")[1], re.MULTILINE)[1:]
+    everything = [Terms(n_real=2, n_fake=1), EVERYTHING, STARTING]
+    told = {line for terms in everything for trimming in TRIMMINGS for line in consent(terms, trimming)}
+    told = (told | {promise(0, "verified-pairs")}) - {days_and_hours(29_000_000, 29_000_090)}
+    assert len(told) > 20
+    assert {line for line in told if not any(line.startswith(first) for first, _ in rows)} == set()
+    assert [first for first, _ in rows if not any(line.startswith(first) for line in told)] == []
+    named = set(re.findall(r"(?:bench/)?\w+\.py", " ".join(shown for _, shown in rows)))
+    assert len(named) > 10
+    missing = {one for one in named if not (ROOT / ("" if "/" in one else "tests/collect") / one).exists()}
+    assert missing == set()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Contributor tags that last for one area and one period: people are counted, never more than there are."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,6 +112,19 @@ def test_what_a_device_drafts_is_counted_where_it_began() -> None:
         assert [store.count(points, Thresholds(), 2).people for points in (here, away)] == [2, 2]
         assert store.database.rows("SELECT COUNT(*) FROM contributor") == [(4,)]
         assert store.database.rows("SELECT COUNT(*) FROM scope") == [(2,)]
+
+
+def test_a_device_that_makes_up_tags_is_counted_as_several_people() -> None:
+    """What does not hold (docs/collect-threats.md): nothing ties tags to persons but her own device."""
+    here = (first(39.9, 116.3), first(39.91, 116.31, 29_000_060))
+    with PhiStore() as store:
+        collector, chance = Collector(store, seed("collector"), scoping=SCOPING), Chance(seed("drafts"))
+        one = draft(own_round_for(device_for(0), 0).member, here, (0, 1), chance, scoping=SCOPING)
+        assert one is not None
+        several = [replace(one.release, name=seed(i)[:16], contributor=seed(i)[:16]) for i in range(4)]
+        records = [record for release in several for record in encode_release(release, 1, chance)]
+        assert len(collector.accept(records, 1)[0]) == 4
+        assert store.count(here, Thresholds(), 2).people == 4
 
 
 def device_for(number: int) -> Device:

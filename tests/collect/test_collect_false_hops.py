@@ -9,6 +9,7 @@ from mix_runs import Network, build, seed, session_of
 from shoal.collect.crypto.elgamal import Ciphertext, combined_key
 from shoal.collect.crypto.shuffle_proof import ShuffleProof
 from shoal.collect.mix.member import Aborted, Member
+from shoal.collect.mix.member_states import Event
 from shoal.collect.mix.messages import Hop
 from shoal.collect.mix.proof import proven
 from shoal.collect.mix.session import Kind, Session
@@ -136,3 +137,30 @@ def test_a_false_hop_is_blamed_on_who_sent_it(name: str) -> None:
         convicted = [proven(session, members[me].evidence_against(accused)) for accused in range(3)]
         assert convicted[place] == {place}
         assert frozenset().union(*convicted) == {place}
+
+
+class Accepts(Member):
+    """Takes every hop for sound and goes on, as somebody would who plays with its sender."""
+
+    def _read_hop(self) -> Event:
+        found = super()._read_hop()
+        if found is not Event.FAULTY:
+            return found
+        self._evidence = None
+        self._list = Hop.decode(self.session, self._slots[Kind.HOP, self._hop].body, last=False).shuffled
+        return Event.SOUND
+
+
+def test_two_of_four_who_play_together_bring_the_blame_on_nobody_else() -> None:
+    session = dataclasses.replace(session_of(4, 1, name="two cheaters"), proven=True)
+    members = build(session, {1: TwoThatCancel, 2: Accepts})
+    outcomes = Network(members, schedule=7).run()  # one in which nobody stops her before
+    assert (Kind.HOP, 2) in members[2]._slots, "she went on with the false list"
+    for me in (0, 3):
+        outcome = outcomes[me]
+        assert isinstance(outcome, Aborted)
+        assert outcome.findings.culprits == {1}
+        assert outcome.findings.reason == "a bad hop message"
+    shown = [proven(session, members[3].evidence_against(accused)) for accused in range(4)]
+    assert shown[1] == {1}
+    assert frozenset().union(*shown) <= {1, 2}

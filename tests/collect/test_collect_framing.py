@@ -8,9 +8,9 @@ from gmpy2 import mpz
 from mix_runs import Network, _Mixer, build, session_of
 from shoal.collect.crypto.elgamal import Ciphertext, combined_key
 from shoal.collect.mix.member import Aborted, Member
-from shoal.collect.mix.messages import decode_list, encode_list
+from shoal.collect.mix.messages import Vote, decode_list, encode_list
 from shoal.collect.mix.proof import proven
-from shoal.collect.mix.session import Session
+from shoal.collect.mix.session import Kind, Session
 
 
 class _OneForSomebody(Member):
@@ -58,6 +58,28 @@ def test_who_puts_in_what_becomes_one_is_named_and_not_the_mixer(
             convicted = proven(run, members[me].evidence_against(accused))
             assert convicted <= {1}
         assert proven(run, members[me].evidence_against(1)) == {1}
+
+
+class AccusesTheMixer(Member):
+    """Stops the run with the hop of her who had to strip what became 1, as if that were her fault."""
+
+    def _make_vote(self) -> Vote:
+        return Vote(False, super()._make_vote().transcript, self._slots[Kind.HOP, 0].frame)
+
+
+def test_two_of_four_who_play_together_do_not_frame_the_mixer() -> None:
+    run = session_of(4, 2, name="framing by two")
+    members = build(run, {1: OneForTheFirst, 3: AccusesTheMixer})
+    outcomes = Network(members).run()
+    for me in (0, 2):
+        assert Vote.decode(members[me]._slots[Kind.VOTE, 3].body).evidence
+        outcome = outcomes[me]
+        assert isinstance(outcome, Aborted)
+        assert outcome.findings.culprits
+        assert outcome.findings.culprits <= {1, 3}
+    shown = [proven(run, members[2].evidence_against(accused)) for accused in range(4)]
+    assert shown[1] == {1}
+    assert frozenset().union(*shown) <= {1, 3}
 
 
 class OneForTheNext(_Mixer):

@@ -3,6 +3,7 @@
 Named errors, limits, logs and metrics without content, TLS, signed replies.
 """
 
+import gc
 import hashlib
 import http.client
 import json
@@ -10,6 +11,7 @@ import random
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -134,6 +136,8 @@ def test_every_refusal_has_a_name(site: Site) -> None:
     assert site.signed("GET", "/v1/letters?after=0", to=seed("another server")) == (401, "bad-signature")
     assert site.signed("GET", "/v1/letters?after=-1") == (422, "out-of-range")
     assert site.signed("GET", "/v1/letters?after=nan") == (422, "bad-frame")
+    assert site.signed("GET", "/v1/letters?wait=long") == (422, "bad-frame")
+    assert site.signed("GET", "/v1/letters?wait=nan") == (422, "out-of-range")
     assert site.signed("POST", "/v1/letters", b"no letter") == (400, "bad-length")
     assert site.signed("POST", ask, batch()) == (200, "")
     assert site.signed("POST", ask, instead(question(1, 91_000_000))) == (422, "out-of-range")
@@ -461,3 +465,13 @@ def test_addresses_that_lead_nowhere_are_named(site: Site) -> None:
         RemoteServer("http://127.0.0.1:1").about()
     with pytest.raises(InputError, match="nothing can listen"):
         bound(authority_application(site.book), "127.0.0.1", urlsplit(site.url).port or 0)
+
+
+def test_what_is_there_at_the_start_is_never_looked_through_for_garbage() -> None:
+    """It held up every request for 50 ms, /health too; bench/bench_flood.py shows it."""
+    app = new_application("x", Watch(dict, quiet=True), KEY)
+    with running(app) as url:
+        urllib.request.urlopen(f"{url}/metrics").close()
+        kept = gc.get_freeze_count()
+        assert len(gc.get_objects()) < kept / 2
+    assert gc.get_freeze_count() == 0

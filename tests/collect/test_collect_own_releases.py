@@ -4,6 +4,7 @@ import json
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line import Shoal
@@ -134,6 +135,10 @@ def test_mine_lists_fetches_and_deletes_over_a_socket(shoal: Shoal, store: PhiSt
         assert fetched["points"][0] == [
             first.start_min, first.gap_min, first.lat_udeg, first.lon_udeg, first.radius_m
         ]  # fmt: skip
+        said = mine("--server", url, "--fetch", identifier)[1]
+        assert f"\nfrom {np.datetime64(first.start_min, 'm')}".replace("T", " ") in said
+        assert f"{first.radius_m} m\n" in said, "for people"
+        assert "Cylinder" not in said
         code, _, told = mine("--server", url, "--delete", "ab" * 16)
         assert (code, "no release of this identifier" in told) == (2, True)
         receipts = [json.loads(mine("--server", url, "--delete", identifier, "--json")[1]) for _ in range(2)]

@@ -60,9 +60,9 @@ def test_bounds_and_borders() -> None:
             isolated(people, dishonest, size)
 
 
-def test_messages_are_those_of_two_mixes_and_groups_of_24_fit() -> None:
+def test_messages_are_those_of_two_mixes_vouchers_and_answers_and_groups_of_24_fit() -> None:
     for size in (3, 4, 24):
-        assert cost_of(size, 50, 4).messages == 2 * mix_messages(size)
+        assert cost_of(size, 50, 4).messages == 2 * mix_messages(size) + 2 * (size - 1)
     assert LARGEST == 25, "24, and one more where the number of people does not divide"
     groups, left = divide(seed("x"), [bytes((i,)) for i in range(49)], 24)
     assert (sorted(map(len, groups)), left) == ([24, 25], ())

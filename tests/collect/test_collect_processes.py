@@ -56,7 +56,7 @@ def check_everything(site: Site, least: int) -> None:
 def test_four_devices_complete_a_round(postgres_url: str, tmp_path: Path) -> None:
     """By the compose file: two collectors over one PostgreSQL, and an authority that admits, behind TLS.
 
-    Those who prove their shuffles, and those who are killed, use SQLite.
+    Those who prove their shuffles and are killed use SQLite.
     """
     with place_of(tmp_path, postgres_url, (1, 2, 3, 3), admit=True, deployed=True) as site:
         said = finish([site.join(number) for number in range(4)])
@@ -72,23 +72,17 @@ def test_four_devices_complete_a_round(postgres_url: str, tmp_path: Path) -> Non
         assert finish([listing]) == [f"{site.noted(2)['identifier']}\n"]
 
 
-def test_three_devices_prove_their_shuffles(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'collect.sqlite'}"
-    with place_of(tmp_path, url, (1, 2, 3), *OF_THREE, "--proven-shuffle") as site:
-        assert all(one.startswith("shared") for one in finish([site.join(number) for number in range(3)]))
-        check_everything(site, 9)
-
-
 PHASES = ("asking how many", "having it stored")  # every step is killed in tests/test_collect_service.py
 
 
 def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
     """SIGKILL to one device as it enters each phase, and to the collector.
 
-    Both start again and the round goes on, with the tokens that the authority's registrar issued.
+    Both start again and the round goes on, with the tokens that the authority's registrar issued, and with
+    shuffles that are proven.
     """
     url = f"sqlite:///{tmp_path / 'collect.sqlite'}"
-    with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, admit=True) as site:
+    with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, "--proven-shuffle", admit=True) as site:
         others = [site.join(number) for number in (1, 2)]
         killed = []
         for phase in PHASES:

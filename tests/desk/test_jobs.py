@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from desk_visits import Visitor, WorkerHere
 from shoal.desk import work
 from shoal.desk.commands import Command, Plan
+from shoal.desk.desk import Work
 from shoal.desk.jobs import Job, Jobs
 from shoal.desk.work import LOCK_FILE, STATUS_FILE, held, result_file
 from shoal.runtime.progress_file import ProgressFile, read_progress
@@ -52,6 +54,32 @@ def test_a_new_server_finds_everything(visitor: Visitor) -> None:
     assert again.desk.case.choices() == visitor.desk.case.choices()
     assert again.get("").headers["location"].endswith("/release")
     assert 'id="found"' in again.get("data").html
+
+
+def test_work_that_ends_while_its_page_is_made_is_asked_for_again(
+    newcomer: Visitor, desk_city: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newcomer.send("data", f"seen=0&do=start:data&source={desk_city}".encode())
+    folder, found = data_job(newcomer).folder, Work.found
+    begun = (folder / STATUS_FILE).read_bytes()
+    newcomer.work()
+    ended = (folder / STATUS_FILE).read_bytes()
+    later = result_file(folder, 0).rename(folder / "later")
+    (folder / STATUS_FILE).write_bytes(begun)
+
+    def found_before_the_end(self: Work, job: Job | None, number: int = 0) -> Any:
+        result = found(self, job, number)
+        if later.exists():
+            later.rename(result_file(folder, 0))
+            (folder / STATUS_FILE).write_bytes(ended)
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Work, "found", found_before_the_end)
+        html = newcomer.get("data").html
+    assert ('id="found"' in html, "data-progress=" in html) == (False, True)
+    html = newcomer.get("data").html
+    assert ('id="found"' in html, "data-progress=" in html) == (True, False)
 
 
 def test_a_result_belongs_to_its_choices_and_to_the_file(

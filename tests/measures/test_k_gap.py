@@ -63,6 +63,7 @@ def test_identical_people_are_hidden_and_isolated_people_are_not() -> None:
     assert shoal.k_gap([*crowd, hermit], 2).gap.tolist() == [0, 0, 1]
 
 
+@pytest.mark.jit_only
 def test_k_gap_grows_with_k() -> None:
     original = population([6] * 20, seed=5)
     gaps = np.array([shoal.k_gap(original, k).gap for k in (2, 3, 5, 10)])

@@ -127,6 +127,7 @@ def test_before_1970_hours_are_those_of_the_clock() -> None:
     assert np.flatnonzero(found.maximum).tolist() == [22, 23]
 
 
+@pytest.mark.jit_only
 def test_the_number_of_threads_changes_no_digit() -> None:
     people = random_people(900, 15, seed=4)
     release, _ = naive_release(people)

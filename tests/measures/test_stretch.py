@@ -83,6 +83,7 @@ def test_efforts_of_all_pairs_are_exact(original: Trajectories) -> None:
             )
 
 
+@pytest.mark.jit_only
 def test_efforts_of_long_fingerprints_are_exact() -> None:
     """Long enough for every bound of the search to come into play.
 

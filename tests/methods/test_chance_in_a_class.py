@@ -100,6 +100,7 @@ def test_who_knows_all_raw_data_names_one_in_k(settings: dict[str, Any]) -> None
     assert max(abs(count - expected) for count in won.values()) < 5 * expected**0.5
 
 
+@pytest.mark.jit_only
 def test_nothing_that_is_published_depends_on_who_has_which_record_of_a_class() -> None:
     """The page with its measured rates and losses is that of every linkage."""
     original = small_city()

@@ -19,7 +19,7 @@ from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, fixed
 
 pytestmark = pytest.mark.kernels
 
@@ -30,7 +30,7 @@ walks = st.lists(st.tuples(small, small, small), min_size=1, max_size=5).map(sor
 
 def columns(samples: Sequence[Sample]) -> tuple[Floats, Floats, Floats]:
     t, x, y = np.array(samples, dtype=np.float64).T
-    return np.ascontiguousarray(t), np.ascontiguousarray(x), np.ascontiguousarray(y)
+    return fixed(t), fixed(x), fixed(y)
 
 
 def people(*walks: Sequence[Sample]) -> Trajectories:
@@ -66,7 +66,8 @@ def test_edits_of_long_trajectories(lengths: tuple[int, int]) -> None:
 def test_an_alignment_edits_and_moves_least(
     a: list[Sample], b: list[Sample], match_m: int, match_s: int
 ) -> None:
-    taken = align(*columns(a), *columns(b), float(match_m), float(match_s), 0.5)
+    at_t, at_x, at_y = (column.copy() for column in columns(b))  # places at a pivot's times, made anew
+    taken = align(*columns(a), at_t, at_x, at_y, float(match_m), float(match_s), 0.5)
     pairs = [(i, j) for j, i in enumerate(taken.tolist()) if i >= 0]
     assert pairs == sorted(pairs)
     assert len({i for i, _ in pairs}) == len(pairs)

@@ -62,7 +62,7 @@ def test_merges_and_boxes_equal_the_naive_version(original: Trajectories, k: int
         assert_equals_oracle(original, k)
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.jit_only), 5])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.jit_only)])
 def test_forty_subjects_of_equal_and_unequal_lengths(k: int, seed: int) -> None:
     lengths = np.random.default_rng(seed).choice([1, 3, 3, 3, 7], 40).tolist()
@@ -200,6 +200,7 @@ def test_leftover_is_merged_or_suppressed_never_published_alone() -> None:
     assert without.losses.samples_suppressed == 4
 
 
+@pytest.mark.jit_only
 def test_release_is_fresh_each_time_and_repeatable_only_for_research() -> None:
     original = population([5] * 12, seed=2)
     first, second = (Glove(k=2).anonymize(original, Randomness.from_system())[0] for _ in range(2))

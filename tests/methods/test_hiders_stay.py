@@ -132,6 +132,7 @@ def test_people_who_do_not_hide_each_other_are_drawn_apart() -> None:
     assert 4 <= sum(swapped[::2]) <= 16
 
 
+@pytest.mark.jit_only
 def test_the_densest_record_names_the_owner_of_changing_hiders_and_not_of_staying_ones() -> None:
     """The short run of what docs/kte-hide.md shows."""
     original = shoal.read(shoal.synthesize(80, 1, 1, layout="city"))

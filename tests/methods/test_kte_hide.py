@@ -27,6 +27,7 @@ from shoal.methods.kte_hide.kte_hide import KteHide, generalize
 from shoal.methods.kte_hide.spectral import cluster_size, spectral_states
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import fixed
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from test_k_merge import brute_force_cost
@@ -130,9 +131,9 @@ def test_the_cost_of_a_pair_is_that_of_k_merge(
 ) -> None:
     together = np.array([*sorted(a), *sorted(b)], dtype=np.int64)
     pieces = Pieces(
-        together[:, 0].copy(),
-        together[:, 1].copy(),
-        together[:, 2].copy(),
+        fixed(together[:, 0]),
+        fixed(together[:, 1]),
+        fixed(together[:, 2]),
         np.array([0, len(a)]),
         np.array([len(a), len(a) + len(b)]),
     )
@@ -148,7 +149,7 @@ def test_hiders_are_permutations_without_self_or_repeats_or_the_past(
 ) -> None:
     draw = np.random.default_rng(seed)
     place = draw.integers(0, 50, (3, n))
-    pieces = Pieces(place[0], place[1], place[2], np.arange(n), np.arange(1, n + 1))
+    pieces = Pieces(fixed(place[0]), fixed(place[1]), fixed(place[2]), np.arange(n), np.arange(1, n + 1))
     past = Past(draw.integers(0, n, (n, 2)), draw.integers(0, 3, n))
     hiders = np.empty((n, turns), dtype=np.int64)
     missing = hide_each_other(

@@ -8,10 +8,12 @@ import pytest
 import measure_isolation
 import measure_stations
 import measure_suppression
+import measure_tails
 import shoal
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S
 from shoal.methods.glove.omission import Budget
 from shoal.reproduction.data import TINY
+from shoal.synthetic import activity
 from shoal.synthetic.habits import HABITS
 
 
@@ -63,3 +65,19 @@ def test_habits_change_for_one_measurement_alone() -> None:
     assert [row[0] for row in told[2:]] == ["50%", "0%"]
     assert told[2][1:] != told[3][1:]
     assert HABITS["civ"].handover == HABITS["abi"].handover == 0.45
+    crowds = [
+        cells(line)
+        for line in measure_stations.lines([0.5, 0.0], replace(TINY, seeds=1), measure_stations.CROWDS)
+    ]
+    assert [len(row) for row in crowds] == [7] * 4
+    assert crowds[2][1:] != crowds[3][1:]
+
+
+def test_bursts_and_habits_of_one_layout_change_for_one_measurement_alone() -> None:
+    changes: dict[str, tuple[float, dict[str, float]]] = {
+        "as it is": (activity.BURST_SIZE, {}), "no bursts": (1.0, {}), "alike": (1.0, {"rate_sigma": 0.1}),
+    }  # fmt: skip
+    told = [cells(line) for line in measure_tails.lines(changes, replace(TINY, seeds=1))]
+    assert [row[0] for row in told[2:]] == list(changes)
+    assert len({tuple(row[1:]) for row in told[2:]}) == 3
+    assert (activity.BURST_SIZE, HABITS["sen"].rate_sigma) == (1.6, 0.55)

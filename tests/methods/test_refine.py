@@ -1,5 +1,6 @@
 """The refinement after GLOVE: its costs against slow oracles, and what a search may never do."""
 
+import importlib.util
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -13,11 +14,16 @@ from hypothesis import strategies as st
 import shoal
 from example_counts import examples
 from shoal.errors import MisuseError
+from shoal.kernels import regrouping
+from shoal.kernels.companions import beside, bound_beside
 from shoal.kernels.k_merge import IMPOSSIBLE
-from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, beside, class_cost
+from shoal.kernels.regrouping import Regrouping
+from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, class_cost
+from shoal.measures.least_extents import squares_of
 from shoal.methods.glove.glove import Glove
 from shoal.methods.glove.refine import halved, merged_by_weights, searched, weights_of
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -98,6 +104,39 @@ def test_no_partition_is_cheaper(original: Trajectories) -> None:
     assert sum(price(run) for run in inside) == expected
 
 
+def cheapest_of_all_starts(trajectories: list[list[Sample]]) -> int:
+    """As ``cheapest``, from time to time: of every last run that holds a sample of each."""
+    tagged = sorted((*sample, owner) for owner, own in enumerate(trajectories) for sample in own)
+    times = sorted({sample[0] for sample in tagged})
+    costs = [0]
+    for end in times:
+        until = [sample for sample in tagged if sample[0] <= end]
+        runs = [[sample for sample in until if sample[0] >= begin] for begin in times if begin <= end]
+        costs.append(
+            min(
+                cost + price([sample[:3] for sample in run])
+                if len({sample[3] for sample in run}) == len(trajectories)
+                else IMPOSSIBLE
+                for cost, run in zip(costs, runs, strict=True)
+            )
+        )
+    return costs[-1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_partition_of_longer_tracks_is_cheaper(seed: int) -> None:
+    """Some people have few samples, so that many moments wait for one; some stay where they are."""
+    draws = np.random.default_rng(seed)
+    lengths = [30, 12, 3 + seed]
+    ids = [f"p{person}" for person, length in enumerate(lengths) for _ in range(length)]
+    t = draws.integers(0, 60, len(ids))
+    x, y = (draws.integers(0, 3 + 9 * (seed % 3), len(ids)) for _ in range(2))
+    original = Trajectories.from_rows(ids, t, x, y, grid=Grid())
+    expected = cheapest_of_all_starts([samples(original, person) for person in range(len(lengths))])
+    assert cost_of(original, (0, 1, 2)) == expected
+    assert merged_by_weights(original, np.arange(3), WEIGHTS)[1] == expected
+
+
 @given(populations(least=2, most=5), st.integers(0, 60_000))
 def test_a_search_that_ends_early_never_takes_what_is_dearer(original: Trajectories, limit: int) -> None:
     people = tuple(range(original.n_subjects))
@@ -106,16 +145,26 @@ def test_a_search_that_ends_early_never_takes_what_is_dearer(original: Trajector
     assert asked == cost if cost <= limit else asked > limit
 
 
-@given(populations(least=2, most=5))
-def test_least_costs_beside_one_other(original: Trajectories) -> None:
+@given(populations(least=2, most=5), st.integers(0, 20_000))
+def test_least_costs_beside_one_other(original: Trajectories, limit: int) -> None:
     """The kernel against its definition; and no class that holds both is cheaper for the one's samples."""
     everybody = tuple(range(original.n_subjects))
     pairs = [(p, q) for p in everybody for q in everybody if p != q]
-    bounds = [int(beside(tracks_of(original), p, q, WEIGHTS, IMPOSSIBLE)) for p, q in pairs]
-    assert bounds == [least_beside(samples(original, p), samples(original, q)) for p, q in pairs]
+    tracks = tracks_of(original)
+    squares, space = squares_of(tracks), np.empty(original.n_samples, dtype=np.int64)
+
+    def found(kernel: Any, most: int) -> list[int]:
+        return [int(kernel(tracks, squares, p, q, WEIGHTS, most, space)) for p, q in pairs]
+
+    least = found(beside, IMPOSSIBLE)
+    assert least == [least_beside(samples(original, p), samples(original, q)) for p, q in pairs]
+    assert found(beside, limit) == [min(cost, limit + 1) for cost in least]
+    bounds = found(bound_beside, IMPOSSIBLE)
+    assert np.less_equal(bounds, least).all()
+    assert found(bound_beside, limit) == [min(cost, limit + 1) for cost in bounds]
     whole = cost_of(original, everybody)
     without = [cost_of(original, tuple(other for other in everybody if other != p)) for p, _ in pairs]
-    assert whole >= max(np.add(without, bounds).tolist())
+    assert whole >= max(np.add(without, least).tolist())
 
 
 @given(populations(least=4, most=6))
@@ -143,6 +192,38 @@ def test_a_search_keeps_everybody_in_classes_of_k_and_never_costs_more(
     cost = sum(costs[tuple(own.tolist())] for own in found)
     assert cost <= sum(costs[tuple(own.tolist())] for own in start)
     assert cost >= min(sum(costs[own] for own in ways) for ways in partitions(tuple(everybody.tolist()), k))
+
+
+@pytest.mark.jit_only
+def test_early_ends_change_nothing(city: Trajectories, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search in plain Python, which computes every cost to the end, forms the same classes."""
+    start = [each.members for each in Glove(k=2).classes(city, Run())]
+    weights = weights_of(city, Glove(k=2).classes(city, Run()))
+    expected = searched(city, start, 2, weights, 200)
+    monkeypatch.setattr("shoal.runtime.compiled._SWITCHED_OFF", True)
+    spec = importlib.util.spec_from_file_location("plain_regrouping", regrouping.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    plain: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plain)
+    ended_early: list[bool] = []
+
+    def to_the_end(search: Regrouping, chosen: Integers, limit: int) -> int:
+        if len(chosen) == 0:
+            return 0
+        costs = [
+            int(class_cost(search.tracks, chosen, search.weights, search.room, most))
+            for most in (limit, IMPOSSIBLE)
+        ]
+        ended_early.append(costs[0] > costs[1])
+        return costs[1]
+
+    monkeypatch.setattr(plain, "cost_of", to_the_end)
+    monkeypatch.setattr("shoal.methods.glove.refine.regroup", plain.regroup)
+    found = searched(city, start, 2, weights, 200)
+    assert [own.tolist() for own in found] == [own.tolist() for own in expected]
+    assert [own.tolist() for own in found] != [own.tolist() for own in start]
+    assert any(ended_early)
 
 
 def pairs_far_apart(pairs: int) -> Trajectories:
@@ -192,6 +273,7 @@ def test_a_refined_release_keeps_its_claim_and_has_smaller_extents(city: Traject
     )
 
 
+@pytest.mark.jit_only
 def test_no_round_and_no_refinement_are_glove(city: Trajectories) -> None:
     greedy = [
         (each.members.tolist(), np.stack(each.boxes.columns()).tobytes())

@@ -175,6 +175,7 @@ def test_no_bounds_no_search() -> None:
         calibrated_threshold(lambda threshold: threshold, 5, 3, 3)
 
 
+@pytest.mark.jit_only
 def test_a_share_of_the_swap_sets_is_published_whole_or_not_at_all() -> None:
     """Which sets are formed does not depend on the share; each is then kept by its own draw."""
     original = crowd(60, 40)

@@ -115,7 +115,7 @@ def test_a_claim_is_checked_once(name: str, tmp_path: Path, monkeypatch: pytest.
     def again(*_: object, **__: object) -> None:
         raise AssertionError("checked again")
 
-    monkeypatch.setattr("shoal.verification.files.folder.verify", again)
+    monkeypatch.setattr("shoal.verification.files.folder.verdict_on", again)
     published = shoal.publish(
         original, make(), tmp_path / "release", rng=shoal.Randomness.for_research(1), tries=0
     )

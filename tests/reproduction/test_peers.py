@@ -5,9 +5,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from shoal.errors import InputError
+from shoal.methods.static import StaticGeneralization
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.reproduction.data import as_points
+from shoal.runtime.randomness import Randomness
 from small_points import crowd
 
 PEERS = Path(__file__).resolve().parents[2] / "bench" / "peers"
@@ -41,6 +46,29 @@ def test_shoals_own_version_stands_beside_it(peers: ModuleType) -> None:
     row = peers.run_own("swap-locations", crowd(20, 20), 4, 0.0)
     assert 0 <= row.linked <= 0.6
     assert row.mean_distance_m > 0
+
+
+def test_static_boxes_stand_as_their_middles_on_the_points_that_the_program_gets(peers: ModuleType) -> None:
+    """Two people, 100 m apart, share cells of 1 km and an hour; the middle is 50 m off for both."""
+    rows = [(f"p{who}", 60 * minute, 100 * who, 0) for who in (0, 1) for minute in (10, 11, 70, 71)]
+    ids, t, x, y = (list(column) for column in zip(*rows, strict=True))
+    snapped = Trajectories.from_rows(
+        ids, np.array(t) // 60, np.array(x) // 100, np.array(y), grid=Grid(cell_m=100.0, slot_s=60.0)
+    )
+    (release, linkage), original = (
+        StaticGeneralization(k=2, grid_m=1_000, slot_s=3_600).anonymize(snapped, Randomness.for_research(1)),
+        as_points(snapped),
+    )
+    points, same = peers.middles(snapped, (release, linkage))
+    assert sorted(same.uids) == ["p0", "p1"]
+    assert points.payload.t.tolist() == [630.0, 4_230.0] * 2
+    assert points.payload.x.tolist() == [50.0] * 4
+    row = peers.run_own("static", snapped, 2, 1_000.0, 3_600.0)
+    assert row.mean_distance_m == pytest.approx(50)
+    assert row.people_gone == 0
+    assert row.linked <= 0.6  # both records are alike
+    rounded = peers.run_peer(PEERS / "stand_in", original, 2, 1_000.0)
+    assert rounded.mean_distance_m == pytest.approx(50, abs=50)
 
 
 def test_a_program_that_fails_or_writes_something_else_is_named(peers: ModuleType, tmp_path: Path) -> None:

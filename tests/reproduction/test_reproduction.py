@@ -3,18 +3,21 @@
 import csv
 import json
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import update_pages
 from command_line import Shoal
-from shoal.errors import MisuseError
+from shoal.errors import InputError, MisuseError
 from shoal.methods.swapping.street_places import place_points
 from shoal.model.trajectories import Trajectories
 from shoal.reproduction.data import TINY, World
 from shoal.reproduction.experiment import Cell, Experiment, Measured, gathered
+from shoal.reproduction.folder import write_outcomes
 from shoal.reproduction.kte_tuples import _home_tuples, _static_share
 from shoal.reproduction.running import reproduce
 from shoal.reproduction.swap_cabs import trips_of
@@ -77,6 +80,13 @@ def test_data_that_cannot_be_made_are_asked_for_and_errors_of_shoal_skip_one_fig
     found = reproduce(asked, replace(TINY, seeds=3), Run(threads=1))
     assert [one.skipped for one in found] == ["needs --input cabs=FILE", "no", ""]
     assert found[2].cells[0].values == (1, 2, 3)
+
+
+def test_a_missing_library_leaves_a_figure_out_and_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+    (found,) = reproduce(experiments_of("kte", ["figure-8"]), replace(TINY, seeds=1), Run(threads=1))
+    assert found.skipped.endswith("install shoal[spectral]")
+    assert found.cells == ()
 
 
 def test_intervals_are_students() -> None:
@@ -193,22 +203,62 @@ def test_home_tuples_share_their_most_frequent_place_and_static_success_counts_t
     assert _static_share(together, 3600, 5000) == (1, 1)
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_a_page_of_the_docs_shows_the_figures_of_its_table(paper: str) -> None:
+PAGES = sorted(path.stem for path in (ROOT / "docs" / "reproduction").glob("*.csv"))
+
+
+def test_every_paper_has_a_page() -> None:
+    assert set(PAPERS) <= set(PAGES)
+    assert {page.split("-")[0] for page in PAGES} == set(PAPERS)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_the_docs_shows_the_figures_of_its_table(name: str) -> None:
     """Made by the command from the same outcomes; every number of the CSV stands in its section."""
-    page = (ROOT / "docs" / f"reproduction-{paper}.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / f"reproduction-{name}.md").read_text(encoding="utf-8")
     named = {part.split("`")[0]: part for part in page.split("`--figure ")[1:]}
-    assert list(named) == [one.figure for one in PAPERS[paper]]
-    kept = (ROOT / "docs" / "reproduction" / f"{paper}.csv").read_text(encoding="utf-8")
+    order = [one.figure for one in PAPERS[name.split("-", maxsplit=1)[0]]]
+    assert list(named) == [figure for figure in order if figure in named or name in PAPERS]
+    kept = (ROOT / "docs" / "reproduction" / f"{name}.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(kept.splitlines()))
     assert rows
+    seeds: dict[str, int] = {}
     for row in rows:
+        seeds[row["figure"]] = max(seeds.get(row["figure"], 0), int(row["seeds"]))
         low, high = row["paper"], row["paper_high"]
         told = (float(low), float(high)) if high else float(low) if low else None
         mean, margin = (float(row[name] or "nan") for name in ("mean", "margin"))
         words = digits(mean) + ("" if math.isnan(margin) else f" ± {digits(margin)}")
         assert words in named[row["figure"]]
         assert told is None or paper_words(told) in named[row["figure"]]
-    measured = {row["figure"] for row in rows}
     for figure, section in named.items():
-        assert (figure in measured) != ("Not measured" in section.split("\n## ")[0])
+        assert (figure in seeds) != ("Not measured" in section.split("\n## ")[0])
+        number = seeds.get(figure)
+        assert number is None or section.splitlines()[0].endswith(
+            f"`, {number} seed{'s' if number > 1 else ''}"
+        )
+
+
+def test_figures_of_a_folder_take_their_places_on_the_page(tmp_path: Path) -> None:
+    docs, made = tmp_path / "docs", tmp_path / "made"
+    (docs / "reproduction").mkdir(parents=True)
+    page, kept = docs / "reproduction-collect.md", docs / "reproduction" / "collect.csv"
+    asked = experiments_of("collect", ["messages", "exponentiations"])
+    old = reproduce(asked, replace(TINY, seeds=1), Run(threads=1))
+    page.write_text("\n\n".join(["# Words", *map(markdown, old[::-1])]) + "\n", encoding="utf-8")
+    kept.write_text(csv_text(old[::-1]), encoding="utf-8")
+    new = reproduce(asked[:1], replace(TINY, seeds=2), Run(threads=1))
+    write_outcomes({"collect": new}, made)
+    wanted = [new[0], old[1]]
+    for _ in range(2):
+        update_pages.main([str(made), "--docs", str(docs)])
+        assert page.read_text(encoding="utf-8") == "\n\n".join(["# Words", *map(markdown, wanted)]) + "\n"
+        assert kept.read_text(encoding="utf-8") == csv_text(wanted)
+    (docs / "reproduction-collect-many.md").write_text("# More\n", encoding="utf-8")
+    update_pages.main([str(made), "--docs", str(docs), "--part", "many"])
+    assert (docs / "reproduction" / "collect-many.csv").read_text(encoding="utf-8") == csv_text(new)
+    assert (docs / "reproduction-collect-many.md").read_text(encoding="utf-8") == (
+        f"# More\n\n{markdown(new[0])}\n"
+    )
+    page.write_text("# W\n\n## A\n\n`--figure messages`\n\n## B\n\nno name\n", encoding="utf-8")
+    with pytest.raises(InputError, match="'B' stands among the figures and names none"):
+        update_pages.main([str(made), "--docs", str(docs)])

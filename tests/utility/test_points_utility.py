@@ -95,6 +95,7 @@ def test_space_distortion_follows_the_definition() -> None:
         measure_points(original, release, linkage, omega_m=-1)
 
 
+@pytest.mark.jit_only
 def test_range_distortion_is_zero_for_the_same_points_and_one_for_none_of_them() -> None:
     original, release, _ = swapped()
     queries = draw_queries(original, 500, 60, 200, np.random.default_rng(1))
@@ -131,6 +132,7 @@ def rates_of(
     return {(rate.name, rate.target): rate for rate in found.rates}
 
 
+@pytest.mark.jit_only
 def test_exact_triples_link_one_in_k_and_exact_times_link_where_times_stay() -> None:
     """With k = 4 a quarter of the victims' triples stay.
 

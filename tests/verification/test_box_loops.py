@@ -166,6 +166,10 @@ def test_possible_members_have_a_sample_in_every_box_of_a_record() -> None:
                 if all(any(inside(one, box) for one in samples_of(original, s)) for box in rows)
             ]
             assert count == len(members)
+            # tried are those with a sample in the time of the box around which there are fewest
+            times = [{i for i, t in enumerate(original.t.tolist()) if box[0] <= t < box[1]} for box in rows]
+            rarest = min(times, key=len)
+            assert np.flatnonzero(tried == start + 1).tolist() == sorted({int(owner[i]) for i in rarest})
             for b, box in zip(range(start, end), rows, strict=True):
                 within = [one for s in members for one in samples_of(original, s) if inside(one, box)]
                 if within:
@@ -365,7 +369,7 @@ def test_circles_are_places_that_lead_to_each_other() -> None:
         ties = draw.random((n, n)) < (0.15, 0.25, 0.4)[turn % 3]
         starts = np.concatenate([[0], np.cumsum(ties.sum(axis=1))]).astype(np.int64)
         circle = np.full(n, -1, dtype=np.int64)
-        find_circles(starts, np.nonzero(ties)[1], circle)
+        find_circles(starts, np.nonzero(ties)[1].copy(), circle)
         reach = ties | np.eye(n, dtype=np.bool_)
         for middle in range(n):
             reach |= reach[:, [middle]] & reach[[middle]]
@@ -382,7 +386,10 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
         n, k = int(draw.integers(2, 6)), int(draw.integers(2, 4))
         times = [0, 4, 8]
         samples = {
-            f"p{i}": [(t, int(draw.integers(2)), int(draw.integers(2))) for t in times[: draw.integers(1, 4)]]
+            f"p{i}": [
+                (t, int(draw.integers(2)), int(draw.integers(2)))
+                for t in sorted(draw.choice(times, draw.integers(1, 4), replace=False).tolist())
+            ]
             for i in range(n)
         }
         original = people(samples)
@@ -442,3 +449,22 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
         assert {each.kind for each in found} <= {"too-few-owners"}
         told_short += len(found)
     assert 20 < told_short < 200
+
+
+@pytest.mark.parametrize(("middle", "short"), [(4, ["r0", "r1"]), (None, [])])
+def test_a_box_in_which_somebody_was_silent_rules_a_record_out(middle: int | None, short: list[str]) -> None:
+    """The first person's record holds all of the second; the second's has a box between, or none."""
+    between = [] if middle is None else [(middle, 0, 0)]
+    samples = {"p0": [(0, 0, 0), (8, 0, 0)], "p1": [(0, 0, 0), *between, (8, 0, 0)]}
+    original = people(samples)
+    records: list[list[Box]] = [
+        [(0, 5, 0, 0, 1, 1), (8, 9, 0, 0, 1, 1)],
+        [(t, t + 1, 0, 0, 1, 1) for t, _, _ in samples["p1"]],
+    ]
+    claim = KteAnonymity(k=2, tau_s=60, epsilon_s=60, hiders_stay=True)
+    release, linkage = told(original, list(zip(samples, records, strict=True)), claim)
+    covered = np.ones(original.n_samples, dtype=np.bool_)
+    raw = Raw(original.t, original.x, original.y, original.offsets, covered)
+    links = links_of(original, release, linkage)
+    found = not_concealed(claim, raw, records_of(release), release, links)
+    assert [each.trajectory_id for each in found] == short

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -13,8 +13,7 @@ from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify
 from shoal.verification.leaks import digests
-from shoal.verification.leaks.digests import SPELLINGS, hash_like, hashes_among
-from shoal.verification.leaks.loops import fill_filter, mark_runs
+from shoal.verification.leaks.digests import hash_like, hashes_among
 
 UID = "caller-0007"
 IDS = ("anne", UID, "33123456789")
@@ -83,35 +82,6 @@ def test_without_identifiers_or_names_nothing_is_found() -> None:
     assert hashes_among(IDS, ["short", "zz-zz"]) == frozenset()
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: str(spelling.bits))
-def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Spelling) -> None:
-    """Every run of 12 characters is looked at, those among the wanted ones are met, and no others."""
-    library = {4: base64.b16encode, 5: base64.b32encode, 6: base64.b64encode}[spelling.bits]
-    draw, looked = np.random.default_rng(1), 0
-    for n in (5, 8, 16, 20, 31, 64):
-        raw = draw.integers(0, 256, (3, n), dtype=np.uint8)
-        for start in range(spelling.starts):
-            texts = [library(row[start:].tobytes()).decode().rstrip("=") for row in raw]
-            texts = [text.lower() if spelling.folded else text for text in texts]
-            written = [
-                sum(
-                    spelling.alphabet.index(character) << (spelling.bits * (11 - place))
-                    for place, character in enumerate(text[first : first + 12])
-                )
-                % 2**64
-                for text in texts
-                for first in range(len(text) - 11)
-            ]
-            others = draw.integers(0, 2 ** min(63, 12 * spelling.bits), 500, dtype=np.uint64)
-            runs = np.unique(np.array([*written[::2], *others.tolist()], dtype=np.uint64))
-            filled, met = np.zeros(256, dtype=np.uint8), np.zeros(len(runs), dtype=np.bool_)
-            fill_filter(runs, filled)
-            assert mark_runs(raw, start, spelling.bits, 12, runs, filled, met) == len(written)
-            assert set(runs[met].tolist()) == set(runs.tolist()) & set(written)
-            looked += len(written)
-    assert looked > 500
-
-
 def test_random_pseudonyms_are_not_refused_and_hashed_ones_are_all_found() -> None:
     """2,000 people: by chance, runs of 12 digits come in about 1 of 9,000 such releases."""
     ids = [f"caller-{number:05d}" for number in range(2000)]
@@ -155,6 +125,34 @@ def test_what_in_a_text_may_be_a_hash() -> None:
         "trajectory_identifier",
         "zz0123456789abcdef",
     ]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_hashes_made_once_find_what_hashes_made_anew_find(
+    keeps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(digests, "_IDS_AT_ONCE", 3)
+    monkeypatch.setattr(digests, "_KEPT_BYTES", 1 << 20 if keeps else 0)
+    made: list[int] = []
+    make = digests._side_by_side
+
+    def counted(ids: Sequence[str]) -> digests.Codes:
+        made.append(len(ids))
+        return make(ids)
+
+    monkeypatch.setattr(digests, "_side_by_side", counted)
+    ids = ["anna", "ben", "cho", "dee", "\udc80"]
+    names = [hashlib.sha384(uid.encode("utf-8", "surrogatepass")).hexdigest()[:20] for uid in ids]
+    others = [hashlib.blake2s(b"dee", digest_size=8).hexdigest(), b"dee".hex() + "zz"]
+    shared = digests.Digests(ids)
+    assert digests.hashes_among(shared, names) == set(names)
+    assert digests.hashes_among(shared, others) == {others[0]}
+    assert made == [3, 2] * (1 if keeps else 2)
+    for own in shared:
+        for start, end, size in zip(digests._STARTS, digests._STARTS[1:], digests._SIZES, strict=False):
+            assert 0 <= end - start - size < 15
+        assert own.shape[1] == digests._STARTS[-1]
+    assert len(list(shared)) == 2
 
 
 # --- what chance gives --------------------------------------------------------------------------------------

@@ -69,7 +69,8 @@ def test_the_table_is_read_once_and_decoded_once(
     calls: Counter[str] = Counter()
     home = "shoal.verification.files.folder"
     monkeypatch.setattr(f"{home}.{decoder}", counted(calls, "decoder", getattr(_module(home), decoder)))
-    monkeypatch.setattr(pq, "read_table", counted(calls, "table", pq.read_table))
+    decode = pq.ParquetFile.read_row_group
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted(calls, "group of rows", decode))
     read = Path.read_bytes
 
     def read_and_remove(path: Path) -> bytes:
@@ -81,7 +82,7 @@ def test_the_table_is_read_once_and_decoded_once(
 
     monkeypatch.setattr(Path, "read_bytes", read_and_remove)
     assert verify_folder(case[0], folder, case[2]) == expected
-    assert calls == {"file": 1, "table": 1, "decoder": 1}
+    assert calls == {"file": 1, "group of rows": 1, "decoder": 1}
 
 
 def _module(name: str) -> Any:
@@ -139,7 +140,7 @@ def test_a_claim_is_checked_again_only_where_the_folder_holds_another_release(
     expected = verify_folder(original, folder, linkage)
     calls: Counter[str] = Counter()
     home = _module("shoal.verification.files.folder")
-    monkeypatch.setattr(home, "verify", counted(calls, "claim", home.verify))
+    monkeypatch.setattr(home, "verdict_on", counted(calls, "claim", home.verdict_on))
     assert verify_folder(original, folder, linkage, judged=(release, verdict)) == expected
     assert not calls
     payload = release.payload
@@ -156,3 +157,26 @@ def test_a_claim_is_checked_again_only_where_the_folder_holds_another_release(
         assert verify_folder(original, folder, linkage, judged=(other, verdict)) == expected
     assert calls == {"claim": len(others)}
     assert len(others) == 4
+
+
+def test_releases_are_the_same_only_to_the_last_bit() -> None:
+    one = of_points()[1]
+    points, n = one.points, one.n_samples
+    degrees = {"lat": np.zeros(n), "lon": np.zeros(n)}
+    beside = replace(one, payload=replace(points, **degrees))
+    shifted = one.offsets.copy()
+    shifted[1] += 1
+    others = [
+        of_boxes()[1],
+        beside,
+        replace(one, offsets=shifted),
+        replace(one, payload=replace(points, t=points.t + 1)),
+        replace(one, payload=replace(points, x=points.x.astype(np.int64))),
+        replace(one, crs=PLANE),
+    ]
+    home = _module("shoal.verification.files.folder")
+    assert home._is_the_same(one, replace(one, payload=replace(points, x=points.x.copy())))
+    assert home._is_the_same(beside, replace(beside, crs=beside.crs))
+    assert [home._is_the_same(one, other) for other in others] == [False] * len(others)
+    assert [home._is_the_same(other, one) for other in others] == [False] * len(others)
+    assert (points.x == points.x.astype(np.int64)).all()

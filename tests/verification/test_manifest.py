@@ -167,32 +167,17 @@ def test_a_giant_manifest_is_refused_before_it_is_read(case: Case) -> None:
         read_manifest(case[1])
 
 
+# what else can be false is in test_statements_told.py; these are found in the folder, in memory and streamed
 FALSE: tuple[tuple[Change, str], ...] = (
-    (lambda m: m["verdict"].update(checked=12_000), "its verdict has other checked than"),
-    (lambda m: m["verdict"].update(holds=False), "its verdict has other holds than"),
     (lambda m: m["verdict"].update(notes=["audited by nobody"]), "its verdict has other notes than"),
     (
         lambda m: m["verdict"]["findings_by_kind"].update(metadata=1),
         "its verdict has other findings_by_kind than",
     ),
-    (lambda m: m["rows_repaired"].update({"times without a zone": 2}), "its rows repaired are not those"),
-    (lambda m: m.update(rows_repaired={}), "its rows repaired are not those"),
     (lambda m: m["rows_repaired"].update({"37.77 -122.41": 7}), "its rows repaired are not those"),
     (lambda m: m["parameters"].update(k=50), "the parameter k is not that of the claim"),
-    (lambda m: m["losses"].update(samples_created=7), "counts created samples"),
-    (lambda m: m["losses"].update(subjects_by_reason={"too few": 3}), "the subjects suppressed by reason"),
-    (lambda m: m["rows_repaired"].update({"37.774929 -122.419416": 0}), "rows_repaired gives a reason that"),
-    (lambda m: m["losses"]["rows"].update({"37.774929 -122.419416": 0}), "losses.rows gives a reason that"),
-    (
-        lambda m: m["losses"].update(subjects_by_reason={"too few": 0}),
-        "losses.subjects_by_reason gives a reason that counts nothing",
-    ),
     (
         lambda m: m["losses"].update(subjects_by_reason={"37.77 -122.41": 0, "too few": 0}),
-        "losses.subjects_by_reason gives reasons that no method has",
-    ),
-    (
-        lambda m: m["losses"].update(subjects_by_reason={"few " + "x" * k: 0 for k in range(9)}),
         "losses.subjects_by_reason gives reasons that no method has",
     ),
 )

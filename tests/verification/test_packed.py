@@ -1,6 +1,5 @@
 """How a table is packed: shoal's own tables say nothing by it, and others are noted."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import parquet_writer
 from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
-from shoal.verification.files.packed import OTHERWISE, packing_notes
+from shoal.verification.files import packed
+from shoal.verification.files.packed import OTHERWISE, TORN, packing_notes
 from small_points import crowd
 from test_verify_leaks import written
 
@@ -65,14 +65,32 @@ def test_other_packing_is_noted(how: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "parts", [lambda n: [n // 2, n - n // 2], lambda n: [n]], ids=["two groups", "one group"]
+    ("sizes", "noted"),
+    [
+        ([100], False),
+        ([50, 50], False),
+        ([30, 40, 30], False),
+        ([30, 40, 20, 10], True),
+        ([1000, 996, 1, 1, 1], False),
+        ([1000, 995, 1, 1, 1, 1], True),
+        ([1000, 995, 1, 1, 1, 1, 1], False),
+        ([1000, 994, 1, 1, 1, 1, 1, 1], True),
+    ],
+    ids=str,
 )
-def test_groups_are_packed_one_by_one(parts: Callable[[int], list[int]], tmp_path: Path) -> None:
-    table = pa.table({"trajectory_id": [f"{k // 3}" for k in range(100)], "t": list(range(100))})
+@pytest.mark.parametrize("described", [True, False])
+def test_groups_are_packed_one_by_one(
+    sizes: list[int], noted: bool, described: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three groups, and two more for each 1,000 rows, are as many as honest writers need."""
+    monkeypatch.setattr(packed, "ROWS_PER_GROUP", 1000)
+    n = sum(sizes)
+    table = pa.table({"trajectory_id": [f"{k // 3}" for k in range(n)], "t": list(range(n))})
     at = 0
     with parquet_writer(tmp_path / "t", table.schema) as writer:
-        for n in parts(len(table)):
-            writer.write_table(table.slice(at, n))
-            at += n
-        writer.add_key_value_metadata({})
-    assert list(packing_notes((tmp_path / "t").read_bytes())) == []
+        for size in sizes:
+            writer.write_table(table.slice(at, size))
+            at += size
+        if described:
+            writer.add_key_value_metadata({"a": "b"})
+    assert list(packing_notes((tmp_path / "t").read_bytes())) == [TORN] * noted

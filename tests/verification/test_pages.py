@@ -288,6 +288,19 @@ def test_values_of_plain_pages_are_those_that_statistics_may_state() -> None:
     assert told == [OF_NO_ROW]
 
 
+def test_a_statistic_across_two_texts_is_that_of_no_row() -> None:
+    """Its bytes stand there, length and all, but where no text begins."""
+    across = b"b\x06\0\0\0c"
+    page = texts(b"a\x06\0\0\0b", b"cdefgh", b"uvwxyz")
+    assert texts(across) in page
+    chunk = chunk_of([], stated=(across, b"uvwxyz", b"uvwxy"))
+    chunk.take_page(page, {"values": 3, "encoding": 0}, 3)
+    assert chunk.stated == {across, b"uvwxy"}
+    chunk = chunk_of([], stated=(across,))
+    chunk.take_page(page + texts(across), {"values": 4, "encoding": 0}, 4)
+    assert chunk.stated == set()
+
+
 # --- packing ------------------------------------------------------------------------------------------------
 
 

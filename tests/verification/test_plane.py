@@ -8,8 +8,8 @@ import pytest
 
 from naive_release import naive_release, small_city
 from shoal.model.intake import BESIDE_DEGREES, Intake
-from shoal.model.release import Linkage
-from shoal.model.trajectories import Trajectories
+from shoal.model.release import Boxes, Linkage, Points
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
@@ -110,3 +110,40 @@ def test_cells_that_one_number_cannot_tell_apart_are_all_looked_at(columns: int,
     found = set(zip(*(column.tolist() for column in _different(x, y)), strict=True))
     assert found == {(0, 0), (columns - 1, (1 << 32) - 1)}
     assert len(_different(x, y)[0]) == n
+
+
+def boxes_of(x: list[int], y: list[int]) -> Boxes:
+    """Boxes of one cell and slot at these cells."""
+    west, south = np.array(x), np.array(y)
+    nought = np.zeros(len(x), dtype=np.int64)
+    return Boxes(t_start=nought, t_end=nought + 1, x_min=west, y_min=south, x_max=west + 1, y_max=south + 1)
+
+
+def test_both_corners_of_each_box_and_all_points_are_looked_at() -> None:
+    """Around the middle of the plane; four corners, and then three points."""
+    check, later = PlaneCheck(FALSE[0]), PlaneCheck(FALSE[0])
+    check.look_at_boxes(boxes_of([0, 1], [0, 5]), Grid(cell_m=0.1, slot_s=1.0))
+    check.look_at_boxes(boxes_of([], []), Grid(cell_m=0.1, slot_s=1.0))
+    (found,) = check.findings()
+    assert found.message.startswith("at 4 of 4 places of the release, distances in the manifest's plane")
+    assert found.message.endswith(", by a factor of 1e+03 at worst; 1% is allowed")
+    x, y = np.array([0.5, 0.6, 0.7]), np.zeros(3)
+    later.look_at_points(Points(t=x, x=x, y=y))
+    check.add(later)
+    (found,) = check.findings()
+    assert found.message.startswith("at 7 of 7 places")
+    alone = PlaneCheck(None)
+    alone.look_at_points(Points(t=x, x=x, y=y))
+    alone.look_at_boxes(boxes_of([0], [0]), Grid(cell_m=0.1, slot_s=1.0))
+    alone.add(later)
+    later.add(alone)
+    assert [list(alone.findings()), len(list(later.findings()))] == [[], 1]
+
+
+def test_cells_far_from_the_middle_are_noted() -> None:
+    """Cells of 100 m, one of three boxes 3,000 km away."""
+    check = PlaneCheck(PLANE)
+    check.look_at_boxes(boxes_of([0, 10, 30_000], [0, 0, 0]), Grid(cell_m=100.0, slot_s=1.0))
+    assert list(check.findings()) == []
+    (note,) = check.notes(small_city(crs=PLANE))
+    assert note.startswith("2 of 6 places of the release lie so far from its middle")

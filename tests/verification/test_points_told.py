@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from claim_check import verdict_on_claim
+from shoal.errors import MisuseError
 from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trace import Trace
@@ -23,6 +24,7 @@ from shoal.verification.points.street_paths import PathLengths
 from shoal.verification.points.tails import chi_squared_tail
 from small_points import town
 from swap_oracles import floyd_warshall
+from told_releases import people
 
 pytestmark = pytest.mark.kernels
 
@@ -120,6 +122,11 @@ def test_points_lie_in_the_plane_of_the_raw_data(
     points = Points(t=one, x=one, y=one, **({"lat": one, "lon": one} if degrees else {}))
     found = off_plane(original, published([[(0, 0, 0)]], payload=points, crs=crs), moved=moved)
     assert [each.message for each in found] == ([f"expected points in the plane {words}"] if words else [])
+
+
+def test_points_are_held_against_samples_as_given() -> None:
+    with pytest.raises(MisuseError):
+        off_plane(people({"ann": [(0, 0, 0)]}), published([[(0, 0, 0)]]))
 
 
 # --- co-location --------------------------------------------------------------------------------------------
@@ -351,6 +358,22 @@ def test_a_place_is_shown_where_somebody_was_within_the_time_threshold() -> None
     another = [[(0.0, 3.0, 4.0), (101.0, 1.0, 0.0)], records[1]]
     (changed,) = found_in((raw(WALKS), published(another, claim), linked(2)))
     assert changed[:2] == ("time-changed", "r0")
+
+
+@pytest.mark.parametrize("moved", ["", "lat", "lon"])
+def test_degrees_beside_places_are_compared_too(moved: str) -> None:
+    original, release, linkage = exchanged()
+    degrees: dict[str, Any] = {"lat": np.arange(4) / 8, "lon": np.arange(4) / 16}
+    shown = {name: column[[2, 1, 0, 3]] for name, column in degrees.items()}
+    if moved:
+        shown[moved] = shown[moved] + [0, 0, 0, 0.25]
+    case = (
+        replace(original, **degrees),
+        replace(release, payload=replace(release.points, **shown)),
+        linkage,
+    )
+    words = "point 2 of this record shows a triple that stands nowhere in the raw data"
+    assert found_in(case) == ([("invented-point", "r1", words)] if moved else [])
 
 
 # --- draws --------------------------------------------------------------------------------------------------

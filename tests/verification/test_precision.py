@@ -14,7 +14,7 @@ from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Points
 from shoal.model.trajectories import Grid
-from shoal.release_folder.box_table import outline_corners
+from shoal.release_folder.box_table import corner_places, outline_corners
 from shoal.release_folder.point_table import lon_lat
 from shoal.verification.files.precision import PrecisionCheck, boxes_as_written, point_findings
 
@@ -160,6 +160,51 @@ def test_columns_that_hold_no_bytes_or_no_outline_at_all_have_none_that_is_right
     empty = pa.array([b""] * 6, pa.binary())
     assert messages(check_of(table.set_column(6, "geometry", empty))) == [f"6 {WRONG}"]
     assert messages(check_of(table.set_column(6, "geometry", pa.array([1] * 6)))) == [f"6 {WRONG}"]
+
+
+def named(table: pa.Table) -> pa.Table:
+    return table.append_column("trajectory_id", pa.array(["0f"] * len(table)))
+
+
+def test_what_says_no_more_than_its_boxes_is_told_from_what_could() -> None:
+    """Only then are records of the same boxes not compared byte by byte."""
+    sound = named(table_of(corners=CORNERS))
+    last_digit = CORNERS.copy()
+    last_digit[2, 1, 1] = np.nextafter(last_digit[2, 1, 1], 90)
+    minus_zero = sound["x_min"].to_numpy().copy()
+    assert minus_zero[0] == 0
+    minus_zero[0] = -0.0
+    as_bytes = sound["trajectory_id"].cast(pa.binary())
+    as_floats = sound["t_start"].cast(pa.float32())
+    others = {
+        "a number in its last bit": named(table_of({("t_end", 5): 1e-9}, corners=CORNERS)),
+        "a zero with a sign": sound.set_column(2, "x_min", pa.array(minus_zero)),
+        "an outline in its last digit": named(table_of(corners=last_digit)),
+        "an outline elsewhere": named(table_of(corners=moved_in(2, 1))),
+        "one more column": sound.append_column("more", pa.array([1] * 6)),
+        "names as bytes": sound.drop_columns(["trajectory_id"]).append_column("trajectory_id", as_bytes),
+        "times in 32 bits": sound.set_column(0, "t_start", as_floats),
+    }
+    assert check_of(sound).says_no_more_than_boxes
+    assert check_of(named(table_of()), crs=None).says_no_more_than_boxes
+    assert not check_of(sound, crs=None).says_no_more_than_boxes
+    assert [what for what, table in others.items() if check_of(table).says_no_more_than_boxes] == []
+    for parts in ALL_PARTS:
+        assert check_of(sound, parts).says_no_more_than_boxes
+        assert not check_of(others["an outline in its last digit"], parts).says_no_more_than_boxes
+    assert len(ALL_PARTS) > 1
+
+
+@pytest.mark.parametrize("far", [0, 10**4])
+def test_corners_are_numbered_alike_whether_or_not_each_place_has_a_number(far: int) -> None:
+    """A rectangle around few boxes that lie far apart has too many places for a table."""
+    boxes = boxes_from([*ROWS, (1, 2, far, far, far + 1, far + 2)])
+    places, at = corner_places(boxes, GRID.cell_m, PLANE)
+    x = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min], axis=1) * 100.0
+    y = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max], axis=1) * 100.0
+    lon, lat = transform(PLANE, WGS84, x.ravel().astype(np.float64), y.ravel().astype(np.float64))
+    np.testing.assert_array_equal(places[at].reshape(-1, 2), np.stack([lon, lat], axis=1))
+    assert len(np.unique(places, axis=0)) == len(places)
 
 
 BAD_BOUNDS = "the bounds in the file's metadata are not those of the rectangles"

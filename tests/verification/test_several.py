@@ -112,6 +112,7 @@ def test_people_left_are_those_of_plain_sets(data: st.DataObject) -> None:
         assert together.alone[row].tolist() == [-1 if members is None else len(members) for members in own]
 
 
+@pytest.mark.jit_only
 def test_followers_of_hidden_people_are_those_of_brute_force() -> None:
     people = bursts(3)
     cases = [hidden(people), hidden(people), shoal.Glove(k=2).anonymize(people, Randomness.from_system())]

@@ -19,7 +19,13 @@ from shoal.runtime.arrays import Flags
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
-from shoal.verification.files.stored import stored_bytes
+from shoal.verification.files import stored as stored_module
+from shoal.verification.files.stored import (
+    records_stored_differently,
+    stored_bytes,
+    strange_pseudonyms,
+    wrong_types,
+)
 from test_verify_streamed import streamed_verdict
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
@@ -140,3 +146,97 @@ def test_rows_are_alike_exactly_where_their_bytes_are() -> None:
     same = (stored[:, None] == stored[None]).all(axis=2)
     expected = (rows[:, None] == rows[None]) & (numbers[:, None] == numbers[None])
     np.testing.assert_array_equal(same, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("trajectory_id", pa.string(), ""),
+        ("trajectory_id", pa.large_string(), ""),
+        ("trajectory_id", pa.binary(), "text"),
+        ("trajectory_id", pa.int64(), "text"),
+        ("geometry", pa.binary(), ""),
+        ("geometry", pa.large_binary(), ""),
+        ("geometry", pa.string(), "bytes"),
+        ("x_min", pa.int64(), ""),
+        ("x", pa.float64(), ""),
+        ("lat", pa.float64(), ""),
+        ("lat", pa.float32(), "numbers of 64 bits"),
+        ("y", pa.int32(), "numbers of 64 bits"),
+        ("t_min", pa.timestamp("us"), ""),
+        ("t", pa.timestamp("ms"), ""),
+        ("t", pa.timestamp("ns"), "numbers of 64 bits"),
+        ("x", pa.timestamp("us"), "numbers of 64 bits"),
+        ("t", pa.date64(), "numbers of 64 bits"),
+        ("notes", pa.int8(), ""),
+    ],
+    ids=str,
+)
+def test_each_column_has_its_types(name: str, kind: pa.DataType, expected: str) -> None:
+    schema = pa.schema([("x_max", pa.int64()), (name, kind), ("y_max", pa.float64())])
+    told = [finding.message for finding in wrong_types(schema)]
+    assert told == ([f"the column {name} is stored as {kind}; expected {expected}"] if expected else [])
+
+
+def test_pseudonyms_are_sixteen_hexadecimal_digits() -> None:
+    good = ["0123456789abcdef", "f" * 16]
+    assert not list(strange_pseudonyms(good))
+    strange = ["0" * 15, "0" * 17, "0" * 15 + "g", "0" * 15 + "A", "0" * 16 + "\n", ""]
+    (found,) = strange_pseudonyms([*good, *strange])
+    assert found.message == "6 pseudonyms are not 16 hexadecimal digits"
+
+
+def test_what_is_stored_is_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers as they are, gaps as 0, outlines of one length by a digest; other columns not at all."""
+    monkeypatch.setattr(stored_module, "_ROWS_AT_ONCE", 2)
+    places = pa.array([b"abcdefgh1", b"abcdefgh2", b"abcdefgh1", b"Abcdefgh1", b"abcdefgh2"])
+    table = pa.table(
+        {
+            "x": pa.array([0.0, -0.0, 1.0, None, 0.5]),
+            "t": pa.array([1, 2, None, 4, 5], pa.timestamp("us")),
+            "y": pa.array([1, 2, 3, 4, 5], pa.int32()),
+            "geometry": places,
+        }
+    )
+    bits = stored_bytes(table)
+    assert bits[:, 0].view(np.float64).tolist() == [0.0, 0.0, 1.0, 0.0, 0.5]
+    assert bits[1, 0] == -(1 << 63)
+    assert bits[:, 1].tolist() == [1, 2, 0, 4, 5]
+    for half in bits[:, 2:].T.tolist():
+        assert [half.index(each) for each in half] == [0, 1, 0, 3, 1]
+    assert bits.shape == (5, 4)
+    assert (bits[:, 2] != bits[:, 3]).all()
+    for outlines in ([b"a", b"ab"], [b"", b""]):
+        assert stored_bytes(pa.table({"geometry": outlines})).shape == (2, 0)
+    assert stored_bytes(table.slice(0, 0)).shape == (0, 2)
+
+
+def test_an_outline_is_mixed_with_an_odd_factor_and_its_high_bits_with_the_low() -> None:
+    """As told in whole numbers of any size."""
+    key = bytes(range(32))
+    outline = b"abcdefgh12345678z"
+    expected = []
+    for half in (key[:16], key[16:]):
+        state, factor = int.from_bytes(half[:8], "little"), int.from_bytes(half[8:], "little") | 1
+        for at in (0, 8, 16):
+            word = int.from_bytes(outline[at : at + 8].ljust(8, b"\0"), "little")
+            state = (state ^ word) * factor % (1 << 64)
+            state ^= state >> 29
+        expected.append(state)
+    found = stored_bytes(pa.table({"geometry": [outline]}), key)
+    assert found.view(np.uint64).tolist() == [expected]
+
+
+def test_records_of_the_same_boxes_are_counted_where_they_are_stored_otherwise() -> None:
+    boxes = np.array([[1], [2], [1], [2], [1], [3], [3]])
+    table = pa.table({"x_min": [1.0, 2.0, 1.5, 2.0, 1.0, 3.0, 3.0]})
+    ends = np.array([0, 1, 2, 3, 4, 5, 6, 7])
+    (found,) = records_stored_differently(table, boxes, ends, None)
+    assert found.message.startswith("1 records are stored otherwise, ")
+    order = np.array([2, 1, 0, 3, 4, 5, 6])
+    (found,) = records_stored_differently(table, boxes, ends, order)
+    assert found.message.startswith("2 records are stored otherwise, ")
+    apart, two = np.array([1, 0, 3, 4, 2, 5, 6]), np.array([0, 2, 4])
+    assert not list(records_stored_differently(table, boxes, two, apart))
+    assert list(records_stored_differently(table, boxes, two, None))
+    assert not list(records_stored_differently(table.slice(3, 2), boxes[3:5], ends[:3], None))

@@ -150,6 +150,7 @@ def test_the_index_finds_every_box_that_holds_a_sample_once(
     assert sorted(found[:count].tolist()) == expected
 
 
+@pytest.mark.jit_only
 def test_a_search_without_end_stops_and_counts_as_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody shares one giant box and is told apart by another.
 

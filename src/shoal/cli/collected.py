@@ -163,7 +163,8 @@ def mine(**options: Any) -> int:
             sealed = "its day is still open"
             if state is not None:
                 sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
-            lines = [f"stored on {told['day']}: {len(points)} circles", *map(str, points), sealed]
+            in_words = (f"from {when} (UTC): {where}" for when, where in own_releases.points_in_words(points))
+            lines = [f"stored on {told['day']}: {len(points)} circles", *in_words, sealed]
         else:
             back = own_releases.take_back(server, kept.device, own)
             kept.device.owned[kept.device.owned.index(own)] = back.own

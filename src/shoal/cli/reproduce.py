@@ -97,7 +97,10 @@ def reproduce(
         streets = take_streets(options)
         given = _given(inputs, None if paper == "all" else paper, take_reading(options), run)
         outcomes = {
-            one: run_experiments(asked[one], size, run, given=given, streets=streets) for one in papers
+            one: run_experiments(
+                asked[one], size, run, given=given, streets=streets, label=f"reproducing {one}"
+            )
+            for one in papers
         }
         if output is not None:
             write_outcomes(outcomes, output)

@@ -151,6 +151,8 @@ class Pages:
     ) -> Response:
         """The page of a step. entered: what stood in a form that was refused."""
         work = self._work(request)
+        # before what they found: work that ends in between leaves no page with neither it nor its result
+        jobs = {name: job_facts(getattr(work, name)) for name in step.jobs}
         words = Words(work.choices.language)
         earlier = list(STEPS.values())[: list(STEPS).index(step.name)]
         waits_for = next((one for one in earlier if not one.done(work)), None)
@@ -166,7 +168,7 @@ class Pages:
             waits_for=None if waits_for is None else waits_for.name,
             choices=work.choices,
             folder=str(self._desk.folder),
-            jobs={name: job_facts(getattr(work, name)) for name in step.jobs},
+            jobs=jobs,
             refused=None if refused is None else words(refused.key, **refused.values),
             beside={} if refused is None else refused.beside,
             entered=entered,

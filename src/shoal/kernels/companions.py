@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.k_merge import IMPOSSIBLE
-from shoal.kernels.weighed_runs import Tracks, Weights, cheapest_beside
+from shoal.kernels.weighed_runs import Tracks, Weights
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
@@ -52,27 +52,76 @@ def place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int,
 
 
 @compiled
-def beside_from(
-    tracks: Tracks,
-    squares: Squares,
-    p: int,
-    q: int,
-    weights: Weights,
-    limit: int,
-    bounds: Integers,
-    total: int,
+def cheapest_beside(
+    tracks: Tracks, i: int, near: int, first: int, last: int, weights: Weights, floor: int, likely: int
+) -> tuple[Any, Any]:
+    """What sample i costs beside the sample of first to last that suits it best, and one that does.
+
+    near: the first of these not before i. floor: what it costs at least beside any of them. The search starts
+    from ``likely``, one of them, and runs both ways from ``near``; it ends where time alone is too dear.
+    """
+    _, t, x, y = tracks
+    place, per_slot = weights
+    widest, found = len(place) - 1, likely
+    best = place[min(abs(x[found] - x[i]) + abs(y[found] - y[i]) + 2, widest)]
+    best += per_slot * (abs(t[found] - t[i]) + 1)
+    for j in range(near, last):
+        later = per_slot * (t[j] - t[i])
+        if later + floor >= best:
+            break
+        cost = later + per_slot + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)]
+        if cost < best:
+            best, found = cost, j
+    for j in range(near - 1, first - 1, -1):
+        sooner = per_slot * (t[i] - t[j])
+        if sooner + floor >= best:
+            break
+        cost = sooner + per_slot + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)]
+        if cost < best:
+            best, found = cost, j
+    return best, found
+
+
+@compiled
+def beside(
+    tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """As ``beside``, but the sum starts from that of these bounds, so that it ends sooner above ``limit``."""
+    """What p's samples cost at least in any record that q shares: each beside the sample of q nearest to it.
+
+    Every box holds a sample of each member. limit + 1 stands for any sum above the limit. bounds: space for
+    p's squares. The sum starts from what places alone cost, so that it ends soon above the limit.
+    """
     offsets, t, _, _ = tracks
+    total = place_bounds(squares, p, q, weights, limit + 1, bounds)
     first, last = offsets[q], offsets[q + 1]
-    near = first
+    near = likely = first
     for i in range(offsets[p], offsets[p + 1]):
+        if total > limit:
+            return limit + 1
         while near < last and t[near] < t[i]:
             near += 1
-        total += cheapest_beside(tracks, i, near, first, last, weights) - bounds[squares.square_of[i]]
-        if total > limit:
-            break
-    return total
+        floor = bounds[squares.square_of[i]]
+        cost, likely = cheapest_beside(tracks, i, near, first, last, weights, floor, likely)
+        total += cost - floor
+    return min(total, limit + 1)
+
+
+@compiled
+def bound_beside(
+    tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
+) -> Any:
+    """A bound below ``beside``, much sooner found: the nearest place and the nearest time, each by itself."""
+    offsets, t, _, _ = tracks
+    total = place_bounds(squares, p, q, weights, limit + 1, bounds)
+    if total > limit:
+        return limit + 1
+    near, last, waits = offsets[q], offsets[q + 1] - 1, 0
+    for i in range(offsets[p], offsets[p + 1]):
+        while near < last and t[near + 1] <= t[i]:
+            near += 1
+        wait = abs(t[i] - t[near])
+        waits += wait if near == last else min(wait, t[near + 1] - t[i])
+    return min(total + weights.per_slot * waits, limit + 1)
 
 
 @compiled
@@ -89,9 +138,7 @@ def companion_costs(
         if q == p:
             continue
         most = costs[-1]
-        cost = place_bounds(squares, p, q, weights, most, bounds)
-        if cost < most:
-            cost = beside_from(tracks, squares, p, q, weights, most, bounds, cost)
+        cost = beside(tracks, squares, p, q, weights, most - 1, bounds)
         place = len(costs) - 1
         if cost < most:
             while place > 0 and costs[place - 1] > cost:

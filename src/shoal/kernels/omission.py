@@ -13,20 +13,17 @@ import numpy as np
 
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE, stamps_of
 from shoal.kernels.weighed_runs import (
-    BACK,
+    CANDIDATE,
     COST,
     LATEST,
     ROOM,
-    STAMP,
-    WEST,
     X_HIGH,
     X_LOW,
     Y_HIGH,
     Y_LOW,
-    T,
     Weights,
-    drop_candidates,
     hulls_back,
+    stretch_hull,
     weigh_candidates,
 )
 from shoal.runtime.arrays import Flags, Integers
@@ -68,7 +65,7 @@ def runs_with_gaps(
     starts, cost = stamps.starts, room[COST]
     gaps = np.zeros(n, dtype=np.int64)
     cost[0] = 0
-    count, added, middle = 0, NONE, NONE
+    low, high, soonest, added, middle = 0, 0, 0, NONE, NONE
     a, b, c, d = stamps.x_low[0], stamps.x_high[0], stamps.y_low[0], stamps.y_high[0]
     for h in range(n):
         for i in range(starts[h], starts[h + 1]):
@@ -84,16 +81,16 @@ def runs_with_gaps(
             a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
         a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
         c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
+        new = high
         for g in range(added + 1, last + 1):
-            room[STAMP, count] = g
-            room[WEST, count], room[WEST + 1, count] = min(room[BACK, g], a), max(room[BACK + 1, g], b)
-            room[WEST + 2, count] = min(room[BACK + 2, g], c)
-            room[WEST + 3, count] = max(room[BACK + 3, g], d)
-            count += 1
+            stretch_hull(room, g, a, b, c, d, weights.place)
+            room[CANDIDATE, high] = g
+            high += 1
         added = last
-        count = not_too_long(room, count, stamps.t[h] + 1 - longest)
-        cost[h + 1] = min(cost[h + 1], weigh_candidates(room, count, h, weights))
-        count = drop_candidates(room, count, lowest)
+        while stamps.t[h] + 1 - stamps.t[soonest] > longest:
+            soonest += 1
+        least, low = weigh_candidates(room, low, new, high, max(lowest, soonest), h, weights)
+        cost[h + 1] = min(cost[h + 1], least)
     number, h = 0, n - 1
     while h >= 0:
         g = h
@@ -115,19 +112,6 @@ def runs_with_gaps(
             box_of[i] = number_here
         h = g - 1
     return cost[n]
-
-
-@compiled
-def not_too_long(room: Integers, count: int, soonest: int) -> Any:
-    """Leave out candidates whose runs begin before a time; how many are left."""
-    gone = 0
-    while gone < count and room[T, room[STAMP, gone]] < soonest:
-        gone += 1
-    if gone:
-        for i in range(gone, count):
-            for row in range(STAMP, WEST + 5):
-                room[row, i - gone] = room[row, i]
-    return count - gone
 
 
 @compiled

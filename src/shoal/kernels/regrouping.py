@@ -2,20 +2,22 @@
 
 Everything is decided by exact integer costs and, of equals, by the order of people; so the same classes come
 out whoever runs it. Which changes are computed follows from a bound: what a person costs in a class is at
-least what its samples cost beside the member that suits them least (``beside``).
+least what its samples cost beside the member that suits them least, by nearest places and times
+(``bound_beside``).
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.companions import Squares, bound_beside
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE
-from shoal.kernels.weighed_runs import Tracks, Weights, beside, class_cost
-from shoal.runtime.arrays import Integers
+from shoal.kernels.weighed_runs import Tracks, Weights, class_cost
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
 _NOBODY = NONE
-_LIKELY = 3  # halves: what somebody costs in a class is mostly about half as much again as the bound
+_LIKELY = 2  # what somebody costs in a class is mostly about twice the bound
 _PROPOSALS = 6  # exchanges and moves that are computed for a person, those that promise most
 
 
@@ -23,7 +25,8 @@ class Classes(NamedTuple):
     """Classes of n people, with space for more of them.
 
     members: [c, most], of class d the first size[d]; of: [n] the class of each person. cost: [c]. saves: [n]
-    what the class would cost less without this person. changed: [c] and looked: [n], on one clock.
+    what the class would cost less without this person; where exact: [n] is false, as it was before the class
+    last changed. changed: [c] and looked: [n], on one clock.
     """
 
     members: Integers
@@ -31,6 +34,7 @@ class Classes(NamedTuple):
     of: Integers
     cost: Integers
     saves: Integers
+    exact: Flags
     changed: Integers
     looked: Integers
 
@@ -38,10 +42,12 @@ class Classes(NamedTuple):
 class Regrouping(NamedTuple):
     """What stays the same during a search.
 
-    least: [n, n] what p's samples cost at least beside q. room: as class_cost needs it for the largest class.
+    squares: those of the tracks. least: [n, n] a bound of what p's samples cost beside q. room: as class_cost
+    needs it for the largest class.
     """
 
     tracks: Tracks
+    squares: Squares
     weights: Weights
     k: int
     least: Integers
@@ -57,11 +63,16 @@ class Proposals(NamedTuple):
 
 
 @compiled
-def fill_least(tracks: Tracks, weights: Weights, limits: Integers, least: Integers) -> None:
-    """Fill least[p, q] for all people; sums above limits[p] may be any sums above it."""
-    for p in range(len(least)):
-        for q in range(len(least)):
-            least[p, q] = 0 if p == q else beside(tracks, p, q, weights, limits[p])
+def fill_least(search: Regrouping, limits: Integers) -> None:
+    """Fill least[p, q] for all people; limits[p] + 1 stands for whatever is above that."""
+    offsets = search.squares.offsets
+    bounds = np.empty(np.max(offsets[1:] - offsets[:-1]), dtype=np.int64)
+    for p in range(len(search.least)):
+        for q in range(len(search.least)):
+            cost = 0
+            if q != p:
+                cost = bound_beside(search.tracks, search.squares, p, q, search.weights, limits[p], bounds)
+            search.least[p, q] = cost
 
 
 @compiled
@@ -84,18 +95,25 @@ def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
 
 
 @compiled
-def settle(search: Regrouping, classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> Any:
-    """Make c consist of these people, at this cost; how many costs were computed."""
-    count = len(chosen)
-    for place in range(count):
+def settle(classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> None:
+    """Make c consist of these people, at this cost."""
+    for place in range(len(chosen)):
         classes.members[c, place] = chosen[place]
         classes.of[chosen[place]] = c
-    classes.size[c], classes.cost[c], classes.changed[c] = count, cost, clock
-    rest = np.empty(count, dtype=np.int64)
-    for place in range(count):
-        p = classes.members[c, place]
-        classes.saves[p] = cost - cost_of(search, rest[: without(classes, c, p, rest)], IMPOSSIBLE)
-    return count
+        classes.exact[chosen[place]] = False
+    classes.size[c], classes.cost[c], classes.changed[c] = len(chosen), cost, clock
+
+
+@compiled
+def see_saving(search: Regrouping, classes: Classes, p: int) -> Any:
+    """Make saves[p] exact; how many costs were computed."""
+    if classes.exact[p]:
+        return 0
+    c = classes.of[p]
+    rest = np.empty(classes.size[c], dtype=np.int64)
+    cost = cost_of(search, rest[: without(classes, c, p, rest)], IMPOSSIBLE)
+    classes.saves[p], classes.exact[p] = classes.cost[c] - cost, True
+    return 1
 
 
 @compiled
@@ -141,12 +159,12 @@ def proposals_for(search: Regrouping, classes: Classes, p: int, back: Integers, 
             continue
         for place in range(classes.size[d]):
             r = classes.members[d, place]
-            most = classes.saves[p] + classes.saves[r] - back[r] * _LIKELY // 2
+            most = classes.saves[p] + classes.saves[r] - back[r] * _LIKELY
             if most > 0:
-                gain = most - most_beside(search, classes, p, d, r) * _LIKELY // 2
+                gain = most - most_beside(search, classes, p, d, r) * _LIKELY
                 found = propose(proposals, found, gain, r, d)
         if may_leave and classes.size[d] < classes.members.shape[1]:
-            gain = classes.saves[p] - most_beside(search, classes, p, d, _NOBODY) * _LIKELY // 2
+            gain = classes.saves[p] - most_beside(search, classes, p, d, _NOBODY) * _LIKELY
             found = propose(proposals, found, gain, _NOBODY, d)
     return found
 
@@ -162,7 +180,7 @@ def try_change(
     here = np.empty(classes.size[own] + 1, dtype=np.int64)
     n_there = without(classes, d, r, there)
     there[n_there] = p
-    rest = classes.cost[own] - classes.saves[p] + (0 if r == _NOBODY else back[r])
+    rest = classes.cost[own] - classes.saves[p] + (0 if r == _NOBODY else back[r] * _LIKELY)
     cost_there = cost_of(search, there[: n_there + 1], now - rest - 1)
     if cost_there + rest >= now:
         return False, 1
@@ -176,8 +194,15 @@ def try_change(
         cost_here = cost_of(search, here[:n_here], now - cost_there - 1)
     if cost_here + cost_there >= now:
         return False, 2
-    spent = settle(search, classes, own, here[:n_here], cost_here, clock)
-    return True, 2 + spent + settle(search, classes, d, there[: n_there + 1], cost_there, clock)
+    kept = classes.cost[own] - classes.saves[p]
+    exact = r == _NOBODY or classes.exact[r]
+    fewer = classes.cost[d] - (0 if r == _NOBODY else classes.saves[r])
+    settle(classes, own, here[:n_here], cost_here, clock)
+    settle(classes, d, there[: n_there + 1], cost_there, clock)
+    classes.saves[p], classes.exact[p] = cost_there - fewer, exact
+    if r != _NOBODY:
+        classes.saves[r], classes.exact[r] = cost_here - kept, True
+    return True, 2
 
 
 @compiled
@@ -228,9 +253,9 @@ def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> t
     if total >= now:
         return False, spent
     for i in range(len(touched)):
-        spent += settle(search, classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
-    new = np.flatnonzero(classes.size == 0)[0]
-    return True, spent + settle(search, classes, new, chosen, cost_of_new, clock)
+        settle(classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
+    settle(classes, np.flatnonzero(classes.size == 0)[0], chosen, cost_of_new, clock)
+    return True, spent
 
 
 @compiled
@@ -265,7 +290,7 @@ def try_to_close(search: Regrouping, classes: Classes, c: int, clock: int) -> tu
             return False, spent
     classes.size[c], classes.cost[c] = 0, 0
     for i in range(len(touched)):
-        spent += settle(search, classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
+        settle(classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
     return True, spent
 
 
@@ -285,8 +310,11 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
     )
     for c in range(len(classes.size)):
         own = classes.members[c, : classes.size[c]].copy()
-        spent += 1 + settle(search, classes, c, own, cost_of(search, own, IMPOSSIBLE), 0)
-    fill_least(search.tracks, search.weights, classes.saves, search.least)
+        settle(classes, c, own, cost_of(search, own, IMPOSSIBLE), 0)
+        spent += 1
+    for p in range(n):
+        spent += see_saving(search, classes, p)
+    fill_least(search, classes.saves)
     classes.looked[:] = NONE
     changed = True
     while changed and spent < allowance:
@@ -297,6 +325,7 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
             done, more = try_new_class(search, classes, p, clock)
             spent += more
             if not done:
+                spent += see_saving(search, classes, p)
                 found = proposals_for(search, classes, p, back, proposals)
                 classes.looked[p] = clock
                 for i in range(found):

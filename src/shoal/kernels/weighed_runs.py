@@ -13,13 +13,13 @@ from shoal.kernels.k_merge import IMPOSSIBLE, NONE, ROWS, stamps_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
-# Rows of the room. The first are those of the stamps, and the next hold the samples of a class, side by side.
+# Rows of the room. The first are those of the stamps.
 STARTS, T, X_LOW, X_HIGH, Y_LOW, Y_HIGH, LATEST = range(7)
-COST, BACK = 8, 9  # and the three rows behind: hulls back from a stamp
-SAMPLES = ROWS
-# candidates, ascending: the stamp at which the last run begins, the hull of that run, and the cost of all
-STAMP, WEST, EAST, SOUTH, NORTH, WHOLE = range(SAMPLES + 4, SAMPLES + 10)
-ROOM = SAMPLES + 10
+COST, WEST, EAST, SOUTH, NORTH, PLACE, CANDIDATE = range(8, 15)
+# By stamp: what all before it cost; the hull of the run from it on, and what one sample of that run costs for
+# place. Then candidates, which are the stamps at which the last run may begin, ascending.
+SAMPLES = ROWS  # and the three rows behind: the samples of a class, side by side
+ROOM = SAMPLES + 4
 
 
 class Tracks(NamedTuple):
@@ -63,59 +63,54 @@ def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
 
 
 @compiled
-def weigh_candidates(room: Integers, count: int, h: int, weights: Weights) -> Any:
-    """Stretch the runs of all candidates over stamp h, and fill in what they cost; the least of them."""
-    a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
-    end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
-    place, per_slot = weights
-    widest = len(place) - 1
-    for i in range(count):
-        g = room[STAMP, i]
-        west, east = min(room[WEST, i], a), max(room[EAST, i], b)
-        south, north = min(room[SOUTH, i], c), max(room[NORTH, i], d)
-        room[WEST, i], room[EAST, i], room[SOUTH, i], room[NORTH, i] = west, east, south, north
-        each = place[min(east - west + north - south + 2, widest)] + per_slot * (until - room[T, g])
-        whole = room[COST, g] + (end - room[STARTS, g]) * each
-        room[WHOLE, i] = whole
-        best = min(best, whole)
-    return best
-
-
-@compiled
-def drop_candidates(room: Integers, count: int, lowest: int) -> Any:
-    """Leave out candidates before ``lowest`` and those that can never be best again; how many are left.
-
-    Of two candidates whose runs have one hull the earlier costs more and more against the later as runs grow,
-    since its run holds more samples and lasts longer, and both hulls stay one.
-    """
-    place, level, least = count, -1, IMPOSSIBLE
-    for i in range(count - 1, -1, -1):
-        if room[STAMP, i] < lowest:
-            break
-        side, whole = room[EAST, i] - room[WEST, i] + room[NORTH, i] - room[SOUTH, i], room[WHOLE, i]
-        if side == level and whole >= least:
-            continue
-        least = min(least, whole) if side == level else whole
-        level = side
-        place -= 1
-        if place != i:
-            for row in range(STAMP, WHOLE):
-                room[row, place] = room[row, i]
-    if place > 0:
-        for i in range(place, count):
-            for row in range(STAMP, WHOLE):
-                room[row, i - place] = room[row, i]
-    return count - place
-
-
-@compiled
 def hulls_back(room: Integers, first: int, h: int) -> None:
-    """Fill the rows behind with the hulls of stamps g to h, for each g from ``first`` on."""
+    """Fill in the hulls of stamps g to h, for each g from ``first`` on."""
     a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
     for g in range(h, first - 1, -1):
         a, b = min(a, room[X_LOW, g]), max(b, room[X_HIGH, g])
         c, d = min(c, room[Y_LOW, g]), max(d, room[Y_HIGH, g])
-        room[BACK, g], room[BACK + 1, g], room[BACK + 2, g], room[BACK + 3, g] = a, b, c, d
+        room[WEST, g], room[EAST, g], room[SOUTH, g], room[NORTH, g] = a, b, c, d
+
+
+@compiled
+def stretch_hull(room: Integers, g: int, a: int, b: int, c: int, d: int, place: Integers) -> None:
+    """Let the hull of candidate g hold these columns a to b and rows c to d, and fill in what it costs."""
+    a, b = min(room[WEST, g], a), max(room[EAST, g], b)
+    c, d = min(room[SOUTH, g], c), max(room[NORTH, g], d)
+    room[WEST, g], room[EAST, g], room[SOUTH, g], room[NORTH, g] = a, b, c, d
+    room[PLACE, g] = place[min(b - a + d - c + 2, len(place) - 1)]
+
+
+@compiled
+def weigh_candidates(
+    room: Integers, low: int, new: int, high: int, lowest: int, h: int, weights: Weights
+) -> tuple[Any, Any]:
+    """The least cost with a last run that ends with stamp h; and where the candidates now begin.
+
+    low, high: where they stand in their row; from ``new`` on their hulls reach to h. Those before ``lowest``
+    are left out, and those that can never be best again: of two, the earlier has the larger run and never
+    the smaller hull. While both cost the same for place it costs more and more against the later, and more
+    still once they do not.
+    """
+    a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
+    end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
+    begin, growing, level, least = high, True, NONE, IMPOSSIBLE
+    for i in range(high - 1, low - 1, -1):
+        g = room[CANDIDATE, i]
+        if g < lowest:
+            break
+        if growing and i < new:  # a hull that holds the stamp lies in all earlier ones
+            growing = a < room[WEST, g] or b > room[EAST, g] or c < room[SOUTH, g] or d > room[NORTH, g]
+            if growing:
+                stretch_hull(room, g, a, b, c, d, weights.place)
+        place = room[PLACE, g]
+        whole = room[COST, g] + (end - room[STARTS, g]) * (place + weights.per_slot * (until - room[T, g]))
+        if place == level and whole >= least:
+            continue
+        level, least, best = place, whole, min(best, whole)
+        begin -= 1
+        room[CANDIDATE, begin] = g
+    return best, begin
 
 
 @compiled
@@ -137,7 +132,7 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
     """
     samples = room[STARTS, n_stamps]
     room[COST, 0] = 0
-    count, added, middle = 0, NONE, NONE
+    low, high, added, middle = 0, 0, NONE, NONE
     a, b, c, d = room[X_LOW, 0], room[X_HIGH, 0], room[Y_LOW, 0], room[Y_HIGH, 0]
     for h in range(n_stamps):
         last = room[LATEST, h]
@@ -153,14 +148,13 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
                 return IMPOSSIBLE
         a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
         c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
+        new = high
         for g in range(added + 1, last + 1):
-            room[STAMP, count] = g
-            room[WEST, count], room[EAST, count] = min(room[BACK, g], a), max(room[BACK + 1, g], b)
-            room[SOUTH, count], room[NORTH, count] = min(room[BACK + 2, g], c), max(room[BACK + 3, g], d)
-            count += 1
+            stretch_hull(room, g, a, b, c, d, weights.place)
+            room[CANDIDATE, high] = g
+            high += 1
         added = last
-        room[COST, h + 1] = weigh_candidates(room, count, h, weights)
-        count = drop_candidates(room, count, lowest)
+        room[COST, h + 1], low = weigh_candidates(room, low, new, high, lowest, h, weights)
     return room[COST, n_stamps]
 
 
@@ -218,44 +212,3 @@ def weighed_partition(
         runs += 1
         h = g - 1
     return begins[:runs][::-1].copy(), least
-
-
-@compiled
-def cheapest_beside(tracks: Tracks, i: int, near: int, first: int, last: int, weights: Weights) -> Any:
-    """What sample i costs beside the sample of first to last that suits it best.
-
-    near: the first of these not before i. The search runs both ways from there, and ends where time alone
-    costs as much as the best found.
-    """
-    _, t, x, y = tracks
-    place, per_slot = weights
-    widest, best = len(place) - 1, IMPOSSIBLE
-    for j in range(near, last):
-        lasting = per_slot * (t[j] - t[i] + 1)
-        if lasting + place[2] >= best:
-            break
-        best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
-    for j in range(near - 1, first - 1, -1):
-        lasting = per_slot * (t[i] - t[j] + 1)
-        if lasting + place[2] >= best:
-            break
-        best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
-    return best
-
-
-@compiled
-def beside(tracks: Tracks, p: int, q: int, weights: Weights, limit: int) -> Any:
-    """What p's samples cost at least in any record that q shares: each beside the sample of q nearest to it.
-
-    Every box holds a sample of each member. Ends early above ``limit``, with a sum above it.
-    """
-    offsets, t, _, _ = tracks
-    first, last = offsets[q], offsets[q + 1]
-    near, total = first, 0
-    for i in range(offsets[p], offsets[p + 1]):
-        while near < last and t[near] < t[i]:
-            near += 1
-        total += cheapest_beside(tracks, i, near, first, last, weights)
-        if total > limit:
-            break
-    return total

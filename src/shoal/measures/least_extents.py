@@ -46,8 +46,8 @@ def least_costs_in_a_class(
     require_people(original.n_subjects, k)
     starts = original.offsets[:-1]
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
-    squares = _squares_of(original)
     tracks = Tracks(original.offsets, original.t, original.x, original.y)
+    squares = squares_of(tracks)
 
     def least(subject: int) -> int:
         away = sum(np.abs(middle - middle[subject]) for middle in middles)
@@ -58,13 +58,13 @@ def least_costs_in_a_class(
     return np.array(list(run.map(least, subjects.tolist(), label="bounding the extents")), dtype=np.int64)
 
 
-def _squares_of(original: Trajectories) -> Squares:
-    """A raster over all people, so many squares on its longer side."""
-    x, y = original.x - original.x.min(), original.y - original.y.min()
+def squares_of(tracks: Tracks) -> Squares:
+    """A raster over all these samples, so many squares on its longer side."""
+    x, y = tracks.x - tracks.x.min(), tracks.y - tracks.y.min()
     side = max(int(x.max()), int(y.max())) // _SQUARES_ACROSS + 1
     columns, rows = int(x.max()) // side + 1, int(y.max()) // side + 1
     square_of, offsets, numbers, samples = own_places(
-        original.offsets, y // side * columns + x // side, columns * rows
+        tracks.offsets, y // side * columns + x // side, columns * rows
     )
     return Squares(
         offsets=offsets,

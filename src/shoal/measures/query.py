@@ -146,7 +146,7 @@ def people_in_each(
             y_max=float(region.y_max_m),
         )
         filled, inside, possible = chances_in(
-            columns, offsets, spans, grid.slot_s, grid.cell_m, window, chances
+            columns, offsets, spans, float(grid.slot_s), float(grid.cell_m), window, chances
         )
         return Estimate(minimum=inside, expected=float(chances[:filled].sum()), maximum=possible)
 
@@ -156,7 +156,7 @@ def people_in_each(
 def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None = None) -> Estimates:
     """[zones]: how many records have a sample in each zone."""
     boxes, offsets, grid = boxes_of(data)
-    columns, raster = BoxColumns(*boxes.columns()), Raster(zones.x_m, zones.y_m, grid.cell_m)
+    columns, raster = BoxColumns(*boxes.columns()), Raster(zones.x_m, zones.y_m, float(grid.cell_m))
 
     def count(records: tuple[int, int]) -> Floats:
         counts = np.empty((3, len(zones)))
@@ -186,7 +186,7 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     ends = np.r_[begins[1:], len(boxes)] - 1
     trips = ends > begins
     total = np.zeros((3, len(zones), len(zones)))
-    raster = Raster(zones.x_m, zones.y_m, grid.cell_m)
+    raster = Raster(zones.x_m, zones.y_m, float(grid.cell_m))
     count_trips(BoxColumns(*boxes.columns()), begins[trips], ends[trips], raster, total)
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
 
@@ -200,7 +200,7 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
     boxes, _, grid = boxes_of(data)
     counts = np.zeros((3, 24))
     if clock == UTC_CLOCK:
-        hours_of_day(boxes.t_start, boxes.t_end, grid.slot_s, counts)
+        hours_of_day(boxes.t_start, boxes.t_end, float(grid.slot_s), counts)
     else:
         ahead_s = clock.ahead_s((boxes.t_start + boxes.t_end) * (grid.slot_s / 2))
         start, end = (

@@ -23,6 +23,7 @@ from shoal.release_folder.joining import join_files
 from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.runtime.arrays import Floats, Integers
 
+_CELLS_PER_CORNER: Final = 4  # of the rectangle around all boxes, up to which each has a place in a table
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
@@ -135,30 +136,55 @@ def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
 
 def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
     """[m, 5, 2] longitude and latitude of each box's closed ring, counterclockwise from the lower left."""
-    x = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min], axis=1)
-    y = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max], axis=1)
-    corners = _in_degrees(x.ravel(), y.ravel(), cell_m, crs).reshape(-1, 4, 2)
-    return corners[:, [0, 1, 2, 3, 0]]
+    places, at = corner_places(boxes, cell_m, crs)
+    return places[at][:, [0, 1, 2, 3, 0]]
 
 
-def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
-    """[m, 2] longitude and latitude of corners of cells; places repeat, so each is projected once."""
+def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Integers]:
+    """(longitude and latitude [p, 2] of corners, which of them each box has [m, 4], from the lower left).
 
-    def projected(x: Integers, y: Integers) -> Floats:
-        return np.stack(
-            transform(crs, WGS84, x.astype(np.float64) * cell_m, y.astype(np.float64) * cell_m), axis=1
-        )
+    Places repeat, so each is projected once.
+    """
+    if not len(boxes):
+        return np.empty((0, 2)), np.empty((0, 4), dtype=np.int64)
+    west, south = (
+        int(min(boxes.x_min.min(), boxes.x_max.min())),
+        int(min(boxes.y_min.min(), boxes.y_max.min())),
+    )
+    columns = int(max(boxes.x_min.max(), boxes.x_max.max())) - west + 1
+    rows = int(max(boxes.y_min.max(), boxes.y_max.max())) - south + 1
+    if columns * rows < 1 << 63:
+        left, right = (boxes.x_min - west) * rows, (boxes.x_max - west) * rows
+        low, high = boxes.y_min - south, boxes.y_max - south
+        cells, at = _numbered(_corners(left + low, right + low, right + high, left + high), columns * rows)
+        x, y = cells // rows + west, cells % rows + south
+    else:
+        x = _corners(boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min).ravel()
+        y = _corners(boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max).ravel()
+        at = np.arange(len(x)).reshape(-1, 4)
+    degrees = transform(crs, WGS84, x.astype(np.float64) * cell_m, y.astype(np.float64) * cell_m)
+    return np.stack(degrees, axis=1), at
 
-    if not len(x):
-        return np.empty((0, 2))
-    west, south = int(x.min()), int(y.min())
-    columns, rows = int(x.max()) - west + 1, int(y.max()) - south + 1
-    if columns * rows >= 1 << 63:
-        return projected(x, y)
-    places = pa.array((x - west) * rows + (y - south)).dictionary_encode()
-    distinct = places.dictionary.to_numpy()
-    degrees: Floats = projected(distinct // rows + west, distinct % rows + south)[places.indices.to_numpy()]
-    return degrees
+
+def _corners(*each: Integers) -> Integers:
+    """int64 [m, 4]: a number of each corner of each box."""
+    found = np.empty((len(each[0]), len(each)), dtype=np.int64)
+    for place, column in enumerate(each):
+        found[:, place] = column
+    return found
+
+
+def _numbered(cells: Integers, n: int) -> tuple[Integers, Integers]:
+    """(the different ones among cells, all below n; which of these each is)."""
+    if n > _CELLS_PER_CORNER * cells.size:
+        coded = pa.array(cells.ravel()).dictionary_encode()
+        indices = coded.indices.to_numpy().astype(np.int64)
+        return coded.dictionary.to_numpy(), indices.reshape(cells.shape)
+    number = np.zeros(n, dtype=np.int64)  # few enough for a place each
+    number[cells] = 1
+    different = np.flatnonzero(number)
+    number[different] = np.arange(len(different))
+    return different, number[cells]
 
 
 def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:

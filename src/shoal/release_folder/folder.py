@@ -22,6 +22,7 @@ from shoal.model.intake import Reading
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest, reading_in
+from shoal.release_folder.packing import table_in
 from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.tables import records_in
 from shoal.runtime.arrays import Integers
@@ -126,7 +127,8 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
 def read_parquet(path: Path) -> pa.Table:
     """A whole Parquet file; raises InputError when it is missing, truncated or no Parquet."""
     try:
-        return pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            return table_in(file)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist") from error
     except (pa.ArrowException, OSError) as error:

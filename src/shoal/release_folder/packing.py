@@ -1,4 +1,4 @@
-"""How the table of a release is packed: one writer for every kind, and for whoever packs one again."""
+"""How the table of a release is packed: one writer and one reader of all kinds, also for the verifier."""
 
 from pathlib import Path
 from typing import Final
@@ -12,3 +12,12 @@ ROWS_PER_GROUP: Final = 1 << 20
 def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer of tables with this schema; close it, or use it in a ``with`` block."""
     return pq.ParquetWriter(where, schema, compression="zstd", store_schema=False)
+
+
+def table_in(file: pq.ParquetFile) -> pa.Table:
+    """All rows of a file, read one group after the other.
+
+    As one piece, ``pq.read_table`` takes five times as long for two million boxes, and loads pandas.
+    """
+    groups = [file.read_row_group(group) for group in range(file.num_row_groups)]
+    return pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()

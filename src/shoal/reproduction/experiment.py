@@ -99,6 +99,11 @@ class Outcome:
     skipped: str = ""
 
     @property
+    def seeds(self) -> int:
+        """How many were run."""
+        return max((len(cell.values) for cell in self.cells), default=0)
+
+    @property
     def rows(self) -> list[str]:
         """The names of the rows, in the order in which they were measured."""
         return list(dict.fromkeys(cell.row for cell in self.cells))

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.errors import MissingExtraError, NothingLeftError
+from shoal.errors import NothingLeftError
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -36,10 +36,10 @@ def _taus(world: World) -> tuple[float, ...]:
 
 
 def _released(world: World, original: Trajectories, method: KteHide) -> tuple[Release, Linkage] | None:
-    """A release, None where nobody can be hidden, or where a library for it is missing."""
+    """A release, None where nobody can be hidden."""
     try:
         return method.anonymize(original, Randomness.for_research(world.seed), world.run)
-    except (NothingLeftError, MissingExtraError):
+    except NothingLeftError:
         return None
 
 

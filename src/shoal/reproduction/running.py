@@ -19,11 +19,12 @@ def reproduce(
     *,
     given: Mapping[str, Trajectories] | None = None,
     streets: StreetGraph | None = None,
+    label: str = "reproducing",
 ) -> list[Outcome]:
     """Each experiment with the seeds of the size, in their order.
 
     An experiment whose data is missing, or that ends with an error of shoal, is skipped with the reason.
-    given: data that somebody handed in, by kind.
+    given: data that somebody handed in, by kind. label: of the progress.
     """
     given = given or {}
     skipped: dict[str, str] = {
@@ -37,14 +38,14 @@ def reproduce(
     for number in range(size.seeds):
         world = World(size=size, seed=number + 1, given=given, streets=streets, run=quiet, shared=shared)
         for place, one in enumerate(experiments):
-            run.progress("reproducing", number * len(experiments) + place, steps)
+            run.progress(label, number * len(experiments) + place, steps)
             if one.figure in skipped:
                 continue
             try:
                 measured[one.figure].append(list(one.function(world)))
             except ShoalError as error:
                 skipped[one.figure] = str(error)
-    run.progress("reproducing", steps, steps)
+    run.progress(label, steps, steps)
     return [
         Outcome(experiment=one, cells=(), skipped=skipped[one.figure])
         if one.figure in skipped

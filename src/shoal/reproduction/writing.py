@@ -73,7 +73,8 @@ def table_rows(outcome: Outcome) -> list[list[str]]:
 
 def markdown(outcome: Outcome) -> str:
     """A section of a page: title, table, note."""
-    parts = [f"## {outcome.experiment.title}", f"`--figure {outcome.experiment.figure}`"]
+    seeds = "" if outcome.skipped else f", {outcome.seeds} seed{'s' if outcome.seeds > 1 else ''}"
+    parts = [f"## {outcome.experiment.title}", f"`--figure {outcome.experiment.figure}`{seeds}"]
     if outcome.experiment.note:
         parts.append(outcome.experiment.note)
     if outcome.skipped:

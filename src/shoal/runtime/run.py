@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Protocol, TypeVar
 
 from shoal.runtime.checkpoint import Arrays, Checkpoint
@@ -75,18 +76,35 @@ class Run:
         """The arrays of a part: from the checkpoint when it holds them, otherwise made, and kept there."""
         return make() if self.checkpoint is None else self.checkpoint.kept(part, make)
 
+    @contextmanager
+    def beside(self, piece: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+        """Begin a piece of work beside what the block does, and hand out what waits for its result.
+
+        With one thread it is done when its result is asked for. At the end of the block it has ended.
+        """
+        if self.threads == 1:
+            yield cache(piece)
+            return
+        with ThreadPoolExecutor(1) as aside:
+            yield aside.submit(piece).result
+
     def map(
         self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str | None = None
     ) -> Iterator[Result]:
         """Results in the order of ``parts``, computed on all threads, with progress under ``label``.
 
         Kernels release the interpreter lock, so threads are enough. When the caller stops early or is
-        interrupted, parts that have not begun are dropped.
+        interrupted, parts that have not begun are dropped. One part alone is done by the caller's thread.
         """
         waiting = list(parts)
         report = silent if label is None else self.progress
         name = label or ""
         report(name, 0, len(waiting))
+        if len(waiting) == 1:
+            result = work(waiting[0])
+            report(name, 1, 1)
+            yield result
+            return
         pool = ThreadPoolExecutor(self.threads)
         try:
             for done, result in enumerate(pool.map(work, waiting), start=1):

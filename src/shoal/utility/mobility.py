@@ -100,13 +100,13 @@ def trip_lengths(release: Release) -> Estimates:
     areas = Areas(boxes.x_min, boxes.y_min, boxes.x_max - 1, boxes.y_max - 1)
     expected = _middle_lengths(areas, release.offsets, release.snapped_grid())
     shortest, longest = np.empty_like(expected), np.empty_like(expected)
-    bounds_of_lengths(areas, release.offsets, cell_m, shortest, longest)
+    bounds_of_lengths(areas, release.offsets, float(cell_m), shortest, longest)
     return Estimates(minimum=shortest, expected=expected, maximum=longest)
 
 
 def _middle_lengths(areas: Areas, offsets: Integers, grid: Grid) -> Floats:
     lengths = np.empty(int(np.maximum(np.diff(offsets) - 1, 0).sum()))
-    middle_lengths(areas, offsets, grid.cell_m, lengths)
+    middle_lengths(areas, offsets, float(grid.cell_m), lengths)
     return lengths
 
 

@@ -34,11 +34,11 @@ from shoal.verification.composition.candidates import (
     Candidates,
 )
 from shoal.verification.examination import Examination
-from shoal.verification.leaks.digests import search_hashes
+from shoal.verification.leaks.digests import Digests, search_hashes
 from shoal.verification.leaks.glued import glued
 from shoal.verification.leaks.identifiers import Names, raw_identifiers
 from shoal.verification.leaks.order import order_findings
-from shoal.verification.linking import Links, links_of
+from shoal.verification.linking import Links
 from shoal.verification.points.co_location import examine_co_location
 from shoal.verification.points.swapped import examine_location_privacy, examine_trajectory_privacy
 
@@ -167,25 +167,38 @@ def verify(
     >>> shoal.verify(people, release, linkage).holds
     True
     """
+    return verdict_on(original, release, linkage, run=run or Run())
+
+
+def verdict_on(
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage | None,
+    *,
+    run: Run,
+    digests: Digests | None = None,
+) -> Verdict:
+    """The verdict of ``verify``; digests: of the raw identifiers, where others search for them, too."""
     require_trajectories(original)
     require_release(release)
     require_linkage(linkage)
     require_payload(release)
     check = check_of(release.claim)
     case = Examination(original, release, linkage, check.parts)
-    check.examine(release.claim, case, run or Run())
-    find_telling_names(case)
+    check.examine(release.claim, case, run)
+    find_telling_names(case, digests)
     return case.verdict()
 
 
-def find_telling_names(case: Examination[Any]) -> None:
+def find_telling_names(case: Examination[Any], digests: Digests | None = None) -> None:
     """Add what the records' names, their order and the parameters give away.
 
-    The boxes or points of the release are not looked at.
+    The boxes or points of the release are not looked at. digests: of the raw identifiers; made where there
+    are none.
     """
     original, release = case.original, case.release
     ids = raw_identifiers(original)
-    hashes = search_hashes(ids, release.trajectory_ids)
+    hashes = search_hashes(ids if digests is None else digests, release.trajectory_ids)
     case.notes.extend(hashes.notes())
     told = _telling_pseudonyms(ids, release, hashes.names)
     case.findings[:] = [
@@ -194,9 +207,8 @@ def find_telling_names(case: Examination[Any]) -> None:
     if told:
         message = f"{len(told)} pseudonyms are or hold a raw identifier, or a plain hash of one"
         case.find([Finding("raw-identifier", message)])
-    if case.linkage is not None:
-        subject_of = links_of(original, release, case.linkage).subject_of
-        case.find(order_findings(original, subject_of, release.trajectory_ids))
+    if case.links is not None:
+        case.find(order_findings(original, case.links.subject_of, release.trajectory_ids))
         case.looked_at("order")
     case.find(
         Finding("seed", f"the parameter '{name}' names a seed; leave it out")

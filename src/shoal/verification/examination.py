@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from shoal.errors import MisuseError
@@ -37,6 +38,11 @@ class Examination(Generic[People]):
         if unknown or not self.parts:
             raise MisuseError(f"a claim needs parts to be checked, of {', '.join(PARTS)}; found {self.parts}")
 
+    @cached_property
+    def links(self) -> Links | None:
+        """Who became which record, its findings not taken over; None without a linkage."""
+        return None if self.linkage is None else links_of(self.original, self.release, self.linkage)
+
     def find(self, findings: Iterable[Finding]) -> None:
         """Add findings."""
         self.findings.extend(findings)
@@ -55,13 +61,11 @@ class Examination(Generic[People]):
             self.looked_at("account")
 
     def link(self) -> Links | None:
-        """Who became which record; None without a linkage."""
-        if self.linkage is None:
-            return None
-        links = links_of(self.original, self.release, self.linkage)
-        self.find(links.findings)
-        self.looked_at("subjects")
-        return links
+        """Who became which record, and what is wrong with that; None without a linkage."""
+        if self.links is not None:
+            self.find(self.links.findings)
+            self.looked_at("subjects")
+        return self.links
 
     def count_subjects(self, links: Links | None) -> None:
         """Compare the subjects without a record with the losses; without links, records count as subjects."""

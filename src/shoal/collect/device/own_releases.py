@@ -2,8 +2,11 @@
 
 import http.client
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.device.http_client import RemoteServer, silence_in_words
@@ -65,6 +68,17 @@ def fetch(
         return day, points, closed.state
     except PeerError as error:
         raise InputError(f"{server.url}: {error}") from error
+
+
+def points_in_words(cylinders: Sequence[Cylinder]) -> list[tuple[str, str]]:
+    """Return the time and the circle of each part of a release, in words."""
+    return [
+        (
+            f"{str(np.datetime64(one.start_min, 'm')).replace('T', ' ')}, {one.gap_min} min",
+            f"{one.lat_udeg / 1e6:.4f}, {one.lon_udeg / 1e6:.4f}, {one.radius_m} m",
+        )
+        for one in cylinders
+    ]
 
 
 def take_back(server: RemoteServer, device: Device, own: OwnRelease) -> TakenBack:

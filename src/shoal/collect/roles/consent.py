@@ -3,13 +3,14 @@
 The sentences are for readers of 14; a test measures that (``tests/collect/test_collect_consent.py``).
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from shoal.collect.matching.trimming import Trimming
 from shoal.collect.roles.lottery import OwnGroup
-from shoal.collect.roles.terms import RegistrarTerms, Terms
+from shoal.collect.roles.terms import OtherCollector, RegistrarTerms, Terms
 
 SHARED: Final = (
     "Your raw points stay on your own device. It turns each place into a circle, and each time into a span "
@@ -156,6 +157,35 @@ def who_takes_part(registrar: RegistrarTerms | None, least: int) -> str:
     )
 
 
+def counting(witnesses: Sequence[OtherCollector]) -> list[str]:
+    """Say who counts her crowd, and who would notice a false count."""
+    several = "Somebody who changes her device can count as several people in your crowd."
+    if not witnesses:
+        return [
+            "The collector alone counts how many people share a part. No witness checks its answers here. "
+            "If it lies, your crowd may be smaller than you are told, or nobody at all.",
+            several,
+        ]
+    return [
+        *(
+            f"A witness checks the answers, and sees the questions, too: {one.url}, key {one.key}."
+            for one in witnesses
+        ),
+        "If the collector and all witnesses tell the same lie, nobody finds out.",
+        several,
+    ]
+
+
+def hiding(n_real: int, n_fake: int) -> list[str]:
+    """Say when a collector's terms leave no room for an invented trip beside hers."""
+    if n_fake >= n_real:
+        return []
+    return [
+        "Your device may ask too few invented questions here to hide your trip. Then there is no invented "
+        "trip beside yours."
+    ]
+
+
 def terms_in_words(terms: Terms, k: int = 0) -> list[str]:
     """Say what the terms of a round mean for whoever takes part; ``k`` is hers, 0 where not known."""
     kept = (
@@ -166,10 +196,8 @@ def terms_in_words(terms: Terms, k: int = 0) -> list[str]:
         who_takes_part(terms.registrar, terms.enough),
         linking(terms.area_km, terms.period_days),
         kept,
-        *(
-            f"A witness checks the answers, and sees the questions, too: {one.url}, key {one.key}."
-            for one in terms.witnesses
-        ),
+        *counting(terms.witnesses),
+        *hiding(terms.n_real, terms.n_fake),
     ]
 
 

@@ -15,7 +15,18 @@ from shoal.collect.roles.requests import body_digest
 from shoal.collect.roles.succession import Successor, lead
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
-from shoal.collect.server.http import DOWN, JSON, Server, add_health, named, new_application, signed_reply
+from shoal.collect.server.http import (
+    DOWN,
+    JSON,
+    PlainRoute,
+    Server,
+    add_health,
+    named,
+    new_application,
+    read_query,
+    signed_reply,
+    waiting_of,
+)
 from shoal.collect.server.http_days import add_days
 from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
@@ -115,6 +126,7 @@ def collector_application(
     app = new_application("shoal collector", watch, signing_seed)
 
     app.state.release = server.news.release
+    _add_groups(app, server, watch)  # first, since most requests are of these, and routes are tried in turn
     add_health(app, server.pools, database)
 
     @app.get("/v1/about")
@@ -138,7 +150,6 @@ def collector_application(
         return page.at(now_s, rounds.terms_at(now_s))
 
     _add_rounds(app, server)
-    _add_groups(app, server, watch)
     add_releases(app, server, held)
     add_days(app, server, database, terms)
     return app
@@ -173,17 +184,19 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
     def open_round(request: Request) -> Response:
         return server.signed(request, rounds.open_round(server.clock()))
 
-    @app.get("/v1/rounds/{name}")
-    async def view(request: Request, name: str, wait: float = 0.0, seen: str = "") -> Response:
+    async def view(request: Request) -> Response:
+        wait_s, seen = waiting_of(request)
         signed = "Authorization" in request.headers  # whoever has joined is shown more
         identity = server.sender_of(request, body_digest(b"")) if signed else None
-        about = named(name)
+        about = named(request.path_params["name"])
 
         async def answer() -> bytes:
             return json.dumps(await server.pools.quick(rounds.view, about, identity, server.clock())).encode()
 
-        found = await server.news.held(about, wait if signed else 0.0, seen, answer)
+        found = await server.news.held(about, wait_s if signed else 0.0, seen, answer)
         return signed_reply(request, found, server.signing_seed, media_type=JSON)
+
+    app.router.routes.append(PlainRoute("/v1/rounds/{name}", view, methods=["GET"]))
 
     @app.post("/v1/rounds/{name}/roster")
     def join(request: Request, name: str, sent: Small) -> Response:
@@ -200,38 +213,41 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
 
 def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
     """Add the addresses of letters, questions and releases."""
-    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
     mailbox = server.mailbox
 
-    @app.post("/v1/letters")
     async def send(request: Request) -> Response:
         async with server.large(request, mailbox.longest_letters) as (sender, body):
             new = await server.pools.quick(mailbox.send, sender, body, server.clock())
         return server.signed(request, {"new": new})
 
-    @app.get("/v1/letters")
-    async def fetch(
-        request: Request, sent: Small, after: int = 0, wait: float = 0.0, seen: str = ""
-    ) -> Response:
+    async def fetch(request: Request) -> Response:
+        wait_s, seen = waiting_of(request)
+        after = read_query(request, "after", int, 0)
         if not 0 <= after < 1 << 62:
             raise PeerError("out-of-range", "letters after a number that cannot be")
+        sender, _ = await server.small(request)
 
         async def answer() -> bytes:
-            return await server.pools.quick(mailbox.fetch, sent[0], after)
+            return await server.pools.quick(mailbox.fetch, sender, after)
 
-        return server.signed(request, await server.news.held(sent[0], wait, seen, answer))
+        return server.signed(request, await server.news.held(sender, wait_s, seen, answer))
 
-    @app.post("/v1/groups/{name}/questions")
-    async def ask(request: Request, name: str) -> Response:
-        group = named(name)
+    async def ask(request: Request) -> Response:
+        group = named(request.path_params["name"])
         async with server.large(request, lambda who: mailbox.longest_batch(who, group)) as (sender, body):
             answers = await server.pools.counting(mailbox.ask, sender, group, body, server.clock())
         watch.add("phi_queries", len(answers) // ANSWER_BYTES)
         return server.signed(request, answers)
 
-    @app.post("/v1/groups/{name}/releases")
-    async def deliver(request: Request, name: str) -> Response:
-        group = named(name)
+    async def deliver(request: Request) -> Response:
+        group = named(request.path_params["name"])
         async with server.large(request, lambda who: mailbox.longest_batch(who, group)) as (sender, body):
             said = await server.pools.quick(mailbox.deliver, sender, group, body, server.clock())
         return server.signed(request, said)
+
+    app.router.routes += [
+        PlainRoute("/v1/letters", fetch, methods=["GET"]),
+        PlainRoute("/v1/letters", send, methods=["POST"]),
+        PlainRoute("/v1/groups/{name}/questions", ask, methods=["POST"]),
+        PlainRoute("/v1/groups/{name}/releases", deliver, methods=["POST"]),
+    ]

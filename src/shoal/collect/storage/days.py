@@ -68,8 +68,8 @@ class ClosedDays:
         row = (one.day, one.n, one.added, one.gone, one.state)
         self._db.change("INSERT INTO closed_day VALUES (?, ?, ?, ?, ?)", row)
         for kind, leaves in ((_ADDED, added), (_GONE, gone)):
-            for digest in leaves:
-                self._db.change("INSERT INTO leaf VALUES (?, ?, ?)", (one.day, kind, digest))
+            rows = [(one.day, kind, digest) for digest in leaves]
+            self._db.change_all("INSERT INTO leaf VALUES (?, ?, ?)", rows)
 
     def _last(self) -> ClosedDay | None:
         row = self._db.row("SELECT day, n, added, gone, state FROM closed_day ORDER BY day DESC LIMIT 1")

@@ -9,6 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from shoal.collect.device.admission import LoginNeededError
+from shoal.collect.device.own_releases import points_in_words
 from shoal.collect.roles.consent import OPEN, SHARED, date_of, promise
 from shoal.desk.app import form_of, moved
 from shoal.desk.forms import Form, RefusedError, absolute
@@ -16,7 +17,7 @@ from shoal.desk.guard import Guard, Keys, Site
 from shoal.desk.pages import templates
 from shoal.desk.participant.drawing import trip_maps
 from shoal.desk.participant.house import style
-from shoal.desk.participant.person import Person, plain, points_of
+from shoal.desk.participant.person import Person, plain
 from shoal.desk.participant.uploads import MOST_BYTES, files_in
 from shoal.desk.words import Words
 from shoal.errors import InputError, ShoalError
@@ -215,7 +216,7 @@ class _Pages:
         elif (page, do) == ("mine", "fetch"):
             day, points = person.fetch(form.one("identifier"))
             return self.show(
-                request, "mine", fetched=(form.one("identifier"), date_of(day), points_of(points))
+                request, "mine", fetched=(form.one("identifier"), date_of(day), points_in_words(points))
             )
         elif (page, do) == ("mine", "delete"):
             back = person.take_back(form.one("identifier"))
@@ -276,7 +277,7 @@ class _Pages:
             "trouble": person.trouble,
             "ending": None if ending is None else ENDINGS[ending.kind],
             "ending_message": "" if ending is None else plain(ending.message),
-            "released": [] if ending is None else points_of(ending.released),
+            "released": [] if ending is None else points_in_words(ending.released),
             "identifier": None if ending is None else ending.identifier,
         }
 

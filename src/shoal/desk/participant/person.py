@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -371,14 +371,3 @@ def plain(complaint: str | ShoalError) -> str:
 
 def _clock(point: Point) -> str:
     return str(np.datetime64(int(point.t_min), "m")).replace("T", " ")
-
-
-def points_of(cylinders: Sequence[Cylinder]) -> list[tuple[str, str]]:
-    """Return the time and the circle of each part of a release, in words."""
-    return [
-        (
-            f"{str(np.datetime64(one.start_min, 'm')).replace('T', ' ')}, {one.gap_min} min",
-            f"{one.lat_udeg / 1e6:.4f}, {one.lon_udeg / 1e6:.4f}, {one.radius_m} m",
-        )
-        for one in cylinders
-    ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.kernels.regrouping import Classes, Regrouping, regroup
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, weighed_partition
-from shoal.measures.least_extents import widest_cells
+from shoal.measures.least_extents import squares_of, widest_cells
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.k_merge import joined, merge_members
 from shoal.model.hulls import hulls_of
@@ -163,6 +163,7 @@ def searched(
         of=np.zeros(len(people), dtype=np.int64),
         cost=np.zeros(count, dtype=np.int64),
         saves=np.zeros(len(people), dtype=np.int64),
+        exact=np.zeros(len(people), dtype=np.bool_),
         changed=np.zeros(count, dtype=np.int64),
         looked=np.zeros(len(people), dtype=np.int64),
     )
@@ -172,6 +173,7 @@ def searched(
     longest = int(np.sort(lengths)[-most:].sum())
     search = Regrouping(
         tracks=tracks,
+        squares=squares_of(tracks),
         weights=weights,
         k=k,
         least=np.empty((len(people), len(people)), dtype=np.int64),

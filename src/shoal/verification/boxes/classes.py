@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.release import Release
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Flags, Integers
 from shoal.verification.boxes.loops import is_canonical
 
 
@@ -28,6 +28,10 @@ class Records:
         """The record that owns each of these boxes."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
+    def boxes_of(self, records: Flags) -> Flags:
+        """[m] which boxes are of these records [n]."""
+        return np.repeat(records, np.diff(self.offsets))
+
 
 def records_of(release: Release) -> Records:
     """The release's records, sorted and classified.
@@ -44,7 +48,7 @@ def records_of(release: Release) -> Records:
         raise MisuseError("the release's offsets fall; a release is made by a method or read from a folder")
     # a copy of the offsets: all loops would be compiled once more for what may not be written to
     offsets = np.array(release.offsets, dtype=np.int64)
-    boxes = np.stack(columns, axis=1).astype(np.int64)
+    boxes = np.stack(columns, axis=1).astype(np.int64, copy=False)
     if not is_canonical(boxes, offsets):
         record = np.repeat(np.arange(release.n_records), np.diff(offsets))
         boxes = boxes[np.lexsort((*boxes.T[::-1], record))]

@@ -87,7 +87,7 @@ def find_circles(starts: Integers, holders: Integers, circle: Integers) -> None:
     clock = 0
     circles = 0
     for root in range(n):
-        if reached[root] >= 0:
+        if circle[root] >= 0:
             continue
         path[0] = root
         depth = 1

@@ -8,6 +8,7 @@ import numpy as np
 from shoal.model.claims.hull import hull_rule
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.boxes.loops import mark_beyond_hulls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +34,9 @@ class Allowance:
 
         In time a box is the hull itself.
         """
-        outward = boxes - hulls
-        outward[:, 2:4] *= -1
-        wide = (outward[:, :2] != 0).any(axis=1) | (outward[:, 2:] > self.slack).any(axis=1)
-        return np.asarray(wide | (outward[:, 2:] < 0).any(axis=1) | self.off_grid(boxes))
+        loose = np.zeros(len(boxes), dtype=np.bool_)
+        mark_beyond_hulls(boxes, hulls, self.slack, loose)
+        return loose if self.align == 1 else loose | self.off_grid(boxes)
 
 
 def allowance_of(hull: str, grid: Grid) -> Allowance:

@@ -158,8 +158,7 @@ def _not_tight(
     allowance = allowance_of(claim.hull, release.snapped_grid())
     representative = np.zeros(release.n_records, dtype=np.bool_)
     representative[records.representative[wanted]] = True
-    of_one = representative[records.record_of_box(np.arange(len(records.boxes)))]
-    loose = allowance.loose(records.boxes, hulls) & of_one
+    loose = allowance.loose(records.boxes, hulls) & records.boxes_of(representative)
     yield from one_per_record(
         loose, "box-not-tight", f"{allowance.fault} its class's raw samples inside it", records, release
     )

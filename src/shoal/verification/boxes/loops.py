@@ -36,6 +36,18 @@ def mark_overlaps(boxes: Integers, offsets: Integers, shares_moment: Flags) -> N
 
 
 @compiled
+def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags) -> None:
+    """Set loose [m] for each box that is not its hull, in space at most ``slack`` cells farther out."""
+    for b in range(len(boxes)):
+        bad = boxes[b, 0] != hulls[b, 0] or boxes[b, 1] != hulls[b, 1]
+        for low in range(2, 4):
+            high = low + 2
+            bad |= hulls[b, low] < boxes[b, low] or hulls[b, low] > boxes[b, low] + slack
+            bad |= boxes[b, high] < hulls[b, high] or boxes[b, high] > hulls[b, high] + slack
+        loose[b] = bad
+
+
+@compiled
 def match_records(
     t: Integers,
     x: Integers,

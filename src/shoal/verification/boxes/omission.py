@@ -36,13 +36,14 @@ def beyond_own_share(
 
     covered: [samples] whether a box of the own record holds each.
     """
-    held = np.concatenate([[0], np.cumsum(covered)])
-    for record, subject in enumerate(links.subject_of.tolist()):
-        if subject < 0:
-            continue
-        begin, end = original.offsets[subject], original.offsets[subject + 1]
-        missing = int(end - begin - (held[end] - held[begin]))
-        if missing > most_of(claim.missing_of_one_at_most, int(end - begin)):
+    if covered.all():
+        return
+    not_held = np.concatenate([[0], np.cumsum(~covered)])
+    missing = np.diff(not_held[original.offsets])
+    of_record = np.append(missing, 0)[links.subject_of]  # -1, nobody, misses nothing
+    for record in np.flatnonzero(of_record).tolist():
+        samples = int(original.lengths[links.subject_of[record]])
+        if of_record[record] > most_of(claim.missing_of_one_at_most, samples):
             message = (
                 f"more of this record's person is missing than {show_share(claim.missing_of_one_at_most)} of "
                 "the samples, which the claim allows"

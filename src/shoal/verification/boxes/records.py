@@ -53,7 +53,7 @@ def without_own_sample(
     has_own_sample: Flags, records: Records, links: Links, release: Release
 ) -> Iterable[Finding]:
     """Boxes of linked records that hold no raw sample of their own subject. has_own_sample: [boxes]."""
-    linked = links.subject_of[records.record_of_box(np.arange(len(records.boxes)))] >= 0
+    linked = records.boxes_of(links.subject_of >= 0)
     return one_per_record(
         ~has_own_sample & linked,
         "sample-without-own-point",

@@ -14,13 +14,15 @@ from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, r
 from shoal.release_folder.point_table import points_as_written
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.run import Run
-from shoal.verification.checks import verify
+from shoal.verification.checks import verdict_on
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PrecisionCheck, boxes_as_written, point_findings
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
 from shoal.verification.files.stored import records_stored_differently, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.files.written import WrittenTable, read_written, row_order
+from shoal.verification.leaks.digests import Digests
+from shoal.verification.leaks.identifiers import raw_identifiers
 from shoal.verification.leaks.lint import leak_findings
 from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.linking import far_too_many_records
@@ -64,37 +66,44 @@ def verify_folder(
     MisuseError
         When the raw data is not snapped and the folder holds boxes, or the other way round.
     """
+    run = run or Run()
     manifest = read_manifest(folder)
-    written = read_written(folder / RELEASE_FILE)
+    written = read_written(folder / RELEASE_FILE, run)
     if too_many := far_too_many_records(original, len(written.trajectory_ids)):
         return Verdict.of(too_many, checked=0)
+    digests = Digests(raw_identifiers(original))
+
+    def leaks() -> list[Finding]:
+        table, footer, in_degrees = written.table, written.footer, original.lat is not None
+        return list(
+            leak_findings(original, folder, table, footer, manifest, in_degrees=in_degrees, digests=digests)
+        )
+
     plane = PlaneCheck(manifest.crs)
-    if manifest.grid is None:
-        payload, about_rows = _points(written, manifest, plane)
-        precision = None
-    else:
-        precision = PrecisionCheck(manifest.grid, manifest.crs)
-        payload, about_rows = _boxes(written, manifest.grid, plane, precision)
-    release = release_with(
-        folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
-    )
-    findings = [
-        *against_manifest(folder, manifest, written.sha256, release.n_records, release.n_samples),
-        *written.hidden,
-        *strange_pseudonyms(written.trajectory_ids),
-        *about_rows,
-        *plane.findings(),
-        *leak_findings(
-            original, folder, written.table, written.footer, manifest, in_degrees=original.lat is not None
-        ),
-    ]
-    if judged is not None and _is_the_same(release, judged[0]):
-        on_claim = judged[1]
-    else:
-        on_claim = verify(original, release, linkage, run=run)
-    findings += false_statements(manifest, on_claim, original, linked=linkage is not None)
-    findings += parameter_findings(beyond_parameters(release), release.kind)
-    notes = [*notes_on(folder, original, plane, precision), *written.packing]
+    precision = None if manifest.grid is None else PrecisionCheck(manifest.grid, manifest.crs)
+    with run.beside(written.packing) as packing, run.beside(leaks) as leaking:
+        if manifest.grid is None or precision is None:
+            payload, about_rows = _points(written, manifest, plane)
+        else:
+            payload, about_rows = _boxes(written, manifest.grid, plane, precision)
+        release = release_with(
+            folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
+        )
+        if judged is not None and _is_the_same(release, judged[0]):
+            on_claim = judged[1]
+        else:
+            on_claim = verdict_on(original, release, linkage, run=run, digests=digests)
+        findings = [
+            *against_manifest(folder, manifest, written.sha256, release.n_records, release.n_samples),
+            *written.hidden,
+            *strange_pseudonyms(written.trajectory_ids),
+            *about_rows,
+            *plane.findings(),
+            *leaking(),
+            *false_statements(manifest, on_claim, original, linked=linkage is not None),
+            *parameter_findings(beyond_parameters(release), release.kind),
+        ]
+        notes = [*notes_on(folder, original, plane, precision), *packing()]
     return with_notes(on_claim.and_also(findings), notes)
 
 
@@ -147,7 +156,11 @@ def _boxes(
     order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None
     findings = [
         *wrong_types(written.table.schema),
-        *records_stored_differently(written.table, rows, written.offsets, order),
+        *(
+            ()
+            if precision.says_no_more_than_boxes
+            else records_stored_differently(written.table, rows, written.offsets, order)
+        ),
         *out_of_order,
         *precision.findings(),
     ]

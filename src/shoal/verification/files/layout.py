@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.json_values import once
+from shoal.runtime.run import Run
 from shoal.verification.files.accounts import column_faults, page_faults, schema_faults
 from shoal.verification.files.pages import PHYSICAL, Chunk, broken, unpacked
 from shoal.verification.files.parquet_shapes import FOOTER, PAGE
@@ -82,14 +84,17 @@ class Walked:
     found: tuple[str, ...]
 
 
-def layout_findings(content: Any) -> list[Finding]:
+def layout_findings(content: Any, run: Run | None = None) -> list[Finding]:
     """What the bytes of a table's file hold beside its rows; content: all of them, as bytes or mapped.
 
     Raises InputError when it is no Parquet file, has nested columns, or would unpack to far more than such a
     file can honestly hold.
     """
     layout = layout_of(content)
-    return hidden_in([walked(content, layout)], layout)
+    if run is None or run.threads == 1 or len(layout.groups) < 2:
+        return hidden_in([walked(content, layout)], layout)
+    parts = [layout.of(group, group + 1) for group in range(len(layout.groups))]
+    return hidden_in(run.map(partial(walked, content), parts), layout)
 
 
 def layout_of(content: Any) -> Layout:
@@ -291,7 +296,7 @@ class _Walk:
                 self.find("checks of single pages")
             about = head.get("data", {})
             chunk.stated |= _stated(about)
-            if head.get("type") == _DICTIONARY_PAGE and chunk.used is None and not chunk.n_values:
+            if head.get("type") == _DICTIONARY_PAGE and chunk.counts is None and not chunk.n_values:
                 chunk.take_dictionary(body, head.get("dictionary", {}))
             elif head.get("type") == _DATA_PAGE and chunk.n_values < rows:
                 n_gaps = chunk.take_page(body, about, rows - chunk.n_values)

@@ -1,11 +1,12 @@
-"""The verifier's compiled walk through the numbers of a page."""
+"""The verifier's compiled loops over the bytes of a file: the numbers of a page, and outlines."""
 
+import math
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 BROKEN: Final = -1
@@ -96,3 +97,42 @@ def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Inte
             left -= many
         at += n_bytes
     return found | (BYTES_BEHIND if at < len(body) else 0)
+
+
+@compiled
+def are_outlines(heads: Bytes, head: Bytes, corners: Integers, places: Integers, at: Integers) -> bool:
+    """Whether all polygons have this head [h] and the corners of their own box, to the last bit.
+
+    heads: [m, h]. corners: int64 [m, 5, 2], bits of the degrees there. places: int64 [p, 2], bits of the
+    degrees of corners of boxes. at [m, 4]: which of these each box has, counterclockwise.
+    """
+    for row in range(len(at)):
+        for byte in range(len(head)):
+            if heads[row, byte] != head[byte]:
+                return False
+        for corner in range(5):
+            place = at[row, corner % 4]
+            if corners[row, corner, 0] != places[place, 0] or corners[row, corner, 1] != places[place, 1]:
+                return False
+    return True
+
+
+@compiled
+def round_to(values: Floats, step: float, beyond: float, cells: Integers) -> bool:
+    """Set cells [n] to the nearest multiples of a step; False when one is not below a bound."""
+    for i in range(len(values)):
+        found = np.rint(values[i] / step)
+        if not abs(found) < beyond:
+            return False
+        cells[i] = int(found)
+    return True
+
+
+@compiled
+def are_multiples(values: Floats, cells: Integers, step: float) -> bool:
+    """Whether all values are these multiples of a step, to the last bit and the sign of a zero."""
+    for i in range(len(values)):
+        there = cells[i] * step
+        if values[i] != there or (there == 0.0 and math.copysign(1.0, values[i]) < 0.0):
+            return False
+    return True

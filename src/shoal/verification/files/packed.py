@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
+from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer, table_in
 
 TORN: Final = (
     f"{RELEASE_FILE} has its rows in more groups than they need: where each ends may carry a message"
@@ -23,15 +23,21 @@ OTHERWISE: Final = (
 )
 
 
-def packing_notes(content: bytes) -> Iterator[str]:
-    """Notes when a table has many groups, or its rows, group by group, would be packed into other bytes."""
+def packing_notes(content: bytes, table: pa.Table | None = None) -> Iterator[str]:
+    """Notes when a table has many groups, or its rows, group by group, would be packed into other bytes.
+
+    table: those rows, where they were read.
+    """
     file = pq.ParquetFile(pa.BufferReader(content))
+    table = table_in(file) if table is None else table
     if file.num_row_groups > _MOST_GROUPS + 2 * (file.metadata.num_rows // ROWS_PER_GROUP):
         yield TORN
-    again = pa.BufferOutputStream()
+    again, first = pa.BufferOutputStream(), 0
     with parquet_writer(again, file.schema_arrow.remove_metadata()) as writer:
         for group in range(file.num_row_groups):
-            writer.write_table(file.read_row_group(group), row_group_size=ROWS_PER_GROUP)
+            rows = file.metadata.row_group(group).num_rows
+            writer.write_table(table.slice(first, rows), row_group_size=ROWS_PER_GROUP)
+            first += rows
         if file.metadata.metadata is not None:
             writer.add_key_value_metadata(file.metadata.metadata)
     if again.getvalue() != pa.py_buffer(content):

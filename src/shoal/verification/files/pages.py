@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.runtime.arrays import Flags, Integers
+from shoal.runtime.arrays import Integers
 from shoal.verification.files.loops import BITS_BEHIND, BROKEN, BYTES_BEHIND, count_numbers
 from shoal.verification.files.thrift import not_readable
 
@@ -27,7 +27,6 @@ _LENGTH: Final = 4
 _WIDEST: Final = 32
 _ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 Tell = Callable[[str], None]
-Bytes = npt.NDArray[np.uint8]
 
 
 class Values:
@@ -39,7 +38,7 @@ class Values:
     def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
         self._texts: frozenset[bytes] = frozenset()
         self.lengths: Integers = np.zeros(n, dtype=np.int64)
-        self._rows: Bytes = np.empty((0, 0), dtype=np.uint8)  # texts that are of one length
+        self._step = 0  # bytes of each text and its length, where all are of one length
         self._numbers: npt.NDArray[Any] = np.empty(0)
         self.n = n
         if physical != TEXT:
@@ -48,21 +47,24 @@ class Values:
                 raise broken()
             self._numbers, at = np.frombuffer(body, dtype=physical, count=n), size
         else:
-            self._rows = _texts_of_one_length(body, n)
-            if len(self._rows):
-                self.lengths[:] = self._rows.shape[1]
+            self._step = _step_of_one_length(body, n)
+            if self._step:
+                self.lengths[:] = self._step - _LENGTH
             else:
                 self._texts, self.lengths = _texts(body, n)
             at = n * _LENGTH + int(self.lengths.sum())
         if at != len(body):
             tell("bytes behind the values of a page")
-        self._physical = physical
+        self._physical, self._body = physical, body[:at] if self._step else b""
 
     def holds(self, stated: bytes) -> bool:
         """Whether a value that a statistic states is one of them."""
-        if len(self._rows):
-            wanted = np.frombuffer(stated, dtype=np.uint8)
-            return len(wanted) == self._rows.shape[1] and bool((self._rows == wanted).all(axis=1).any())
+        if self._step:
+            wanted = len(stated).to_bytes(_LENGTH, "little") + stated
+            at = self._body.find(wanted)
+            while at % self._step and at >= 0:  # across two texts
+                at = self._body.find(wanted, at + 1)
+            return at >= 0
         if self._physical == TEXT:
             return stated in self._texts
         if len(stated) != np.dtype(self._physical).itemsize:
@@ -74,9 +76,9 @@ class Values:
 class Chunk:
     """What the pages of one column and group hold so far.
 
-    stated: values that statistics give and that no page has shown yet. used: which entries of the dictionary
-    some row has; order: the last of them, which stand there in the order in which rows first have them, and
-    whether one did not. pages: how many of each type and encoding. n_values, n_gaps, n_bytes: rows, those
+    stated: values that statistics give and that no page has shown yet. counts: how many rows have each entry
+    of the dictionary; order: the last of them, which stand there in the order in which rows first have them,
+    and whether one did not. pages: how many of each type and encoding. n_values, n_gaps, n_bytes: rows, those
     without a value, and the bytes of all texts.
     """
 
@@ -85,7 +87,7 @@ class Chunk:
     stated: set[bytes]
     tell: Tell
     dictionary: Values | None = None
-    used: Flags | None = None
+    counts: Integers | None = None
     order: Integers = field(default_factory=lambda: np.array([-1, 0]))
     pages: Counter[tuple[int, int]] = field(default_factory=Counter)
     n_values: int = 0
@@ -100,7 +102,7 @@ class Chunk:
         self.order[1] |= bool(head.get("sorted"))
         self.pages[_DICTIONARY_PAGE, head["encoding"]] += 1
         self.dictionary = Values(body, n, self.physical, self.tell)
-        self.used = np.zeros(n, dtype=np.bool_)
+        self.counts = np.zeros(n, dtype=np.int64)
 
     def take_page(self, body: bytes, head: dict[str, Any], most: int) -> int:
         """A page of at most so many rows; returns how many of them have no value."""
@@ -118,14 +120,15 @@ class Chunk:
             values = Values(body[at:], filled, self.physical, self.tell)
             self._seen(values)
             self.n_bytes += int(values.lengths.sum())
-        elif head.get("encoding") in _BY_DICTIONARY and self.dictionary is not None and self.used is not None:
+        elif head.get("encoding") in _BY_DICTIONARY and not (self.dictionary is None or self.counts is None):
             if filled or at < len(body):
                 width = body[at] if at < len(body) else -1
                 if not 0 <= width <= _WIDEST:
                     raise broken()
-                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell, self.order)
-                self.used |= counts > 0
-                self.n_bytes += int(counts @ self.dictionary.lengths)
+                before = self._bytes_by_dictionary()
+                size = len(self.counts)
+                hybrid(body[at + 1 :], filled, width, size, self.tell, order=self.order, counts=self.counts)
+                self.n_bytes += self._bytes_by_dictionary() - before
         else:
             raise InputError(
                 f"{RELEASE_FILE} has pages in an encoding that shoal does not write; write the release again"
@@ -137,14 +140,20 @@ class Chunk:
 
     def finish(self) -> None:
         """Tell what the dictionary and the statistics hold beside the values of rows."""
-        if self.dictionary is not None and self.used is not None:
-            if not self.used.all():
+        if self.dictionary is not None and self.counts is not None:
+            if not self.counts.all():
                 self.tell("values in a dictionary that no row has")
             if self.order[1]:
                 self.tell("a dictionary in another order than that of its rows")
             self._seen(self.dictionary)
         if self.stated:
             self.tell("statistics that are values of no row")
+
+    def _bytes_by_dictionary(self) -> int:
+        """The bytes of texts that rows have by their entry so far."""
+        if self.physical != TEXT or self.dictionary is None or self.counts is None:
+            return 0
+        return int(self.counts @ self.dictionary.lengths)
 
     def _seen(self, values: Values) -> None:
         self.stated = {stated for stated in self.stated if not values.holds(stated)}
@@ -167,13 +176,22 @@ def unpacked(body: bytes, size: int, codec: str | None, tell: Tell) -> bytes:
     return found
 
 
-def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell, order: Integers | None = None) -> Integers:
+def hybrid(
+    body: bytes,
+    n: int,
+    width: int,
+    size: int,
+    tell: Tell,
+    *,
+    order: Integers | None = None,
+    counts: Integers | None = None,
+) -> Integers:
     """int64 [size]: how often each number stands among n, in runs and packed bits that fill the bytes.
 
-    order: as ``count_numbers`` goes on with it. Raises InputError when the bytes hold other numbers, or end
-    early.
+    order: as ``count_numbers`` goes on with it. counts: what was counted before, which is added to. Raises
+    InputError when the bytes hold other numbers, or end early.
     """
-    counts = np.zeros(size, dtype=np.int64)
+    counts = np.zeros(size, dtype=np.int64) if counts is None else counts
     order = np.array([size, 0]) if order is None else order
     found = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order)
     if found == BROKEN:
@@ -190,17 +208,17 @@ def broken() -> InputError:
     return not_readable(RELEASE_FILE)
 
 
-def _texts_of_one_length(body: bytes, n: int) -> Bytes:
-    """uint8 [n, length]: the texts that stand after their lengths, as pseudonyms and geometries do.
+def _step_of_one_length(body: bytes, n: int) -> int:
+    """The bytes of each text with its length before it, where all have one, as pseudonyms and outlines do.
 
-    No row where they differ in length.
+    0 where they differ in length.
     """
     step = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
     if n and n * step <= len(body):
         rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
         if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
-            return rows[:, _LENGTH:]
-    return np.empty((0, 0), dtype=np.uint8)
+            return step
+    return 0
 
 
 def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
@@ -216,14 +234,14 @@ def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
     return frozenset(found), np.array(lengths, dtype=np.int64)
 
 
-def _frame_end(body: bytes) -> int:
-    """Where the first frame of zstd ends, by its headers alone (RFC 8878, Sec. 3.1.1); -1 = no plain one."""
+def _frame_end(body: bytes) -> int | None:
+    """Where the first frame of zstd ends, by its headers (RFC 8878, Sec. 3.1.1); None = no plain one."""
     if body[:4] != _ZSTD_MAGIC or len(body) < 6:
-        return -1
+        return None
     about = body[4]
     single, checked, dictionary = bool(about & 0x20), bool(about & 0x04), about & 0x03
     if dictionary or about & 0x18:
-        return -1
+        return None
     size_of_content = {0: int(single), 1: 2, 2: 4, 3: 8}[about >> 6]
     at = 5 + (not single) + size_of_content
     while at + 3 <= len(body):
@@ -232,4 +250,4 @@ def _frame_end(body: bytes) -> int:
         at += 3 + (1 if kind == 1 else size)
         if head & 1:
             return at + 4 * checked
-    return -1
+    return None

@@ -91,5 +91,11 @@ def _different(x: Integers, y: Integers) -> tuple[Integers, Integers]:
     rows = int(y.max()) - south + 1
     if (int(x.max()) - west + 1) * rows >= 1 << 63:
         return x, y
-    cells = pc.unique(pa.array((x - west) * rows + (y - south))).to_numpy()
+    every = (x - west) * rows + (y - south)
+    if (int(x.max()) - west + 1) * rows <= len(x):  # few enough for a place each
+        there = np.zeros(len(x), dtype=np.bool_)
+        there[every] = True
+        cells = np.flatnonzero(there)
+    else:
+        cells = pc.unique(pa.array(every)).to_numpy()
     return cells // rows + west, cells % rows + south

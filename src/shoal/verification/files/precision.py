@@ -19,11 +19,15 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
 from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
-from shoal.release_folder.box_table import outline_corners
+from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.point_table import lon_lat, places_in
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers, fixed
+from shoal.verification.files.loops import are_multiples, are_outlines, round_to
 
+_NUMBERS: Final = (pa.int64(), pa.float64())
+_TEXTS: Final = (pa.string(), pa.large_string())
+_BYTES: Final = (pa.binary(), pa.large_binary())
 _ULPS: Final = 2  # of seconds: half a microsecond
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart
 _SAME_PLACE_M: Final = 0.001
@@ -31,6 +35,7 @@ SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less
 _BOXES_AT_ONCE: Final = 1 << 18
 _NO_BOUNDS: Final = np.array([np.inf, np.inf, -np.inf, -np.inf])
 _POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
+_RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
 _HEAD: Final = np.array(
     [1, 3, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0], dtype=np.uint8
 )  # little-endian polygon, one ring, five corners
@@ -56,14 +61,12 @@ def boxes_as_written(table: pa.Table, grid: Grid) -> WrittenBoxes:
     exact, rounded = {}, {}
     for column in BOX_COLUMNS:
         exact[column] = _values(table, column)
-        with np.errstate(over="ignore"):
-            cells = np.rint(exact[column] / _step(column, grid))
-        if not (np.abs(cells) < _BEYOND_ALL_BOUNDS).all():
+        rounded[column] = np.empty(len(exact[column]), dtype=np.int64)
+        if not round_to(exact[column], float(_step(column, grid)), _BEYOND_ALL_BOUNDS, rounded[column]):
             raise InputError(
                 f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write "
                 "the release again"
             )
-        rounded[column] = cells.astype(np.int64)
     return WrittenBoxes(exact=exact, boxes=Boxes(**rounded))
 
 
@@ -74,16 +77,22 @@ class PrecisionCheck:
         self._grid, self._crs = grid, crs
         self._off, self._first_off = dict.fromkeys(BOX_COLUMNS, 0), dict.fromkeys(BOX_COLUMNS, 0)
         self._rows = self._wrong = self._other_digits = 0
+        self._exact = True
         self._bounds = _NO_BOUNDS
         self._stated: Floats | None = None
 
     def look(self, table: pa.Table, written: WrittenBoxes) -> None:
         """Take in some rows: a table with all its columns, and its decoded boxes."""
         boxes, grid = written.boxes, self._grid
+        beside = {field.name: field.type for field in table.schema if field.name not in BOX_COLUMNS}
+        self._exact &= beside.keys() <= {"trajectory_id", *["geometry"] * (self._crs is not None)}
+        self._exact &= beside.get("trajectory_id") in _TEXTS
         for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-            finer = _is_finer(
-                table[column].type, written.exact[column], rounded * np.float64(_step(column, grid))
-            )
+            kind, values, step = table[column].type, written.exact[column], np.float64(_step(column, grid))
+            if kind in _NUMBERS and are_multiples(values, rounded, step):
+                continue
+            self._exact = False
+            finer = _is_finer(kind, values, rounded * step)
             if finer.any() and not self._off[column]:
                 self._first_off[column] = self._rows + int(finer.argmax()) + 1
             self._off[column] += int(finer.sum())
@@ -100,14 +109,30 @@ class PrecisionCheck:
             if count and not self._off[column]:
                 self._first_off[column] = self._rows + later._first_off[column]
             self._off[column] += count
+        self._exact &= later._exact
         self._rows += later._rows
         self._wrong += later._wrong
         self._other_digits += later._other_digits
         self._bounds = _around(self._bounds, later._bounds)
         self._stated = later._stated if later._rows else self._stated
 
+    @property
+    def says_no_more_than_boxes(self) -> bool:
+        """Whether all that was stored beside pseudonyms follows from boxes in cells and slots, bit for bit.
+
+        Then records of the same boxes are stored alike.
+        """
+        return self._exact
+
     def _look_at_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
-        expected = outline_corners(boxes, self._grid.cell_m, crs)
+        places, at = corner_places(boxes, self._grid.cell_m, crs)
+        bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
+        # of zeros, the bounds have the sign of the first, which corners tell and places do not
+        if np.isfinite(bounds).all() and bounds.all() and _are_outlines(geometry, places, at):
+            self._bounds = _around(self._bounds, bounds)
+            return
+        self._exact = False
+        expected = places[at][:, _RING]
         right, drawn = _rectangles_in(geometry, expected)
         self._wrong += int((~right).sum())
         self._other_digits += int((_bits(drawn) != _bits(expected[right])).any(axis=(1, 2)).sum())
@@ -206,17 +231,37 @@ def _values(table: pa.Table, column: str) -> Floats:
         raise InputError(
             f"the column {column} of {RELEASE_FILE} is not made of numbers; write the release again"
         ) from error
-    if not (np.abs(numbers) < _BEYOND_ALL_BOUNDS).all():
+    if len(numbers) and not (numbers.min() > -_BEYOND_ALL_BOUNDS and numbers.max() < _BEYOND_ALL_BOUNDS):
         raise InputError(
             f"the column {column} of {RELEASE_FILE} holds missing, infinite or impossibly large values; "
             "write the release again"
         )
-    return numbers
+    return fixed(numbers)
 
 
 def _around(one: Floats, other: Floats) -> Floats:
     """The bounds of two bounds."""
     return np.concatenate([np.minimum(one[:2], other[:2]), np.maximum(one[2:], other[2:])])
+
+
+def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool:
+    """Whether all values are outlines with these places as corners [m, 4], to the last bit."""
+    degrees, begin = _bits(places), 0
+    if column.type not in _BYTES or column.null_count:
+        return False
+    for chunk in column.chunks:
+        texts = chunk.cast(pa.large_binary())
+        if not len(texts):
+            continue
+        ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        if (np.diff(ends) != _POLYGON.itemsize).any():
+            return False
+        polygons = _end_to_end(texts)
+        corners = np.ascontiguousarray(polygons["corners"]).view(np.int64)
+        if not are_outlines(polygons["head"], _HEAD, corners, degrees, at[begin : begin + len(texts)]):
+            return False
+        begin += len(texts)
+    return True
 
 
 def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Floats]:

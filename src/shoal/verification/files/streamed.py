@@ -46,6 +46,8 @@ from shoal.verification.files.spreading import (
 from shoal.verification.files.stated import against_manifest, false_statements
 from shoal.verification.files.stored import differing_findings, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
+from shoal.verification.leaks.digests import Digests
+from shoal.verification.leaks.identifiers import raw_identifiers
 from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, far_too_many_records, links_of
 
@@ -96,7 +98,8 @@ def verify_streamed_folder(
     )
     case = Examination(people, release, linkage, check.parts)
     judged = _examine(case, links_of(people, release, linkage), spread, spreading, workers, run)
-    find_telling_names(case)
+    digests = Digests(raw_identifiers(people))
+    find_telling_names(case, digests)
     on_claim = case.verdict()
     own = columns_of(manifest, in_degrees=False)
     extra = pq.read_table(
@@ -112,7 +115,7 @@ def verify_streamed_folder(
         *against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows),
         *hidden_in(spread.walked, layout),
         *spread.plane.findings(),
-        *leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False),
+        *leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False, digests=digests),
         *false_statements(manifest, on_claim, people, linked=True),
         *parameter_findings(sum((part.beyond for part in judged), Counter()), header.kind),
     ]
@@ -213,15 +216,18 @@ def _examine(
     case.find(links.findings)
     case.looked_at("subjects")
     np.save(spreading.scratch / _SUBJECTS, links.subject_of)
-    task = BucketTask(
-        people=people.folder.resolve(),
-        spreading=spreading,
-        header=replace(release, trajectory_ids=(), offsets=np.zeros(1, dtype=np.int64)),
-        chunks=tuple(spread.chunks),
-        bucket=0,
-        compared=not on_other_grid,
-    )
-    tasks = [replace(task, bucket=bucket) for bucket in range(spreading.n_buckets)]
+    header = replace(release, trajectory_ids=(), offsets=np.zeros(1, dtype=np.int64))
+    tasks = [
+        BucketTask(
+            people=people.folder.resolve(),
+            spreading=spreading,
+            header=header,
+            chunks=tuple(spread.chunks),
+            bucket=bucket,
+            compared=not on_other_grid,
+        )
+        for bucket in range(spreading.n_buckets)
+    ]
     judged = list(carried_out(examine_bucket, tasks, engine, run, "verifying"))
     case.find(_by_name([each for part in judged for each in part.findings], spread.names))
     covered = sum(part.covered for part in judged)

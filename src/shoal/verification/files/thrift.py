@@ -112,15 +112,15 @@ def read_struct(source: Source, shape: Shape) -> dict[str, Any]:
     while (head := source.byte()) != 0:
         before = number
         number = before + (head >> 4) if head >> 4 else source.signed()
-        if (not head >> 4 and 0 < number - before <= _FARTHEST_STEP) or number <= before:
-            raise source.broken()  # written longer than it must be, or out of order
+        if number <= before or (not head >> 4 and number - before <= _FARTHEST_STEP):
+            raise source.broken()  # out of order, or written longer than it must be
         known = shape.fields.get(number)
         if known is None:
             raise InputError(
                 f"{source.where} has a field {number} in its {shape.name}, which is not part of the format; "
                 "write the release again"
             )
-        if head & 0x0F not in CODES[known.kind] or known.name in found:
+        if head & 0x0F not in CODES[known.kind]:
             raise source.broken()
         found[known.name] = _value(source, known, head & 0x0F)
     return found
@@ -148,8 +148,9 @@ def _items(source: Source, known: Field) -> list[Any]:
     size = head >> 4 if head >> 4 != _LONG_LIST else source.whole()
     if head >> 4 == _LONG_LIST and size < _LONG_LIST:
         raise source.broken()
-    if size > len(source.content) - source.at or head & 0x0F not in CODES[known.items]:
-        raise source.broken()  # every item takes a byte at least
+    if head & 0x0F not in CODES[known.items]:
+        raise source.broken()
+    # however many there are said to be, each takes a byte at least, and reading ends with the bytes
     if known.of is not None:
         return [read_struct(source, known.of) for _ in range(size)]
     return [source.text() if known.items == "bytes" else source.signed() for _ in range(size)]

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.release_folder.packing import table_in
 from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.run import Run
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.packed import packing_notes
@@ -23,15 +25,14 @@ from shoal.verification.files.packed import packing_notes
 class WrittenTable:
     """What one reading of the file shows.
 
-    sha256: of its bytes, in hexadecimal. hidden: what its bytes hold beside its rows. packing: notes on how
-    they are packed. footer: what the file
-    says beside its columns. trajectory_ids: the pseudonyms in the order in which they first appear. record:
-    int64 [rows], the place of each row's pseudonym among them.
+    content: its bytes; sha256: of these, in hexadecimal. hidden: what they hold beside its rows. footer: what
+    the file says beside its columns. trajectory_ids: the pseudonyms in the order in which they first appear.
+    record: int64 [rows], the place of each row's pseudonym among them.
     """
 
+    content: bytes
     sha256: str
     hidden: Sequence[Finding]
-    packing: Sequence[str]
     footer: pq.FileMetaData
     table: pa.Table
     trajectory_ids: tuple[str, ...]
@@ -43,8 +44,12 @@ class WrittenTable:
         counts = np.bincount(self.record, minlength=len(self.trajectory_ids))
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
+    def packing(self) -> list[str]:
+        """Notes on how the rows are packed, unless the bytes hold more than these anyway."""
+        return [] if self.hidden else list(packing_notes(self.content, self.table))
 
-def read_written(path: Path) -> WrittenTable:
+
+def read_written(path: Path, run: Run | None = None) -> WrittenTable:
     """Read the table of a release, once.
 
     Raises InputError when the file is missing, truncated, no Parquet, or has a row without a pseudonym.
@@ -52,20 +57,19 @@ def read_written(path: Path) -> WrittenTable:
     require_plain_file(path)
     try:
         content = path.read_bytes()
-        hidden = layout_findings(content)
-        table = pq.read_table(pa.BufferReader(content))
-        footer = pq.read_metadata(pa.BufferReader(content))
-        packing = () if hidden else tuple(packing_notes(content))
+        hidden = layout_findings(content, run)
+        file = pq.ParquetFile(pa.BufferReader(content))
+        table = table_in(file)
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
         ) from error
     names = pseudonyms(table)
     return WrittenTable(
+        content=content,
         sha256=hashlib.sha256(content).hexdigest(),
         hidden=hidden,
-        packing=packing,
-        footer=footer,
+        footer=file.metadata,
         table=table,
         trajectory_ids=tuple(names.dictionary.to_pylist()),
         record=names.indices.to_numpy().astype(np.int64),

@@ -8,11 +8,11 @@ long a run must then be, or how many names must have one.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
+from functools import cached_property, partial
 from math import exp, lgamma, log
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ SHORTEST_IN_TEXT: Final = 16  # characters of what is looked at in running text
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that runs found by chance refuse
 _LONGEST_IN_TEXT: Final = 160
 _IDS_AT_ONCE: Final = 1024
+_KEPT_BYTES: Final = 1 << 26  # of all hashes of some identifiers; more are made anew for each search
 _FILTERED: Final = 32  # bits of a filter for each run that it holds
 _APART: Final = 15  # bytes after which all spellings begin anew
 # what stands between two hashes side by side: nothing that a name holds but by chance, as a hash
@@ -54,6 +55,11 @@ _HASHES: Final[tuple[Callable[[bytes], Any], ...]] = (
     *(partial(hashlib.blake2b, digest_size=size) for size in (8, 16, 20, 32)),
     *(partial(hashlib.blake2s, digest_size=size) for size in (8, 16)),
 )
+# the identifier itself and each hash: how many bytes, and where they begin
+_SIZES: Final = (_LONGEST_ID, *(make(b"").digest_size for make in _HASHES))
+_STARTS: Final = tuple(
+    sum(-(-size // _APART) for size in _SIZES[:n]) * _APART for n in range(len(_SIZES) + 1)
+)
 Codes = npt.NDArray[np.uint8]
 Windows = npt.NDArray[np.uint64]
 
@@ -76,11 +82,18 @@ class Spelling:
 
     def runs(self, name: str) -> Iterator[str]:
         """Pieces of a name that this spelling can have written, long enough to tell."""
-        text = name.lower() if self.folded else name
-        text = text.translate(str.maketrans(*self.alike, self.dropped))
-        for match in re.finditer(f"[{re.escape(self.alphabet)}]{{{SHORTEST_RUN},}}", text):
-            if self is HEX or not _HEX.fullmatch(match[0].lower()):
-                yield match[0]
+        text = (name.lower() if self.folded else name).translate(self._translation)
+        for run in self._run.findall(text):
+            if self is HEX or not _HEX.fullmatch(run.lower()):
+                yield run
+
+    @cached_property
+    def _translation(self) -> Mapping[int, int | None]:
+        return str.maketrans(*self.alike, self.dropped)
+
+    @cached_property
+    def _run(self) -> re.Pattern[str]:
+        return re.compile(f"[{re.escape(self.alphabet)}]{{{SHORTEST_RUN},}}")
 
     def codes(self, runs: Sequence[str]) -> Codes:
         """uint8 [n, length]: the values of the characters of runs that have one length."""
@@ -133,17 +146,42 @@ class Hashes:
             )
 
 
-def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
+class Digests:
+    """All plain hashes of some identifiers, for any number of searches; secret as the identifiers are.
+
+    Those of few people are made once and kept, as long as this object is.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._ids = tuple(ids)
+        self._kept: list[Codes] = []
+        self._keeps = len(self._ids) * _STARTS[-1] <= _KEPT_BYTES
+        self._lock = Lock()
+
+    def __iter__(self) -> Iterator[Codes]:
+        """uint8 [n, bytes] for each thousand: identifier and hashes side by side, fillings between them."""
+        for part, start in enumerate(range(0, len(self._ids), _IDS_AT_ONCE)):
+            some = self._ids[start : start + _IDS_AT_ONCE]
+            if not self._keeps:
+                yield _side_by_side(some)
+                continue
+            with self._lock:  # of two searches at once, one makes them
+                if part == len(self._kept):
+                    self._kept.append(_side_by_side(some))
+            yield self._kept[part]
+
+
+def hashes_among(ids: Iterable[str] | Digests, names: Iterable[str]) -> frozenset[str]:
     """The names that are, or hold a piece of, a plain hash of an identifier, beyond what chance explains."""
     return search_hashes(ids, names).names
 
 
-def search_hashes(ids: Iterable[str], names: Iterable[str]) -> Hashes:
+def search_hashes(ids: Iterable[str] | Digests, names: Iterable[str]) -> Hashes:
     """Look for plain hashes of identifiers in names, whole and in pieces.
 
     A name counts that is the first 8 hexadecimal digits of a hash or more, or that has 12 characters in a row
-    from anywhere in one, in hexadecimal, base32 or base64. Hashes are made, compared and forgotten; only the
-    names are held.
+    from anywhere in one, in hexadecimal, base32 or base64. Hashes are made, compared and forgotten, unless
+    they come as ``Digests``; only the names are held.
     """
     known = sorted(set(names))
     if not known:
@@ -154,18 +192,29 @@ def search_hashes(ids: Iterable[str], names: Iterable[str]) -> Hashes:
     ]
     if not (prefixes.by_prefix or searches):
         return Hashes(names=frozenset())
-    waiting = (uid.encode("utf-8", "surrogatepass") for uid in ids)
-    while some := list(islice(waiting, _IDS_AT_ONCE)):
-        texts = [[_spelled_out(uid), *(make(uid).digest() for make in _HASHES)] for uid in some]
-        prefixes.look(digest for own in texts for digest in own)
-        side_by_side = b"".join(digest + _FILLING[: -len(digest) % _APART] for own in texts for digest in own)
-        digests = np.frombuffer(side_by_side, dtype=np.uint8).reshape(len(some), -1)
+    for digests in ids if isinstance(ids, Digests) else Digests(ids):
+        prefixes.look(digests)
         for search in searches:
             search.look(digests)
     found = frozenset([known[place] for search in searches for place in search.found()]) | prefixes.found
     rest = {place for search in searches for place in search.hit() if known[place] not in found}
     expected = sum(search.expected for search in searches)
     return Hashes(names=found, n_by_chance=len(rest), chance=at_least(len(rest), expected))
+
+
+def _side_by_side(ids: Sequence[str]) -> Codes:
+    """uint8 [n, bytes]: each identifier, spelled out, and its hashes, at _STARTS, fillings between them."""
+    filling = np.frombuffer(_FILLING, dtype=np.uint8)
+    found = np.empty((len(ids), _STARTS[-1]), dtype=np.uint8)
+    encoded = [uid.encode("utf-8", "surrogatepass") for uid in ids]
+    columns = [
+        [_spelled_out(uid) for uid in encoded],
+        *([make(uid).digest() for uid in encoded] for make in _HASHES),
+    ]
+    for start, end, size, column in zip(_STARTS, _STARTS[1:], _SIZES, columns, strict=False):
+        found[:, start : start + size] = np.frombuffer(b"".join(column), dtype=np.uint8).reshape(-1, size)
+        found[:, start + size : end] = filling[: end - start - size]
+    return found
 
 
 def _spelled_out(uid: bytes) -> bytes:
@@ -184,14 +233,22 @@ class _Prefixes:
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
                 first = bytes.fromhex(digits[:SHORTEST_PREFIX])
                 self.by_prefix.setdefault(first, []).append((digits, name))
+        self._prefixes = np.sort(np.frombuffer(b"".join(self.by_prefix), dtype=np.uint32))
 
-    def look(self, digests: Iterable[bytes]) -> None:
+    def look(self, digests: Codes) -> None:
+        """Mark the names with which these digests [n, bytes] begin."""
         if not self.by_prefix:
             return
-        for digest in digests:
-            for digits, name in self.by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
-                if digest.hex().startswith(digits):
-                    self.found.add(name)
+        for start, size in zip(_STARTS, _SIZES, strict=False):
+            own = (
+                np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
+            )
+            nearest = np.searchsorted(self._prefixes[:-1], own)
+            for row in np.flatnonzero(self._prefixes[nearest] == own).tolist():
+                digest = digests[row, start : start + size].tobytes()
+                for digits, name in self.by_prefix[digest[: SHORTEST_PREFIX // 2]]:
+                    if digest.hex().startswith(digits):
+                        self.found.add(name)
 
 
 class _Search:
@@ -241,6 +298,8 @@ class _Search:
 
     def _are_seen(self) -> Flags:
         """Boolean [w]: which runs a hash has, too."""
+        if not self._met.any():
+            return self._met
         return np.isin(self.windows, self.windows[self._met])
 
     def hit(self) -> list[int]:

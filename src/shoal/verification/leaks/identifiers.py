@@ -105,8 +105,10 @@ class Names:
         The text is read once for each number of runs, whatever the number of names; not at all where no word
         of it begins any.
         """
-        found: set[str] = set()
         folded = text.casefold()
+        if folded.isalnum():  # one word, and no quotation or element
+            return int(folded in self.telling.get(1, ()))
+        found: set[str] = set()
         words = frozenset(_RUN.findall(folded))
         possible = {
             n_runs: wanted

@@ -56,7 +56,7 @@ def co_located_with(claim: KDeltaAnonymity, release: Release) -> Callable[[int],
     def near(record: int) -> Integers:
         row, (group, x, y) = row_of[record]
         apart = np.empty(len(group))
-        farthest_apart(x, y, row, claim.delta_m, apart)
+        farthest_apart(x, y, row, float(claim.delta_m), apart)
         return np.sort(group[apart <= claim.delta_m])
 
     return near
@@ -124,14 +124,14 @@ def _outside_sets(
     for row in range(len(x)):
         if in_a_set[row]:
             continue
-        farthest_apart(x, y, row, delta_m, apart)
+        farthest_apart(x, y, row, float(delta_m), apart)
         near = np.flatnonzero(apart <= delta_m)
         near = near[np.argsort(apart[near], kind="stable")]
         near = near[near != row]
         joined, possible = [row], near
         while len(joined) < k and len(possible):
             joined.append(int(possible[0]))
-            farthest_apart(x, y, joined[-1], delta_m, between)
+            farthest_apart(x, y, joined[-1], float(delta_m), between)
             possible = possible[1:][between[possible[1:]] <= delta_m]
         if len(joined) == k:
             in_a_set[joined] = True
@@ -153,7 +153,7 @@ def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float, ro
     beside: dict[int, frozenset[int]] = {}
     apart = np.empty(len(x))
     for row in near.tolist():
-        farthest_apart(x, y, row, delta_m, apart)
+        farthest_apart(x, y, row, float(delta_m), apart)
         beside[row] = frozenset(near[apart[near] <= delta_m].tolist()) - {row}
 
     def found(among: frozenset[int], missing: int) -> bool:

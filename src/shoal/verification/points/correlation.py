@@ -119,7 +119,7 @@ def _by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Iterator[Co
     same = np.zeros(longest, dtype=np.int64)
     counts = []
     for draws in runs:
-        lengths = np.bincount(draws.group, minlength=1)
+        lengths = np.bincount(draws.group)
         lengths = lengths[lengths > 0]
         if not len(lengths):
             counts.append(np.zeros(longest - 1, dtype=np.int64))

@@ -232,7 +232,6 @@ def _against_trace(
     if times_stay:
         home = (holder == owner[trace.time_from]) | (holder < 0)
         yield from _per_record(release, ~home, "time-changed", "has the time of another subject")
-        stayed = trace.time_from == trace.place_from
         partner = np.full(original.n_samples, -1, dtype=np.int64)
         partner[trace.time_from] = trace.place_from
         traded = partner[trace.place_from] == trace.time_from
@@ -240,7 +239,7 @@ def _against_trace(
         involved = (trace.time_from == leads) | (trace.place_from == leads)
         yield from _per_record(
             release,
-            ~(traded & involved & (~stayed | (trace.time_from == leads))),
+            ~(traded & involved),
             "wrong-exchange",
             "did not trade places with the one that led its set, or only one of the two did",
         )

@@ -1,0 +1,252 @@
+"""What is counted of the draws of a shuffle, and of a run along streets: each number again, one by one."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from fair_shuffles import fair_draws
+from shoal.runtime.arrays import Integers, fixed
+from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, correlation_of
+from shoal.verification.points.draws import Draws
+from shoal.verification.points.shuffle import Fairness, Shuffle
+from shoal.verification.points.street_loops import questions_of_run
+from shoal.verification.points.tails import both_tails, moments_of
+
+pytestmark = pytest.mark.kernels
+
+FAMILIES = 11
+Series = list[list[Integers]]  # the draws of each group
+
+
+def in_groups(draws: Draws, group: Integers, *, by_place: bool = False) -> Series:
+    """The draws of each group, in time."""
+    rows = draws.by_place if by_place else draws.by_person
+    order = np.argsort(draws.t_s, kind="stable")
+    return [list(rows[order[group[order] == one]]) for one in np.unique(group)]
+
+
+def reverse_of(draw: Integers, draws: Draws) -> Integers:
+    return np.argsort(draw) if draws.permutes else -draw % draws.c
+
+
+def steps_of(own: list[Integers], draws: Draws) -> list[Integers]:
+    """What leads from each draw to the next."""
+    pairs = list(pairwise(own))
+    if draws.permutes:
+        return [there[np.argsort(here)] for here, there in pairs]
+    return [(there - here) % draws.c for here, there in pairs]
+
+
+def by_lag(runs: list[Draws], series: list[Series], words: str, *, mirrored: bool) -> Iterator[Comparison]:
+    longest = max((len(own) for groups in series for own in groups), default=0)
+    told = []
+    for lag in range(1, longest):
+        same, counts = 0, []
+        for draws, groups in zip(runs, series, strict=True):
+            pairs = [pair for own in groups for pair in zip(own, own[lag:], strict=False)]
+            counts.append(len(pairs))
+            for earlier, later in pairs:
+                same += int(((reverse_of(earlier, draws) if mirrored else earlier) == later).sum())
+        moments = [moments_of(draws.c, permutes=draws.permutes) for draws in runs]
+        expected = sum(m[0] * n for m, n in zip(moments, counts, strict=True))
+        variance = sum(m[1] * n for m, n in zip(moments, counts, strict=True))
+        (p,) = _p_values(runs, np.array([same]), [np.array([n]) for n in counts])
+        z = (same - expected) / math.sqrt(variance)
+        rank = float(p) * lag * (lag + 1)
+        shown = words.format("" if lag == 1 else f"{lag} ")
+        one = Comparison(words=shown, same=same, expected=expected, z=z, p_value=min(1.0, rank * FAMILIES))
+        told.append((rank, one))
+    if told:
+        yield told[0][1]
+    if told[1:]:
+        yield min(told[1:], key=lambda each: each[0])[1]
+
+
+def of_pairs(runs: list[Draws], series: list[Series], words: str) -> Comparison:
+    same, expected, variance, third = 0, 0.0, 0.0, 0.0
+    for draws, groups in zip(runs, series, strict=True):
+        mean, spread, cubed, of_three = moments_of(draws.c, permutes=draws.permutes)
+        for own in groups:
+            pairs = math.comb(len(own), 2)
+            same += sum(int((own[a] == own[b]).sum()) for a in range(len(own)) for b in range(a))
+            expected += mean * pairs
+            variance += spread * pairs
+            third += cubed * pairs + 6 * of_three * math.comb(len(own), 3)
+    if not variance:
+        return Comparison(words=words, same=0, expected=0, z=0, p_value=1)
+    z = (same - expected) / math.sqrt(variance)
+    p = both_tails(z, third / variance**1.5)
+    return Comparison(words=words, same=same, expected=expected, z=z, p_value=min(1.0, FAMILIES * p))
+
+
+def again(runs: list[Draws]) -> Iterator[Comparison]:
+    """All comparisons but that of points with where they came from."""
+    of = "its cluster" if all(draws.permutes for draws in runs) else "its leader"
+    own = [in_groups(draws, draws.group) for draws in runs]
+    whole = [[list(draws.by_place)] if len(draws) else [] for draws in runs]
+    for series, where in ((own, f"before of {of}"), (whole, "before in the run")):
+        for mirrored, first in ((False, "the exchange {}"), (True, "the reverse of the exchange {}")):
+            yield from by_lag(runs, series, first + where, mirrored=mirrored)
+    steps = [[steps_of(each, draws) for each in groups] for draws, groups in zip(runs, own, strict=True)]
+    yield of_pairs(runs, own, f"every other exchange of {of}")
+    yield of_pairs(runs, steps, f"every other step from one exchange to the next of {of}")
+    for by_place, beside in ((False, ""), (True, ", place by place")):
+        own = [in_groups(draws, draws.group, by_place=by_place) for draws in runs]
+        numbers = [range(max(map(len, groups), default=0)) for groups in own]
+        ordinal = [
+            [[each[number] for each in groups if number < len(each)] for number in all_numbers]
+            for groups, all_numbers in zip(own, numbers, strict=True)
+        ]
+        yield of_pairs(runs, ordinal, f"exchanges of the same number elsewhere{beside}")
+        together = [[[draw for each in groups for draw in each]] for groups in own]
+        yield of_pairs(runs, together, f"every other exchange{beside}")
+
+
+def repeating(draws: Draws, rng: np.random.Generator) -> Draws:
+    """Every third draw as one before; groups, times and places of their own."""
+    rows = draws.by_person.copy()
+    rows[2::3] = rows[: len(rows[2::3])]
+    order = rng.permutation(len(draws))
+    return replace(
+        draws, by_person=rows[order], by_place=rows, group=draws.group[order], t_s=rng.random(len(draws))
+    )
+
+
+RUNS = [
+    ([(3, [1, 5, 9])], True),
+    ([(2, [4]), (4, [2, 30])], True),
+    ([(2, [40]), (3, [])], True),
+    ([(3, [2, 2, 2])], True),
+    ([(3, [7, 0, 8])], False),
+    ([(2, [1, 40, 8]), (5, [16, 3])], False),
+    ([(3, [1, 1])], True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sizes", "permutes"), RUNS, ids=str)
+def test_every_comparison_of_draws_is_counted_one_by_one(
+    sizes: list[tuple[int, list[int]]], permutes: bool
+) -> None:
+    rng = np.random.default_rng(4)
+    runs = [repeating(fair_draws(rng, c, lengths, permutes=permutes), rng) for c, lengths in sizes]
+    correlation = correlation_of(runs)
+    told = {each.words: each for each in correlation.comparisons[1:]}
+    expected = {each.words: each for each in again(runs)}
+    assert list(told) == sorted(expected, key=list(told).index)
+    for words, one in expected.items():
+        assert told[words].same == one.same, words
+        assert told[words].expected == pytest.approx(one.expected), words
+        assert (told[words].z, told[words].p_value) == pytest.approx((one.z, one.p_value)), words
+    stayed = sum(int((draws.by_place == np.arange(draws.by_place.shape[1])).sum()) for draws in runs)
+    assert correlation.stayed.same == correlation.comparisons[0].same == stayed
+    assert correlation.worst.p_value == min(each.p_value for each in correlation.comparisons)
+    assert expected
+
+
+@pytest.mark.parametrize(("n", "p"), [(8, 1.0), (9, FAMILIES * 2 * 2**-9), (12, FAMILIES * 2 * 2**-12)])
+def test_a_chance_is_bounded_from_three_standard_deviations_on(n: int, p: float) -> None:
+    """n pairs that all stayed: z is the root of n; Chernoff's bound of all heads is their chance."""
+    rows = np.tile(np.arange(2), (n, 1))
+    draws = Draws(c=2, by_place=rows, by_person=rows, group=np.arange(n), t_s=np.arange(float(n)))
+    stayed = correlation_of([draws]).stayed
+    assert (stayed.same, stayed.expected) == (2 * n, n)
+    assert stayed.z == pytest.approx(math.sqrt(n))
+    assert stayed.p_value == pytest.approx(p, rel=0.01)
+    assert _NEAR == 3
+
+
+@pytest.mark.parametrize(
+    ("places", "draws", "kinds"),
+    [
+        (5e-7, 5e-7, []),
+        (4.9e-7, 5e-7, ["biased-shuffle"]),
+        (5e-7, 4.9e-7, ["correlated-shuffle"]),
+        (4.9e-7, 4.9e-7, ["biased-shuffle", "correlated-shuffle"]),
+    ],
+)
+def test_half_of_one_in_a_million_is_the_chance_of_either_alarm(
+    places: float, draws: float, kinds: list[str]
+) -> None:
+    told = [
+        Comparison(words=words, same=9, expected=5, z=2, p_value=p)
+        for words, p in (("it", 1.0), ("that", draws))
+    ]
+    correlation = Correlation(
+        comparisons=tuple(told), before=told[0], stayed=told[0], log_chance_of_none=math.log(5e-7 / 22)
+    )
+    shuffle = Shuffle(points=8, stayed=3, expected=4.0, p_value=places)
+    fairness = Fairness(shuffle=shuffle, correlation=correlation)
+    found = list(fairness.findings())
+    assert [each.kind for each in found] == kinds
+    assert all(each.message.endswith("a fair shuffle does this once in 1,000,000 releases") for each in found)
+    assert all("compared with that, 9 points" in each.message for each in found if "corr" in each.kind)
+    less, more = (
+        replace(correlation, log_chance_of_none=math.log(5e-7 / 22 * by)) for by in (1 - 1e-9, 1 + 1e-9)
+    )
+    enough = [replace(fairness, correlation=each).enough for each in (less, more)]
+    assert enough == [True, False]
+
+
+# --- the questions of a run along streets -------------------------------------------------------------------
+
+
+def asked_one_by_one(
+    sets: list[list[int]], took: list[int], owner: Integers, on: Integers, published: Integers, both: bool
+) -> list[tuple[int, int, int]]:
+    """(start, goal, set): each leader to each member, and the neighbors of both to the other one."""
+    place = list(range(len(owner)))
+    asked = []
+    for number, (leader, *members) in enumerate(sets):
+        for member in members:
+            asked.append((leader, member, number))
+            for row, other in ((leader, member), (member, leader))[: 1 + both]:
+                own = [at for at in np.flatnonzero(owner == owner[row]).tolist() if on[at]]
+                before = [at for at in own if at < row and (row == member or published[at])]
+                behind = [at for at in own if at > row]
+                asked += [(place[at], other, number) for at in (*before[-1:], *behind[:1])]
+        place[leader], place[took[number]] = place[took[number]], place[leader]
+    return asked
+
+
+def test_the_paths_that_a_run_had_to_find_short_are_all_asked_for() -> None:
+    draw = np.random.default_rng(3)
+    n_asked = 0
+    for _ in range(60):
+        lengths = draw.integers(1, 6, 4)
+        owner, offsets = np.repeat(np.arange(4), lengths), np.concatenate([[0], np.cumsum(lengths)])
+        n = len(owner)
+        on, published = draw.random((2, n)) < 0.7
+        # nobody trades twice, but anybody may be in several sets
+        free = draw.permutation(n).tolist()
+        rows, took = [], []
+        for _ in range(draw.integers(1, 4)):
+            if len(free) > 1:
+                leader, taken = free.pop(), free.pop()
+                others = np.setdiff1d(draw.integers(0, n, 2), [leader, taken]).tolist()
+                rows.append([leader, taken, *others])
+                took.append(taken if draw.random() < 0.6 else leader)
+        if not rows:
+            continue
+        both = bool(draw.random() < 0.5)
+        start, goal, set_of = (np.empty(5 * sum(map(len, rows)), dtype=np.int64) for _ in range(3))
+        count = questions_of_run(
+            fixed(np.cumsum([0, *map(len, rows)], dtype=np.int64)),
+            fixed(np.concatenate(rows).astype(np.int64)),
+            np.array(took),
+            fixed(offsets),
+            owner,
+            on,
+            published,
+            both,
+            start,
+            goal,
+            set_of,
+        )
+        asked = list(zip(start[:count].tolist(), goal[:count].tolist(), set_of[:count].tolist(), strict=True))
+        assert asked == asked_one_by_one(rows, took, owner, on, published, both)
+        n_asked += count
+    assert n_asked > 300
