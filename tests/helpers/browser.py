@@ -82,7 +82,8 @@ class Tab:
         )
 
     def look(self, name: str, width: int) -> None:
-        """Note a page that scrolls sideways at this width."""
+        """Note a page that scrolls sideways at this width; without its styles any page does."""
+        self.page.wait_for_load_state()
         self.page.set_viewport_size({"width": width, "height": 900})
         if self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             self.wide.append(f"{name} at {width}")
