@@ -161,14 +161,14 @@ def publish_in_blocks(
             tasks,
             checkpoint,
             output,
-            rng,
-            run,
-            linkage_file,
-            blocks,
-            statement,
-            tries,
-            ground,
-            workers,
+            rng=rng,
+            run=run,
+            linkage_file=linkage_file,
+            blocks=blocks,
+            statement=statement,
+            tries=tries,
+            ground=ground,
+            workers=workers,
         )
     shutil.rmtree(folder, ignore_errors=True)
     return published
@@ -222,6 +222,7 @@ def _publish(
     tasks: list[BlockTask],
     checkpoint: Checkpoint,
     output: Path,
+    *,
     rng: Randomness,
     run: Run,
     linkage_file: Path | None,
@@ -229,7 +230,7 @@ def _publish(
     statement: Statement,
     tries: int,
     ground: MapGround,
-    engine: Engine | None,
+    workers: Engine | None,
 ) -> BlockPublication:
     """Shuffle the records of all blocks into one release, write it, check it, and give it its name."""
     crowds = crowds_of_blocks(people, tasks, checkpoint)
@@ -250,7 +251,7 @@ def _publish(
     seen: list[Seen] = []
     stated = Verdict.of((), checked=release.n_records)  # the check of the finished folder must come to this
     scratch = checkpoint.folder / "scratch"
-    workers = engine or Run(threads=1)
+    workers = workers or Run(threads=1)
 
     def write(path: Path) -> None:
         _emptied(scratch)
