@@ -17,12 +17,10 @@ from shoal.errors import MisuseError
 from shoal.kernels.covering import BoxColumns
 from shoal.kernels.presence import (
     Raster,
-    Spans,
-    Window,
+    Windows,
     chances_in,
     count_trips,
     count_visitors,
-    fill_spans,
     hours_of_day,
 )
 from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
@@ -33,6 +31,9 @@ from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
 _CHUNK: Final = 4_000
+_CHANCES: Final = 1 << 22  # that are kept at once
+_ABSENT: Final = -1.0  # the chance of a record that does not touch a region
+_ENDLESS: Final = 1 << 52  # cells or slots, beyond all that there are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,28 +130,69 @@ def people_in(data: Release | Trajectories, region: Region) -> Estimate:
 def people_in_each(
     data: Release | Trajectories, regions: Sequence[Region], run: Run | None = None
 ) -> list[Estimate]:
-    """How many records have a sample in each of the regions, which are looked at on all threads."""
+    """How many records have a sample in each of the regions; records are looked at on all threads."""
     boxes, offsets, grid = boxes_of(data)
-    columns, n = BoxColumns(*boxes.columns()), len(offsets) - 1
-    spans = Spans(np.zeros((n, 6), dtype=np.int64), np.zeros(n, dtype=np.bool_))
-    fill_spans(columns, offsets, spans)
+    columns, n, found = BoxColumns(*boxes.columns()), len(offsets) - 1, list[Estimate]()
+    at_once = max(1, _CHANCES // max(n, 1))
+    for asked in (regions[first : first + at_once] for first in range(0, len(regions), at_once)):
+        windows = _windows(asked, grid)
+        chances = np.full((len(asked), n), _ABSENT)
 
-    def count(region: Region) -> Estimate:
-        chances = np.empty(n)
-        window = Window(
-            t_start=float(region.t_start_s),
-            t_end=float(region.t_end_s),
-            x_min=float(region.x_min_m),
-            y_min=float(region.y_min_m),
-            x_max=float(region.x_max_m),
-            y_max=float(region.y_max_m),
-        )
-        filled, inside, possible = chances_in(
-            columns, offsets, spans, float(grid.slot_s), float(grid.cell_m), window, chances
-        )
-        return Estimate(minimum=inside, expected=float(chances[:filled].sum()), maximum=possible)
+        def count(
+            records: tuple[int, int], windows: Windows = windows, chances: Floats = chances
+        ) -> Integers:
+            counts = np.zeros((2, len(chances)), dtype=np.int64)
+            chances_in(
+                columns, offsets, *records, float(grid.slot_s), float(grid.cell_m), windows, chances, counts
+            )
+            return counts
 
-    return list((run or Run()).map(count, regions))
+        parts = (run or Run()).map(count, _records_in_chunks(offsets))
+        inside, possible = sum(parts, start=np.zeros((2, len(asked)), dtype=np.int64)).tolist()
+        expected = [float(row[row != _ABSENT].sum()) for row in chances]
+        found += [
+            Estimate(minimum=low, expected=middle, maximum=high)
+            for low, middle, high in zip(inside, expected, possible, strict=True)
+        ]
+    return found
+
+
+def _windows(regions: Sequence[Region], grid: Grid) -> Windows:
+    """The regions as the kernels ask for them."""
+    edges = np.array(
+        [(one.t_start_s, one.t_end_s, one.x_min_m, one.y_min_m, one.x_max_m, one.y_max_m) for one in regions]
+    )
+    last = np.array(
+        [
+            (
+                _last_below(t_end, grid.slot_s),
+                _first_above(t_start, grid.slot_s),
+                _last_below(x_max, grid.cell_m),
+                _last_below(y_max, grid.cell_m),
+                _first_above(x_min, grid.cell_m),
+                _first_above(y_min, grid.cell_m),
+            )
+            for t_start, t_end, x_min, y_min, x_max, y_max in edges.tolist()
+        ]
+    )
+    return Windows(edges, last)
+
+
+def _last_below(edge: float, unit: float) -> int:
+    """The last whole number that, times the unit, lies below an edge."""
+    return -_first_above(-edge, unit)
+
+
+def _first_above(edge: float, unit: float) -> int:
+    """The first whole number that, times the unit, lies above an edge, as floating point has it."""
+    if abs(edge) >= _ENDLESS * unit:
+        return int(np.copysign(_ENDLESS, edge))
+    number = int(edge / unit)
+    while number * unit > edge:
+        number -= 1
+    while number * unit <= edge:
+        number += 1
+    return number
 
 
 def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None = None) -> Estimates:
