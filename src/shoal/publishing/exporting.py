@@ -109,9 +109,8 @@ def table_to_hand_over(release_folder: Path) -> tuple[Manifest, pa.Table]:
             f"{RELEASE_FILE} is not the table that the manifest names; look at it with shoal verify "
             "before it is handed over"
         )
-    release_in(
-        read_parquet(release_folder / RELEASE_FILE), release_folder, manifest
-    )  # what is no release is refused before anything is written
+    # what is no release is refused before anything is written
+    release_in(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
     return manifest, pq.read_table(release_folder / RELEASE_FILE)
 
 
