@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import presence_oracle as oracle
+from shoal.measures import query
 from shoal.measures.query import (
     Estimates,
     Region,
@@ -92,6 +93,15 @@ def test_people_in_regions(release: Release, seed: int) -> None:
         minimum, expected, maximum = oracle.people_in(release, region)
         assert (found.minimum, found.maximum) == (minimum, maximum)
         assert found.expected == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_many_regions_are_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_of([3, 0, 5, 4], 7, in_order=True)
+    asked = regions(release, 3, 7)
+    together = people_in_each(release, asked)
+    monkeypatch.setattr(query, "_CHANCES", 2 * release.n_records)
+    assert people_in_each(release, asked) == together
+    assert any(one.expected > 0 for one in together)
 
 
 @given(releases, st.sampled_from([13, 20, 41]))

@@ -20,6 +20,7 @@ LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
 DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
 _PER_DEGREE: Final = 1e7
+_SUMMED: Final = 1 << 14  # positions at once
 _MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
 _LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with the map
 _SWAPPED: Final = 0.9
@@ -108,7 +109,8 @@ class Positions:
             sieve.drop_angles(lon, lat)
             if self.keeps_degrees:
                 first, second = lon, lat
-        self._remember(first[sieve.good], second[sieve.good])
+        everywhere = bool(sieve.good.all())
+        self._remember(*((first, second) if everywhere else (first[sieve.good], second[sieve.good])))
         return first, second
 
     def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
@@ -128,9 +130,11 @@ class Positions:
                 plane = transform(WGS84, self._working_crs, *plane)
             self._lengths.look(*plane)
         if self.keeps_degrees:
-            angle = np.radians(first)
-            for place, values in enumerate((np.sin(angle), np.cos(angle), second / 90)):
-                self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
+            for begin in range(0, len(first), _SUMMED):  # few enough for a processor's cache
+                part = slice(begin, begin + _SUMMED)
+                angle = np.radians(first[part])
+                for place, values in enumerate((np.sin(angle), np.cos(angle), second[part] / 90)):
+                    self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
         if self.degrees and first.size:
             step = max(1, len(first) // _LOOKED_AT)
             lon, lat = first[::step], second[::step]

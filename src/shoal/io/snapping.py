@@ -199,7 +199,8 @@ class Packing:
             part = parts.pop()
             packed = subject_of_code[part.code].astype(np.uint64)
             for values, low, bits in zip((part.t, part.x, part.y), self.lowest, self.bits, strict=True):
-                packed = (packed << np.uint64(bits)) | (values - low).astype(np.uint64)
+                packed <<= np.uint64(bits)
+                packed |= (values - low).view(np.uint64)
             key[end - len(packed) : end] = packed
             end -= len(packed)
         key.sort()
@@ -209,10 +210,11 @@ class Packing:
             key = key[fresh]
         columns: list[Integers] = []
         for low, bits in zip(reversed(self.lowest), reversed(self.bits), strict=True):
-            columns.append((key & np.uint64((1 << bits) - 1)).astype(np.int64) + low)
+            columns.append((key & np.uint64((1 << bits) - 1)).view(np.int64))
+            columns[-1] += low
             key >>= np.uint64(bits)
         y, x, t = columns
-        return key.astype(np.int64), t, x, y
+        return key.view(np.int64), t, x, y
 
 
 def _sorted_rows(parts: list[Rows], subject_of_code: Integers) -> list[Any]:

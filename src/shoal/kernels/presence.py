@@ -9,37 +9,27 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.covering import BoxColumns
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import DAY_S, HOUR_S
 
 _ROUNDING: Final = 1e-9
 _HOURS: Final = 24
+_HOUR_S: Final = int(HOUR_S)
 _WEEK: Final = 7
 _WORKING_DAYS: Final = 5
 _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
 
 
-class Spans(NamedTuple):
-    """What whole records span.
+class Windows(NamedTuple):
+    """Regions, [w, 6] each, in the order of BoxColumns.
 
-    hull: int64 [records, 6] from the least start, x_min and y_min to the greatest end, x_max and y_max, in
-    the order of BoxColumns. in_order: [records] whether both starts and ends of the boxes ascend.
+    edges: in seconds and meters; each range is half-open. last: the last starts and the first ends of boxes
+    that touch the region, in slots and cells, so that whole numbers tell what touches it.
     """
 
-    hull: Integers
-    in_order: Flags
-
-
-class Window(NamedTuple):
-    """A region in seconds and meters, each range half-open."""
-
-    t_start: float
-    t_end: float
-    x_min: float
-    y_min: float
-    x_max: float
-    y_max: float
+    edges: Floats
+    last: Integers
 
 
 class Raster(NamedTuple):
@@ -60,106 +50,90 @@ def share_between(low: float, high: float, first: float, last: float) -> float:
 
 
 @compiled
-def fill_spans(boxes: BoxColumns, offsets: Integers, spans: Spans) -> None:
-    """Fill in the spans of all records; those without boxes are left as they are."""
-    for record in range(len(offsets) - 1):
-        begin, end = offsets[record], offsets[record + 1]
-        spans.in_order[record] = True
-        for i in range(begin, end):
-            if i == begin:
-                spans.hull[record, 0] = boxes.t_start[i]
-                spans.hull[record, 1] = boxes.t_end[i]
-                spans.hull[record, 2] = boxes.x_min[i]
-                spans.hull[record, 3] = boxes.y_min[i]
-                spans.hull[record, 4] = boxes.x_max[i]
-                spans.hull[record, 5] = boxes.y_max[i]
-                continue
-            if boxes.t_start[i] < boxes.t_start[i - 1] or boxes.t_end[i] < boxes.t_end[i - 1]:
-                spans.in_order[record] = False
-            spans.hull[record, 0] = min(spans.hull[record, 0], boxes.t_start[i])
-            spans.hull[record, 1] = max(spans.hull[record, 1], boxes.t_end[i])
-            spans.hull[record, 2] = min(spans.hull[record, 2], boxes.x_min[i])
-            spans.hull[record, 3] = min(spans.hull[record, 3], boxes.y_min[i])
-            spans.hull[record, 4] = max(spans.hull[record, 4], boxes.x_max[i])
-            spans.hull[record, 5] = max(spans.hull[record, 5], boxes.y_max[i])
-
-
-@compiled
-def first_reaching(ends: Integers, begin: int, end: int, slot_s: float, moment: float) -> int:
-    """The first of ascending ends (begin to end) that lies after a moment."""
-    while begin < end:
-        middle = (begin + end) // 2
-        if ends[middle] * slot_s > moment:
-            end = middle
-        else:
-            begin = middle + 1
-    return begin
+def hull_of(boxes: BoxColumns, begin: int, end: int, hull: Integers) -> bool:
+    """Fill hull [6] with what these boxes span; whether both their starts and their ends ascend."""
+    hull[0], hull[2], hull[3] = boxes.t_start[begin], boxes.x_min[begin], boxes.y_min[begin]
+    hull[1], hull[4], hull[5] = boxes.t_end[begin], boxes.x_max[begin], boxes.y_max[begin]
+    in_order = True
+    for i in range(begin + 1, end):
+        if boxes.t_start[i] < boxes.t_start[i - 1] or boxes.t_end[i] < boxes.t_end[i - 1]:
+            in_order = False
+        hull[0] = min(hull[0], boxes.t_start[i])
+        hull[1] = max(hull[1], boxes.t_end[i])
+        hull[2] = min(hull[2], boxes.x_min[i])
+        hull[3] = min(hull[3], boxes.y_min[i])
+        hull[4] = max(hull[4], boxes.x_max[i])
+        hull[5] = max(hull[5], boxes.y_max[i])
+    return in_order
 
 
 @compiled
 def chances_in(
     boxes: BoxColumns,
     offsets: Integers,
-    spans: Spans,
+    first: int,
+    last: int,
     slot_s: float,
     cell_m: float,
-    window: Window,
+    windows: Windows,
     chances: Floats,
-) -> tuple[int, int, int]:
-    """The chance that a record is in the window, for each record with a box that touches it.
+    counts: Integers,
+) -> None:
+    """Fill in the chance that each of the records from first to last is in each window.
 
-    chances: filled from its start, in the order of the records. Returns how many were filled, how many
-    records lie inside for certain, and how many could.
+    chances: [w, records], left as it is where no box touches the window. counts: [2, w], to which it adds how
+    many of these records lie inside for certain, and how many could. All windows are asked of a record while
+    its boxes are at hand.
     """
-    filled, inside, possible = 0, 0, 0
-    for record in range(len(offsets) - 1):
+    hull = np.empty(6, dtype=np.int64)
+    for record in range(first, last):
         begin, end = offsets[record], offsets[record + 1]
-        hull = spans.hull[record]
-        if not (
-            begin < end
-            and hull[0] * slot_s < window.t_end
-            and hull[1] * slot_s > window.t_start
-            and hull[2] * cell_m < window.x_max
-            and hull[4] * cell_m > window.x_min
-            and hull[3] * cell_m < window.y_max
-            and hull[5] * cell_m > window.y_min
-        ):
+        if begin == end:
             continue
-        in_order = spans.in_order[record]
-        if in_order:
-            begin = first_reaching(boxes.t_end, begin, end, slot_s, window.t_start)
-        touches, surely, perhaps, absent = False, False, False, 1.0
-        for i in range(begin, end):
-            if boxes.t_start[i] * slot_s >= window.t_end:
-                if in_order:
-                    break
-                continue
-            if (
-                boxes.t_end[i] * slot_s > window.t_start
-                and boxes.x_min[i] * cell_m < window.x_max
-                and boxes.x_max[i] * cell_m > window.x_min
-                and boxes.y_min[i] * cell_m < window.y_max
-                and boxes.y_max[i] * cell_m > window.y_min
+        in_order = hull_of(boxes, begin, end, hull)
+        for w in range(len(windows.edges)):
+            t0, t1, x0, y0, x1, y1 = windows.last[w]
+            if not (
+                hull[0] <= t0
+                and hull[1] >= t1
+                and hull[2] <= x0
+                and hull[3] <= y0
+                and hull[4] >= x1
+                and hull[5] >= y1
             ):
-                share = share_between(
-                    boxes.t_start[i] * slot_s, boxes.t_end[i] * slot_s, window.t_start, window.t_end
-                )
-                share *= share_between(
-                    boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, window.x_min, window.x_max
-                )
-                share *= share_between(
-                    boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, window.y_min, window.y_max
-                )
-                absent *= 1 - share
-                touches = True
-                surely = surely or share >= 1
-                perhaps = perhaps or share > 0
-        if touches:
-            chances[filled] = 1 - absent
-            filled += 1
-            inside += surely
-            possible += perhaps
-    return filled, inside, possible
+                continue
+            near, beyond = begin, end
+            if in_order:
+                near = begin + np.searchsorted(boxes.t_end[begin:end], t1)
+                beyond = begin + np.searchsorted(boxes.t_start[begin:end], t0, side="right")
+            edges = windows.edges[w]
+            touches, surely, perhaps, absent = False, False, False, 1.0
+            for i in range(near, beyond):
+                if (
+                    boxes.x_min[i] <= x0
+                    and boxes.x_max[i] >= x1
+                    and boxes.y_min[i] <= y0
+                    and boxes.y_max[i] >= y1
+                    and boxes.t_start[i] <= t0
+                    and boxes.t_end[i] >= t1
+                ):
+                    share = share_between(
+                        boxes.t_start[i] * slot_s, boxes.t_end[i] * slot_s, edges[0], edges[1]
+                    )
+                    share *= share_between(
+                        boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, edges[2], edges[4]
+                    )
+                    share *= share_between(
+                        boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, edges[3], edges[5]
+                    )
+                    absent *= 1 - share
+                    touches = True
+                    surely = surely or share >= 1
+                    perhaps = perhaps or share > 0
+            if touches:
+                chances[w, record] = 1 - absent
+                counts[0, w] += surely
+                counts[1, w] += perhaps
 
 
 @compiled
@@ -262,6 +236,10 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
     """
     for i in range(len(t_start)):
         start, end = t_start[i] * slot_s, t_end[i] * slot_s
+        hour = int(start) // _HOUR_S
+        if start < end <= (hour + 1) * _HOUR_S and start == int(start) and end == int(end):
+            counts[:, hour % _HOURS] += 1  # whole seconds within one hour, as nearly all samples have
+            continue
         first = int(np.floor(start / HOUR_S + _ROUNDING))
         hours = min(int(np.ceil(end / HOUR_S - _ROUNDING)) - first, _HOURS)
         if hours == 1:

@@ -17,22 +17,23 @@ from shoal.errors import MisuseError
 from shoal.kernels.covering import BoxColumns
 from shoal.kernels.presence import (
     Raster,
-    Spans,
-    Window,
+    Windows,
     chances_in,
     count_trips,
     count_visitors,
-    fill_spans,
     hours_of_day,
 )
 from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, fixed
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
 _CHUNK: Final = 4_000
+_CHANCES: Final = 1 << 22  # that are kept at once
+_ABSENT: Final = -1.0  # the chance of a record that does not touch a region
+_ENDLESS: Final = 1 << 52  # cells or slots, beyond all that there are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +90,13 @@ class Zones:
         """
         if not zone_m > 0:
             raise MisuseError(f"zone_m = {zone_m} must be greater than 0")
-        boxes, _, grid = boxes_of(data)
-        x, y = (
-            (int(low.min()), int(high.max()))
-            for low, high in ((boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max))
-        )
-        return cls.between(x, y, grid.cell_m, zone_m)
+        if isinstance(data, Release):
+            boxes, beyond = data.boxes, 0
+            sides = (boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max)
+        else:
+            sides, beyond = ((data.x, data.x), (data.y, data.y)), 1
+        x, y = ((int(low.min()), int(high.max()) + beyond) for low, high in sides)
+        return cls.between(x, y, data.snapped_grid().cell_m, zone_m)
 
     @classmethod
     def between(cls, x: tuple[int, int], y: tuple[int, int], cell_m: float, zone_m: float) -> "Zones":
@@ -129,28 +131,69 @@ def people_in(data: Release | Trajectories, region: Region) -> Estimate:
 def people_in_each(
     data: Release | Trajectories, regions: Sequence[Region], run: Run | None = None
 ) -> list[Estimate]:
-    """How many records have a sample in each of the regions, which are looked at on all threads."""
+    """How many records have a sample in each of the regions; records are looked at on all threads."""
     boxes, offsets, grid = boxes_of(data)
-    columns, n = BoxColumns(*boxes.columns()), len(offsets) - 1
-    spans = Spans(np.zeros((n, 6), dtype=np.int64), np.zeros(n, dtype=np.bool_))
-    fill_spans(columns, offsets, spans)
+    columns, n, found = BoxColumns(*boxes.columns()), len(offsets) - 1, list[Estimate]()
+    at_once = max(1, _CHANCES // max(n, 1))
+    for asked in (regions[first : first + at_once] for first in range(0, len(regions), at_once)):
+        windows = _windows(asked, grid)
+        chances = np.full((len(asked), n), _ABSENT)
 
-    def count(region: Region) -> Estimate:
-        chances = np.empty(n)
-        window = Window(
-            t_start=float(region.t_start_s),
-            t_end=float(region.t_end_s),
-            x_min=float(region.x_min_m),
-            y_min=float(region.y_min_m),
-            x_max=float(region.x_max_m),
-            y_max=float(region.y_max_m),
-        )
-        filled, inside, possible = chances_in(
-            columns, offsets, spans, float(grid.slot_s), float(grid.cell_m), window, chances
-        )
-        return Estimate(minimum=inside, expected=float(chances[:filled].sum()), maximum=possible)
+        def count(
+            records: tuple[int, int], windows: Windows = windows, chances: Floats = chances
+        ) -> Integers:
+            counts = np.zeros((2, len(chances)), dtype=np.int64)
+            chances_in(
+                columns, offsets, *records, float(grid.slot_s), float(grid.cell_m), windows, chances, counts
+            )
+            return counts
 
-    return list((run or Run()).map(count, regions))
+        parts = (run or Run()).map(count, _records_in_chunks(offsets))
+        inside, possible = sum(parts, start=np.zeros((2, len(asked)), dtype=np.int64)).tolist()
+        expected = [float(row[row != _ABSENT].sum()) for row in chances]
+        found += [
+            Estimate(minimum=low, expected=middle, maximum=high)
+            for low, middle, high in zip(inside, expected, possible, strict=True)
+        ]
+    return found
+
+
+def _windows(regions: Sequence[Region], grid: Grid) -> Windows:
+    """The regions as the kernels ask for them."""
+    edges = np.array(
+        [(one.t_start_s, one.t_end_s, one.x_min_m, one.y_min_m, one.x_max_m, one.y_max_m) for one in regions]
+    )
+    last = np.array(
+        [
+            (
+                _last_below(t_end, grid.slot_s),
+                _first_above(t_start, grid.slot_s),
+                _last_below(x_max, grid.cell_m),
+                _last_below(y_max, grid.cell_m),
+                _first_above(x_min, grid.cell_m),
+                _first_above(y_min, grid.cell_m),
+            )
+            for t_start, t_end, x_min, y_min, x_max, y_max in edges.tolist()
+        ]
+    )
+    return Windows(edges, last)
+
+
+def _last_below(edge: float, unit: float) -> int:
+    """The last whole number that, times the unit, lies below an edge."""
+    return -_first_above(-edge, unit)
+
+
+def _first_above(edge: float, unit: float) -> int:
+    """The first whole number that, times the unit, lies above an edge, as floating point has it."""
+    if abs(edge) >= _ENDLESS * unit:
+        return int(np.copysign(_ENDLESS, edge))
+    number = int(edge / unit)
+    while number * unit > edge:
+        number -= 1
+    while number * unit <= edge:
+        number += 1
+    return number
 
 
 def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None = None) -> Estimates:
@@ -175,20 +218,29 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     A UTC day begins with its first sample and ends with its last; days with one sample are no trip. A box
     belongs to the day of its start.
     """
-    boxes, offsets, grid = boxes_of(data)
-    record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    day = np.floor(boxes.t_start * grid.slot_s / DAY_S)
-    begins = (
-        np.flatnonzero(np.r_[True, (np.diff(record) != 0) | (np.diff(day) != 0)])
-        if len(boxes)
-        else np.empty(0, dtype=np.int64)
-    )
-    ends = np.r_[begins[1:], len(boxes)] - 1
+    grid, starts = data.snapped_grid(), _starts_of(data)
+    day = np.floor(starts * grid.slot_s / DAY_S)
+    first = np.ones(len(starts), dtype=np.bool_)  # of its record's samples on its day
+    first[1:] = day[1:] != day[:-1]
+    first[data.offsets[:-1][np.diff(data.offsets) > 0]] = True
+    begins = np.flatnonzero(first)
+    ends = np.append(begins[1:], len(starts))[: len(begins)] - 1
     trips = ends > begins
+    rows = np.concatenate([begins[trips], ends[trips]])
+    boxes = (
+        data.boxes.take(rows)
+        if isinstance(data, Release)
+        else Boxes.of_samples(data.t[rows], data.x[rows], data.y[rows])
+    )
     total = np.zeros((3, len(zones), len(zones)))
-    raster = Raster(zones.x_m, zones.y_m, float(grid.cell_m))
-    count_trips(BoxColumns(*boxes.columns()), begins[trips], ends[trips], raster, total)
+    raster, trip = Raster(zones.x_m, zones.y_m, float(grid.cell_m)), np.arange(len(rows) // 2)
+    count_trips(BoxColumns(*boxes.columns()), trip, trip + len(trip), raster, total)
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
+
+
+def _starts_of(data: Release | Trajectories) -> Integers:
+    """The slots in which boxes or samples begin."""
+    return data.boxes.t_start if isinstance(data, Release) else data.t
 
 
 def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Estimates:
@@ -197,18 +249,18 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
     expected: each box spread evenly over its interval. minimum: boxes that lie wholly in the hour. maximum:
     boxes that touch it.
     """
-    boxes, _, grid = boxes_of(data)
-    counts = np.zeros((3, 24))
+    grid, counts, starts = data.snapped_grid(), np.zeros((3, 24)), _starts_of(data)
+    ends = data.boxes.t_end if isinstance(data, Release) else fixed(data.t + 1)
     if clock == UTC_CLOCK:
-        hours_of_day(boxes.t_start, boxes.t_end, float(grid.slot_s), counts)
+        hours_of_day(starts, ends, float(grid.slot_s), counts)
     else:
-        ahead_s = clock.ahead_s((boxes.t_start + boxes.t_end) * (grid.slot_s / 2))
+        ahead_s = clock.ahead_s((starts + ends) * (grid.slot_s / 2))
         start, end = (
-            np.rint((slots * grid.slot_s + ahead_s) * MICROSECONDS).astype(np.int64)
-            for slots in (boxes.t_start, boxes.t_end)
+            fixed(np.rint((slots * grid.slot_s + ahead_s) * MICROSECONDS).astype(np.int64))
+            for slots in (starts, ends)
         )
         hours_of_day(start, end, 1 / MICROSECONDS, counts)
-    counts /= max(len(boxes), 1)
+    counts /= max(len(starts), 1)
     return Estimates(minimum=counts[0], expected=counts[1], maximum=counts[2])
 
 

@@ -24,8 +24,8 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding
-from shoal.release_folder.exports import EXPORTS, GEOMETRY, Export
-from shoal.release_folder.folder import read_release, release_in
+from shoal.release_folder.exports import EXPORTS, Export
+from shoal.release_folder.folder import read_parquet, release_in
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -34,6 +34,7 @@ from shoal.release_folder.manifest import (
     read_manifest,
     write_manifest,
 )
+from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
@@ -108,7 +109,8 @@ def table_to_hand_over(release_folder: Path) -> tuple[Manifest, pa.Table]:
             f"{RELEASE_FILE} is not the table that the manifest names; look at it with shoal verify "
             "before it is handed over"
         )
-    read_release(release_folder)  # what is no release is refused before anything is written
+    # what is no release is refused before anything is written
+    release_in(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
     return manifest, pq.read_table(release_folder / RELEASE_FILE)
 
 

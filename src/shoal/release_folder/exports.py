@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MissingExtraError, MisuseError
+from shoal.release_folder.packing import GEOMETRY
 from shoal.units import DAY_S
 
-GEOMETRY: Final = "geometry"
 _DIGITS: Final = 7
 _DATA: Final = "data"  # folder of formats that need one
 

@@ -70,7 +70,7 @@ def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Rele
     if kind is not None:
         _require_kind(folder, manifest, kind)
     require_plain_file(folder / RELEASE_FILE)
-    return release_in(read_parquet(folder / RELEASE_FILE), folder, manifest)
+    return release_in(read_parquet(folder / RELEASE_FILE, outlines=False), folder, manifest)
 
 
 def release_in(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
@@ -124,11 +124,14 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """A whole Parquet file; raises InputError when it is missing, truncated or no Parquet."""
+def read_parquet(path: Path, *, outlines: bool = True) -> pa.Table:
+    """A whole Parquet file; raises InputError when it is missing, truncated or no Parquet.
+
+    outlines: whether the column of geometries is read, too.
+    """
     try:
         with pq.ParquetFile(path) as file:
-            return table_in(file)
+            return table_in(file, outlines=outlines)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist") from error
     except (pa.ArrowException, OSError) as error:

@@ -71,6 +71,11 @@ class Facts:
         if gaps is not None:
             self.gaps = tuple(gaps)
 
+    @property
+    def both(self) -> tuple[Trajectories | Release, ...]:
+        """Raw data and release, to ask the same of either, at once where there are two threads."""
+        return self.original, self.release
+
     @cached_property
     def on_grid(self) -> "Facts":
         """The same release on cells and slots: of 100 m and 60 s where it holds points as given."""

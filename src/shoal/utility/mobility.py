@@ -30,8 +30,9 @@ def gyration_error(facts: Facts) -> Value:
     cell_m, original, release = facts.original.snapped_grid().cell_m, facts.original, facts.release
     people = np.flatnonzero(facts.records >= 0)
     own = Boxes.of_samples(original.t, original.x, original.y)
-    true = gyration_of(own, original.offsets, cell_m).expected[people]
-    seen = gyration_of(release.boxes, release.offsets, cell_m)
+    records = ((own, original.offsets), (release.boxes, release.offsets))
+    raw, seen = facts.run.map(lambda which: gyration_of(*which, cell_m), records)
+    true = raw.expected[people]
     low, expected, high = (
         values[facts.records[people]] for values in (seen.minimum, seen.expected, seen.maximum)
     )
@@ -117,7 +118,8 @@ def time_profile_error(facts: Facts) -> Value:
     boxes allow (what must lie in other hours than the raw samples, and what can).
     """
     clock = clock_of(facts.original)
-    true, seen = time_profile(facts.original, clock).expected, time_profile(facts.release, clock)
+    raw, seen = facts.run.map(lambda data: time_profile(data, clock), facts.both)
+    true = raw.expected
     return Value(
         value=float(np.abs(true - seen.expected).sum()) / 2,
         low=max(_excess(seen.minimum, true), _excess(true, seen.maximum)),

@@ -19,10 +19,9 @@ def od_similarity(facts: Facts) -> Value:
     It is 2 sum min(raw, expected) / (sum raw + sum expected). raw and expected: how many daily trips there
     are. low, high: bounds over all trips that the boxes allow; how many there are is fixed.
     """
-    true, seen = (
-        origin_destination(facts.original, facts.zones).expected,
-        origin_destination(facts.release, facts.zones),
-    )
+    zones = facts.zones
+    raw, seen = facts.run.map(lambda data: origin_destination(data, zones), facts.both)
+    true = raw.expected
     trips, trips_seen = float(true.sum()), float(seen.expected.sum())
     total = trips + trips_seen
     if not total:

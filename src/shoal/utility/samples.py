@@ -79,5 +79,6 @@ def above_least(facts: Facts) -> Value:
     asked = np.sort(np.random.default_rng(_ASKED_SEED).choice(n, min(n, _ASKED), replace=False))
     least = least_costs_in_a_class(original, claim.k, weights, asked, facts.run)
     cells, slots = facts.extents
-    costs = np.add.reduceat(weights.place[cells] + weights.per_slot * slots, original.offsets[:-1])
-    return Value(value=float(costs[asked].sum() / least.sum()))
+    rows = [slice(original.offsets[subject], original.offsets[subject + 1]) for subject in asked]
+    costs = sum(int((weights.place[cells[own]] + weights.per_slot * slots[own]).sum()) for own in rows)
+    return Value(value=float(costs / least.sum()))

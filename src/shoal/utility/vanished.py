@@ -101,14 +101,17 @@ def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integ
 
 
 def _presence(original: Trajectories, lost: Flags, where: Integers, n: int) -> Presence:
-    subject = np.repeat(np.arange(original.n_subjects), original.lengths)
+    beside = np.repeat(np.arange(original.n_subjects) * n, original.lengths) + where
     return Presence(
         samples=np.bincount(where, minlength=n),
         lost=np.bincount(where[lost], minlength=n),
-        people=np.bincount(
-            np.unique(where * original.n_subjects + subject) // original.n_subjects, minlength=n
-        ),
-        losers=np.bincount(
-            np.unique((where * original.n_subjects + subject)[lost]) // original.n_subjects, minlength=n
-        ),
+        people=_people_in(beside, original.n_subjects, n),
+        losers=_people_in(beside[lost], original.n_subjects, n),
     )
+
+
+def _people_in(beside: Integers, people: int, n: int) -> Integers:
+    """[n] how many people are in each place. beside: which person and place, as one number, repeatedly."""
+    there = np.zeros(people * n, dtype=np.bool_)
+    there[beside] = True
+    return np.asarray(there.reshape(people, n).sum(axis=0), dtype=np.int64)

@@ -77,7 +77,7 @@ def _kinds(ids: Iterable[str]) -> list[_Kind]:
     groups: dict[tuple[int, int, bool], set[str]] = {}
     for uid in ids:
         name = _BETWEEN.sub("", uid.casefold())
-        letters = sum(character.isalpha() for character in name)
+        letters = sum(map(str.isalpha, name))
         if not letters and SHORTEST_NUMBER <= len(name) <= _LONGEST:
             groups.setdefault((len(name), _DIGITS, False), set()).add(name)
         elif letters < len(name) and SHORTEST_MIXED <= len(name) <= _LONGEST:

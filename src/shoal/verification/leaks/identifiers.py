@@ -52,8 +52,8 @@ def is_telling(name: str) -> bool:
 
     That takes 6 characters of letters and digits, 8 letters alone, or 9 digits alone.
     """
-    letters = sum(character.isalpha() for character in name)
-    digits = sum(character.isdigit() for character in name)
+    letters = sum(map(str.isalpha, name))
+    digits = sum(map(str.isdigit, name))
     if letters == 0:
         return digits >= 9
     if digits:

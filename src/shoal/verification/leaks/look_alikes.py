@@ -31,6 +31,8 @@ def look_alikes(original: Population) -> Iterator[str]:
 
 def _face(uid: str) -> str:
     """The identifier as it looks: compatible forms made one, case folded, without what cannot be seen."""
+    if uid.isascii() and uid.isalnum():
+        return uid.lower()  # all of it is seen
     return _seen(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", uid).casefold()))
 
 
