@@ -114,7 +114,7 @@ def weigh_blurred(
 ) -> Weighed:
     """What every rule makes of each victim's noisy observations, float64 [m, 3] in slots and cells."""
     book = evaluation.target.book
-    sides = sides_of(book.by_time, 1)
+    sides = sides_of(book.by_time)
 
     def part(followers: Followers, found: Weighed) -> None:
         weigh_noisy(followers, noise, book, sides, CUES, found)
