@@ -18,12 +18,12 @@ from naive_release import naive_release, samples_of
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
 from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, weigh_visits
-from shoal.attacks.target import BoxTarget, index_over_time, tiles_of
+from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
 from shoal.attacks.tau_knowledge import Drawn, follow, weigh
 from shoal.kernels.homes import Spread
 from shoal.kernels.hull_presence import chances_where_sides_meet
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
-from shoal.kernels.place_likelihood import Places, visits_of
+from shoal.kernels.place_likelihood import Shelf, visits_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_data import populations
@@ -189,8 +189,8 @@ def test_the_cell_that_boxes_speak_for_is_that_of_brute_force(
     for record in records_of(target):
         weights = rng.random(len(record))
         weights[: rng.integers(0, 2)] = 0
-        columns = (np.array([box[column] for box in record]) for column in (2, 3, 4, 5))
-        spread = Spread(np.array([0, len(record)]), *columns, weights)
+        west, south, east, north = (np.array([box[column] for box in record]) for column in (2, 3, 4, 5))
+        spread = Spread(np.array([0, len(record)]), west, south, east, north, weights)
         boxes, weights = [record[row] for row in np.flatnonzero(weights)], weights[weights > 0]
         cells = [
             (x, y)
@@ -293,7 +293,7 @@ def test_visits_to_a_cell_are_those_of_all_boxes_however_far_apart(seed: int, n:
     low, sides = draw.integers(-4, 4, (n, 2)) * scale, draw.integers(1, 1 + scale, (n, 2))
     boxes = np.column_stack([np.zeros((n, 2), dtype=np.int64), low, low + sides])
     record, sizes = np.sort(draw.integers(0, 3, n)), np.array([1, 2, 3])
-    places = Places(tiles_of(boxes, record), np.ones(3, dtype=np.int64), sizes)
+    places = Shelf(index_over_places(boxes, record), np.ones(3, dtype=np.int64), sizes)
     corners = [(x, y) for box in boxes.tolist() for x in (box[2], box[4] - 1) for y in (box[3], box[5])]
     for x, y in [*corners, (0, 0), (-9 * scale, 0), (0, 9 * scale)]:
         even, hull, now = np.zeros(3), np.zeros(3), np.empty(3, dtype=np.int64)

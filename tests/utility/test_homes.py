@@ -47,8 +47,8 @@ def test_the_chance_to_name_a_cell_is_one_over_the_likeliest_cells(seed: int, n:
     low, sides = draw.integers(-2, 3, (n, 2)), draw.integers(1, 4, (n, 2))
     boxes = np.column_stack([np.zeros((n, 2), dtype=np.int64), low, low + sides])
     weights = draw.integers(0, 3, n) / 2
-    columns = (np.ascontiguousarray(boxes[:, column]) for column in (2, 3, 4, 5))
-    spread, area = Spread(np.array([0, n]), *columns, weights), likeliest_area(boxes, weights)
+    west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
+    spread, area = Spread(np.array([0, n]), west, south, east, north, weights), likeliest_area(boxes, weights)
     for x in range(-3, 7):
         for y in range(-3, 7):
             expected = holds(area, x, y) / cells_of(area) if len(area) else 0.0

@@ -11,7 +11,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.place_likelihood import N_SCORES, Gains, Places, Shown, Visited, weigh_places
+from shoal.kernels.place_likelihood import N_SCORES, Gains, Shelf, Shown, Visited, weigh_places
 from shoal.kernels.top_places import top_places
 from shoal.runtime.arrays import Floats, Integers
 
@@ -158,7 +158,7 @@ def weigh_visits(
     spread = _count_cells(known.x - known.x.min(), known.y - known.y.min())
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     records = target.classes.records
-    shelf = Places(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
+    shelf = Shelf(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
     offsets = np.cumsum([0, *map(len, places)], dtype=np.int64)
     cells = np.concatenate(places)
     weights = np.ones(len(cells)) if visits is None else np.concatenate(visits)

@@ -11,14 +11,16 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.cover_index import Index, Sides, file_over_time, fill_levels
+from shoal.kernels.cover_index import Index, file_over_time, fill_levels
 from shoal.kernels.likelihood import Book
-from shoal.kernels.place_index import Tiles, file_places, room_of_tiles
+from shoal.kernels.place_index import Areas, Places, file_areas, file_places, tiles_for
 from shoal.kernels.record_order import ascend
 from shoal.model.release import Boxes, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, fixed
 
+_AREA: Final = 4  # logarithm of the least side of a tile for what is near, in cells
+_BOXES_OF_A_TILE: Final = 32
 _FEW_PLACES: Final = 1 << 16  # that an index may count without asking whether there are more boxes
 
 
@@ -37,18 +39,24 @@ def index_over_time(boxes: Integers, record: Integers) -> Index:
     return filed
 
 
-def sides_of(index: Index) -> Sides:
-    """Where the boxes of an index lie along x."""
-    low, high = (np.ascontiguousarray(index.boxes[:, column]) for column in (2, 4))
-    return Sides(low=low, high=high)
-
-
-def tiles_of(boxes: Integers, record: Integers) -> Tiles:
+def index_over_places(boxes: Integers, record: Integers) -> Places:
     """An index of the rectangles of boxes [b, 6]; record: int64 [b], ascending, the owner of each."""
-    rectangles, count = np.empty((len(boxes), 4), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
-    tiles = Tiles(*room_of_tiles(boxes), rectangles, np.empty_like(count), count)
-    n = file_places(boxes, record, tiles)
-    return tiles._replace(rectangles=rectangles[:n], record=tiles.record[:n], count=count[:n])
+    room = np.empty((len(boxes), 4), dtype=np.int64), np.empty_like(record), np.empty_like(record)
+    places = Places(tiles_for(boxes, 0, len(boxes)), *room)
+    n = file_places(boxes, record, places)
+    return Places(places.tiles, *(column[:n].copy() for column in room))
+
+
+def index_over_areas(by_time: Index) -> Areas:
+    """An index of boxes over places, and in each over time."""
+    boxes, record = by_time.boxes, by_time.record
+    if len(by_time.class_offsets) > 2:
+        order = np.argsort(by_time.starts, kind="stable")
+        boxes, record = boxes[order], record[order]
+    tiles = tiles_for(boxes, _AREA, len(boxes) // _BOXES_OF_A_TILE)
+    areas = Areas(tiles, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
+    file_areas(boxes, record, areas)
+    return areas
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,9 +115,14 @@ class BoxTarget:
         return index_over_time(self.boxes, self.record_of_box)
 
     @cached_property
-    def by_place(self) -> Tiles:
+    def by_place(self) -> Places:
         """The index for questions about places."""
-        return tiles_of(self.boxes, self.record_of_box)
+        return index_over_places(self.boxes, self.record_of_box)
+
+    @cached_property
+    def by_area(self) -> Areas:
+        """The index for questions about what is near in place and time."""
+        return index_over_areas(self.by_time)
 
     @cached_property
     def class_of(self) -> Integers:

@@ -54,17 +54,6 @@ def file_over_time(
         filed.boxes[place], filed.record[place], filed.starts[place] = boxes[b], record[b], boxes[b, 0]
 
 
-class Sides(NamedTuple):
-    """int64 [b] where the boxes of an index begin and end along another axis, in the order of the index.
-
-    Most boxes that its own axis leaves do not reach a position on the other, which these tell from little
-    memory.
-    """
-
-    low: Integers
-    high: Integers
-
-
 @compiled
 def first_not_below(values: Numbers, low: int, high: int, wanted: float) -> int:
     """Position of the first of values[low:high] (ascending) that is at least ``wanted``.

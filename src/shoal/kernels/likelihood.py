@@ -115,23 +115,23 @@ def desk_for(n_records: int) -> Desk:
 @compiled
 def _holders(book: Book, starts: Integers, t: int, x: int, y: int, desk: Desk) -> int:
     """Write to ``now`` the classes that hold a sample, their densities beside; how many they are."""
-    index, n_now = book.by_time, 0
+    index, n_now, boxes, owners, sizes = book.by_time, 0, book.by_time.boxes, book.by_time.record, book.sizes
+    even, hull = desk.even, desk.hull
     for level in range(len(index.class_offsets) - 1):
         end = index.class_offsets[level + 1]
         place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
         while place < end and starts[place] <= t:
-            box = index.boxes[place]
-            if box[1] > t and box[2] <= x < box[4] and box[3] <= y < box[5]:
-                one = index.record[place]
-                if desk.even[one] == 0.0:
+            t0, t1, x0, x1 = boxes[place, 0], boxes[place, 1], boxes[place, 2], boxes[place, 4]
+            y0, y1 = boxes[place, 3], boxes[place, 5]
+            if t1 > t and x0 <= x < x1 and y0 <= y < y1:
+                one = owners[place]
+                if even[one] == 0.0:
                     desk.now[n_now] = one
                     n_now += 1
-                n = max(book.sizes[one], 2)
-                desk.even[one] += 1.0 / ((box[1] - box[0]) * (box[4] - box[2]) * (box[5] - box[3]))
-                desk.hull[one] += (
-                    hull_density(box[0], box[1], t, n)
-                    * hull_density(box[2], box[4], x, n)
-                    * hull_density(box[3], box[5], y, n)
+                n = max(sizes[one], 2)
+                even[one] += 1.0 / ((t1 - t0) * (x1 - x0) * (y1 - y0))
+                hull[one] += (
+                    hull_density(t0, t1, t, n) * hull_density(x0, x1, x, n) * hull_density(y0, y1, y, n)
                 )
             place += 1
     return n_now
