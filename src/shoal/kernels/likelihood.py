@@ -166,11 +166,11 @@ def add_record_cues(samples: Integers, book: Book, one: int, desk: Desk) -> None
 
 
 @compiled
-def score_of(weights: Floats, cues: Floats) -> float:
-    """The weighted sum of a record's cues."""
+def score_of(weights: Floats, cues: Floats, one: int) -> float:
+    """The weighted sum of the cues of a class."""
     score = 0.0
     for cue in range(N_CUES):
-        score += weights[cue] * cues[cue]
+        score += weights[cue] * cues[one, cue]
     return score
 
 
@@ -183,14 +183,15 @@ def answer(
     Only classes that hold at least ``least`` samples count. wanted: the share of the list of those with the
     highest score at which the one named stands.
     """
+    touched, held, cues = desk.touched, desk.held, desk.cues
     best, ties, classes, holds_own = -np.inf, 0, 0, False
     for i in range(n_touched):
-        one = desk.touched[i]
-        if desk.held[one] >= least:
-            best = max(best, score_of(weights, desk.cues[one]))
+        one = touched[i]
+        if held[one] >= least:
+            best = max(best, score_of(weights, cues, one))
     for i in range(n_touched):
-        one = desk.touched[i]
-        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
+        one = touched[i]
+        if held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
             ties += sizes[one]
             classes += 1
             holds_own = holds_own or one == own
@@ -198,8 +199,8 @@ def answer(
         return -1, 1.0 / sizes.sum()
     left = int(wanted * classes)
     for i in range(n_touched):
-        one = desk.touched[i]
-        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
+        one = touched[i]
+        if held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
             if left == 0:
                 return one, 1.0 / ties if holds_own else 0.0
             left -= 1
