@@ -18,7 +18,7 @@ from shoal.attacks.knowledge import default_knowledge, parse_knowledge
 from shoal.errors import MisuseError
 
 WARM_UP = 300
-INDEXES = ("by_time", "class_of", "by_place", "by_area")
+INDEXES = ("by_time", "class_of", "by_place")
 
 
 def prepared_for(people: int, days: int, tries: int) -> tuple[Prepared, tuple[str, ...]]:

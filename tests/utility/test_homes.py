@@ -49,7 +49,6 @@ def test_the_chance_to_name_a_cell_is_one_over_the_likeliest_cells(seed: int, n:
     weights = draw.integers(0, 3, n) / 2
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
     spread, area = Spread(np.array([0, n]), west, south, east, north, weights), likeliest_area(boxes, weights)
-    for x in range(-3, 7):
-        for y in range(-3, 7):
-            expected = holds(area, x, y) / cells_of(area) if len(area) else 0.0
-            assert chance_where_likeliest(spread, 0, x, y) == expected
+    cells = [(x, y) for x in range(-3, 7) for y in range(-3, 7)]
+    expected = [holds(area, x, y) / cells_of(area) if len(area) else 0.0 for x, y in cells]
+    assert [chance_where_likeliest(spread, 0, x, y) for x, y in cells] == expected

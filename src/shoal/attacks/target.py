@@ -48,7 +48,7 @@ def index_over_places(boxes: Integers, record: Integers) -> Places:
 
 
 def index_over_areas(by_time: Index) -> Areas:
-    """An index of boxes over places, and in each over time."""
+    """An index of boxes over places, and in each over time; as large as they are, so nobody keeps it."""
     boxes, record = by_time.boxes, by_time.record
     if len(by_time.class_offsets) > 2:
         order = np.argsort(by_time.starts, kind="stable")
@@ -118,11 +118,6 @@ class BoxTarget:
     def by_place(self) -> Places:
         """The index for questions about places."""
         return index_over_places(self.boxes, self.record_of_box)
-
-    @cached_property
-    def by_area(self) -> Areas:
-        """The index for questions about what is near in place and time."""
-        return index_over_areas(self.by_time)
 
     @cached_property
     def class_of(self) -> Integers:
