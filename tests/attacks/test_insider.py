@@ -11,15 +11,15 @@ import hull_oracle
 from kte_oracle import is_candidate
 from shoal.attacks import Rate, attack
 from shoal.attacks.adversary import Adversary
-from shoal.attacks.hulls import judged, named_samples
 from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
+from shoal.kernels.hull_samples import N_SHARES, judge_named, name_samples
 from shoal.kernels.sharing import find_sharers
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import fixed
+from shoal.runtime.arrays import Floats, Integers, fixed
 from shoal.runtime.randomness import Randomness
 from small_data import populations
 from small_releases import naive_release, random_people
@@ -36,6 +36,22 @@ def hull(samples: list[tuple[int, int, int]]) -> list[int]:
     """The tight box of these samples, as a row of boxes."""
     t, x, y = zip(*samples, strict=True)
     return [min(t), max(t) + 1, min(x), min(y), max(x) + 1, max(y) + 1]
+
+
+def named_samples(boxes: Integers, known: Integers) -> Integers:
+    named = np.empty((len(boxes), 3), dtype=np.int64)
+    name_samples(boxes, known, named)
+    return named
+
+
+def judged(
+    boxes: Integers, named: Integers, samples: Integers, rows: Integers | None = None
+) -> tuple[Floats, Floats]:
+    """The six shares, and the errors of the samples that a box holds; rows: of the boxes that count."""
+    shares, errors = np.empty(N_SHARES), np.empty((len(samples), 2))
+    counted = np.isin(np.arange(len(boxes)), np.arange(len(boxes)) if rows is None else rows)
+    judge_named(boxes, named, counted, samples, shares, errors)
+    return shares, errors[np.isfinite(errors[:, 0])]
 
 
 def rates(
@@ -57,7 +73,7 @@ def test_in_a_class_of_two_the_sides_that_are_not_mine_are_my_partners() -> None
     boxes = np.array([hull([mine[0], partner[0]]), hull([mine[1], partner[1]])])
     named = named_samples(boxes, np.array(mine))
     assert named.tolist() == [[2, 7, 4], [9, 3, 8]]
-    exact, place, lucky, lucky_place = judged(boxes, named, np.array(partner)).by_box
+    exact, place, lucky, lucky_place = judged(boxes, named, np.array(partner))[0][:4]
     assert (exact, place) == (1, 1)
     assert lucky == pytest.approx((1 / (3 * 8 * 5) + 1 / (5 * 1 * 6)) / 2)
     assert lucky_place == pytest.approx((1 / (8 * 5) + 1 / 6) / 2)
@@ -113,7 +129,7 @@ def test_shares_are_those_of_counting(seed: int) -> None:
             len(held) / (area * (box[1] - box[0])),
             len({(b, c) for _, b, c in held}) / area,
         ]
-    np.testing.assert_allclose(judged(boxes, named, samples).by_box, counts / 3)
+    np.testing.assert_allclose(judged(boxes, named, samples)[0][:4], counts / 3)
 
 
 @given(seed=st.integers(0, 500))
@@ -138,26 +154,34 @@ def test_shares_and_errors_of_samples_are_those_of_counting(seed: int) -> None:
         lucky += min(1.0, sum(1 / ((b[1] - b[0]) * (b[4] - b[2]) * (b[5] - b[3])) for b, _ in held))
         if held:
             errors.append(min(((told[1] - x) ** 2 + (told[2] - y) ** 2) ** 0.5 for _, told in held))
-    found = judged(boxes, named, samples)
-    assert found.by_sample.tolist() == pytest.approx([exact / len(samples), lucky / len(samples)])
-    np.testing.assert_allclose(found.errors[:, 0], errors)
+    shares, found = judged(boxes, named, samples)
+    assert shares[4:].tolist() == pytest.approx([exact / len(samples), lucky / len(samples)])
+    np.testing.assert_allclose(found[:, 0], errors)
 
 
-@given(seed=st.integers(0, 500), own=st.integers(0, 12), others=st.integers(1, 12), boxes=st.integers(1, 9))
+@given(
+    seed=st.integers(0, 500),
+    own=st.integers(0, 12),
+    others=st.integers(1, 12),
+    boxes=st.integers(1, 9),
+    some=st.booleans(),
+)
 def test_what_is_named_and_how_right_it_is_are_those_of_whole_tables(
-    seed: int, own: int, others: int, boxes: int
+    seed: int, own: int, others: int, boxes: int, some: bool
 ) -> None:
     draw = np.random.default_rng(seed)
     mine, theirs = (np.unique(draw.integers(0, 9, (n, 3)), axis=0).reshape(-1, 3) for n in (own, others))
+    mine = draw.permutation(mine)
     rows = np.array(
         [hull([tuple(one) for one in draw.integers(0, 9, (3, 3)).tolist()]) for _ in range(boxes)]
     )
     named = named_samples(rows, mine)
     assert named.tolist() == hull_oracle.named_samples(rows, mine).tolist()
-    found = judged(rows, named, theirs)
-    np.testing.assert_allclose(found.by_box, hull_oracle.share_right(rows, named, theirs))
-    np.testing.assert_allclose(found.by_sample, hull_oracle.share_of_samples(rows, named, theirs))
-    np.testing.assert_allclose(found.errors, hull_oracle.errors_of(rows, named, theirs))
+    count = np.arange(0, boxes, 2 if some else 1)
+    shares, errors = judged(rows, named, theirs, count)
+    np.testing.assert_allclose(shares[:4], hull_oracle.share_right(rows[count], named[count], theirs))
+    np.testing.assert_allclose(shares[4:], hull_oracle.share_of_samples(rows[count], named[count], theirs))
+    np.testing.assert_allclose(errors, hull_oracle.errors_of(rows[count], named[count], theirs))
 
 
 def test_the_partner_of_a_class_of_two_is_told_without_error() -> None:

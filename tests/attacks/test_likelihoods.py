@@ -16,12 +16,14 @@ from attack_cases import evaluation_of
 from kte_oracle import is_candidate
 from naive_release import naive_release, samples_of
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.home_work import where_sides_meet
 from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
 from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, weigh_visits
-from shoal.attacks.target import BoxTarget, index_along
+from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
 from shoal.attacks.tau_knowledge import Drawn, follow, weigh
+from shoal.kernels.homes import Spread
+from shoal.kernels.hull_presence import chances_where_sides_meet
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
+from shoal.kernels.place_likelihood import Shelf, visits_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_data import populations
@@ -184,19 +186,24 @@ def test_the_cell_that_boxes_speak_for_is_that_of_brute_force(
 ) -> None:
     target = target_of(people, seed)
     rng = np.random.default_rng(seed)
-    for boxes in records_of(target):
-        weights = rng.random(len(boxes))
-        found = where_sides_meet(np.array(boxes), weights, members)
+    for record in records_of(target):
+        weights = rng.random(len(record))
+        weights[: rng.integers(0, 2)] = 0
+        west, south, east, north = (np.array([box[column] for box in record]) for column in (2, 3, 4, 5))
+        spread = Spread(np.array([0, len(record)]), west, south, east, north, weights)
+        boxes, weights = [record[row] for row in np.flatnonzero(weights)], weights[weights > 0]
         cells = [
             (x, y)
             for x in {side for b in boxes for side in (b[2], b[4] - 1)}
             for y in {side for b in boxes for side in (b[3], b[5] - 1)}
         ]
         told = [oracle.presence(boxes, weights.tolist(), members, x, y) for x, y in cells]
-        for kind, named in enumerate(found):
-            best = max(one[kind] for one in told)
+        for kind in (0, 1):
+            best = max((one[kind] for one in told), default=0.0)
             expected = {cell for cell, one in zip(cells, told, strict=True) if one[kind] >= best * (1 - 1e-9)}
-            assert {(x0, y0) for x0, y0, _, _ in named.area.tolist()} == expected
+            for x, y in [*cells, (-9, -9), (99, 99)]:
+                chance = ((x, y) in expected) / max(len(expected), 1)
+                assert chances_where_sides_meet(spread, 0, members, x, y)[1 - kind] == chance
     assert target.n_records > 0
 
 
@@ -271,13 +278,32 @@ def test_an_index_stands_by_length_start_and_row_however_far_apart(
     spans: list[tuple[int, int]], scale: int
 ) -> None:
     boxes = np.array([[a * scale, a * scale + length, 0, 0, 1, 1] for a, length in spans], dtype=np.int64)
-    index = index_along(0, boxes.reshape(-1, 6), np.arange(len(spans)))
+    index = index_over_time(boxes.reshape(-1, 6), np.arange(len(spans)))
     level = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 7: 3, 8: 3, 9: 4}
     order = sorted(range(len(spans)), key=lambda row: (level[spans[row][1]], spans[row][0], row))
     assert index.record.tolist() == order
     assert np.diff(index.class_offsets).tolist() == [
         sum(level[length] == one for _, length in spans) for one in range(len(index.class_offsets) - 1)
     ]
+
+
+@given(st.integers(0, 999), st.integers(0, 12), st.sampled_from([1, 5, 1 << 20]))
+def test_visits_to_a_cell_are_those_of_all_boxes_however_far_apart(seed: int, n: int, scale: int) -> None:
+    draw = np.random.default_rng(seed)
+    low, sides = draw.integers(-4, 4, (n, 2)) * scale, draw.integers(1, 1 + scale, (n, 2))
+    boxes = np.column_stack([np.zeros((n, 2), dtype=np.int64), low, low + sides])
+    record, sizes = np.sort(draw.integers(0, 3, n)), np.array([1, 2, 3])
+    places = Shelf(index_over_places(boxes, record), np.ones(3, dtype=np.int64), sizes)
+    corners = [(x, y) for box in boxes.tolist() for x in (box[2], box[4] - 1) for y in (box[3], box[5])]
+    for x, y in [*corners, (0, 0), (-9 * scale, 0), (0, 9 * scale)]:
+        even, hull, now = np.zeros(3), np.zeros(3), np.empty(3, dtype=np.int64)
+        found = visits_of(places, x, y, even, hull, now)
+        own = [boxes[record == one].tolist() for one in range(3)]
+        assert even.tolist() == pytest.approx([oracle.visits(one, x, y, None) for one in own])
+        assert hull.tolist() == pytest.approx(
+            [oracle.visits(one, x, y, max(size, 2)) for one, size in zip(own, sizes.tolist(), strict=True)]
+        )
+        assert sorted(now[:found].tolist()) == np.flatnonzero(even).tolist()
 
 
 def test_indexes_go_with_their_records() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.membership import best_bound, says_rightly
-from shoal.attacks.target import index_along
+from shoal.attacks.target import index_over_time
 from shoal.errors import MisuseError
 from shoal.kernels.evidence import strongest_evidence
 from shoal.model.trajectories import Grid, Trajectories
@@ -37,7 +37,7 @@ def test_evidence_is_that_of_every_box(seed: int) -> None:
     record = np.sort(draw.integers(0, 4, 12))
     samples, offsets = draw.integers(0, 9, (5, 3)), np.array([0, 2, 2, 5])
     found = np.zeros(3)
-    strongest_evidence(offsets, samples, index_along(0, boxes, record), 4, 200.0, found)
+    strongest_evidence(offsets, samples, index_over_time(boxes, record), 4, 200.0, found)
     for person in range(3):
         own = samples[offsets[person] : offsets[person + 1]]
         totals = []

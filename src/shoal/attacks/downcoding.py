@@ -7,12 +7,12 @@ corners are likelier than cells within, and the corners of all boxes of a record
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.hulls import Classes, judged, named_samples
+from shoal.attacks.hulls import Classes, Reading, read_all
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.runtime.arrays import Integers
 
-_NOTHING = np.empty((0, 3), dtype=np.int64)
+_NOBODY = np.empty(0, dtype=np.int64)
 
 
 def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
@@ -22,18 +22,17 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
     """
     del rng  # nothing is drawn: the whole release is looked at
     classes = Classes.of(evaluation)
-    outcomes = np.zeros((4, len(evaluation.victims)))
-    for place, (victim, own) in enumerate(
-        zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
-    ):
-        boxes = evaluation.target.record(own)
-        samples = (
-            np.column_stack(evaluation.known.samples_of(victim))
+    readings = [
+        Reading(
+            boxes=evaluation.target.record(own),
+            true=np.column_stack(evaluation.known.samples_of(victim))
             if evaluation.label == "control"
-            else classes.samples(classes.members(own))
+            else _distinct(classes.samples(classes.members(own))),
+            known=_NOBODY,
         )
-        outcomes[:, place] = judged(boxes, named_samples(boxes, _NOTHING), _distinct(samples)).by_box
-    exact, cell, lucky, lucky_cell = outcomes
+        for victim, own in zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
+    ]
+    exact, cell, lucky, lucky_cell, *_ = read_all(evaluation, classes, readings).shares[1].T
     does = "Someone who has a record alone and says for each of its boxes"
     told = {
         "downcoding-exact": (exact, f"{does} in which cell and slot one of its people was.", lucky),
@@ -54,6 +53,6 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
 
 
 def _distinct(samples: Integers) -> Integers:
-    """The different rows of samples [s, 3]: members may have been at one place at one time."""
-    ordered = samples[np.lexsort(samples.T)]
+    """The different rows of samples [s, 3], by time: members may have been at one place at one time."""
+    ordered = samples[np.lexsort(samples.T[::-1])]
     return np.asarray(ordered[np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))])

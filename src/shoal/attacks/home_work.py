@@ -1,24 +1,23 @@
 """The adversary who knows which record is a person's, and looks for home and work in it."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from typing import Final
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.hull_presence import add_presence
-from shoal.measures.presence import Place, ahead_of, cells_of, holds, likeliest_area, share_of_hours
+from shoal.kernels.homes import Spread, find_homes
+from shoal.kernels.hull_presence import chances_of_places
+from shoal.measures.presence import Place, ahead_of, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import HOUR_S
 
-Cell = tuple[int, int]
+_PART: Final = 100
 
 
 def attack_home_work(
@@ -40,21 +39,11 @@ def attack_home_work(
     rates = []
     places: tuple[Place, ...] = ("home", "work")
     for place in places:
-        truth = {
-            position: cell
-            for position, victim in enumerate(evaluation.victims.tolist())
-            if (cell := _true_cell(evaluation.known, victim, place, clock)) is not None
-        }
-        if not truth:
+        found, x, y = _true_cells(evaluation, place, clock)
+        tried = np.flatnonzero(found)
+        if not len(tried):
             continue
-        tried = np.array(list(truth))
-        guesses = _guesses(evaluation.target, place, clock)
-        chances = np.array(
-            [
-                [named.chance_of(*truth[position]) for named in guesses(own)]
-                for position, own in zip(truth, evaluation.own[tried].tolist(), strict=True)
-            ]
-        )
+        chances = _chances(evaluation, place, clock, tried, x[tried], y[tried])
         hours = f"20 and 6 o'clock ({clock.name})"
         if place == "work":
             hours = f"9 and 17 o'clock ({clock.name}), Monday to Friday,"
@@ -73,7 +62,8 @@ def attack_home_work(
                 name=place,
                 knowledge="which record it is",
                 target=evaluation.label,
-                baseline=Counter(truth.values()).most_common(1)[0][1] / len(truth),
+                baseline=max(Counter(zip(x[tried].tolist(), y[tried].tolist(), strict=True)).values())
+                / len(tried),
                 clusters=evaluation.clusters[tried],
             )
         )
@@ -98,53 +88,50 @@ class _Hours:
         return share_of_hours(boxes, slot_s, place, own)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Named:
-    """Equally likely cells: rectangles, int64 [a, 4] of x_min, y_min, x_max, y_max."""
-
-    area: Integers
-
-    def chance_of(self, x: int, y: int) -> float:
-        """The chance to name this cell."""
-        return float(holds(self.area, x, y)) / cells_of(self.area) if len(self.area) else 0.0
+def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) -> Spread:
+    """Boxes [b, 6] of some records, each with how much of it lies in the hours of ``place``."""
+    boxes = np.concatenate(rows)
+    west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return Spread(offsets, west, south, east, north, clock.shares(boxes, slot_s, place))
 
 
-def _guesses(target: BoxTarget, place: Place, clock: _Hours) -> Callable[[int], tuple[Named, ...]]:
-    """The cells that each rule names for a record; equal records are looked at once."""
+def _true_cells(
+    evaluation: Evaluation[BoxTarget], place: Place, clock: _Hours
+) -> tuple[Flags, Integers, Integers]:
+    """[v]: who has a sample at these hours; x and y of the cell with most of them, the smallest of equals."""
+    known, n = evaluation.known, len(evaluation.victims)
+    found, x, y = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
 
-    @cache
-    def of_class(number: int) -> tuple[Named, ...]:
-        book = target.book
-        boxes = book.boxes[book.offsets[number] : book.offsets[number + 1]]
-        weights = clock.shares(boxes, target.grid.slot_s, place)
-        boxes, weights = boxes[weights > 0], weights[weights > 0]
-        members = max(int(book.sizes[number]), 2)
-        return (
-            *where_sides_meet(boxes, weights, members)[::-1],
-            Named(area=likeliest_area(boxes, weights)),
-        )
+    def part(begin: int) -> None:
+        mine = slice(begin, min(begin + _PART, n))
+        people = evaluation.victims[mine].tolist()
+        rows = [np.column_stack(Boxes.of_samples(*known.samples_of(one)).columns()) for one in people]
+        find_homes(_spread(rows, known.snapped_grid().slot_s, place, clock), found[mine], x[mine], y[mine])
 
-    return lambda record: of_class(int(target.class_of[record]))
-
-
-def where_sides_meet(boxes: Integers, weights: Floats, members: int) -> tuple[Named, Named]:
-    """The cells with the most expected, and with the steadiest, presence among those where sides meet."""
-    if not len(boxes):
-        nowhere = Named(area=np.empty((0, 4), dtype=np.int64))
-        return nowhere, nowhere
-    xs, ys = (np.unique(np.r_[boxes[:, low], boxes[:, high] - 1]) for low, high in ((2, 4), (3, 5)))
-    expected, steady = np.zeros((2, len(xs), len(ys)))
-    add_presence(boxes, weights, members, xs, ys, expected, steady)
-
-    def best(presence: Floats) -> Named:
-        i, j = np.nonzero(presence >= presence.max() * (1 - 1e-9))
-        return Named(area=np.column_stack([xs[i], ys[j], xs[i] + 1, ys[j] + 1]))
-
-    return best(expected), best(steady)
+    for _ in evaluation.run.map(part, range(0, n, _PART)):
+        pass
+    return found, x, y
 
 
-def _true_cell(known: Trajectories, victim: int, place: Place, clock: _Hours) -> Cell | None:
-    """The cell with most samples at these hours, the smallest of equals; None without such samples."""
-    boxes = np.column_stack(Boxes.of_samples(*known.samples_of(victim)).columns())
-    area = likeliest_area(boxes, clock.shares(boxes, known.snapped_grid().slot_s, place))
-    return (int(area[0, 0]), int(area[0, 1])) if len(area) else None
+def _chances(
+    evaluation: Evaluation[BoxTarget],
+    place: Place,
+    clock: _Hours,
+    tried: Integers,
+    x: Integers,
+    y: Integers,
+) -> Floats:
+    """[tried, 3]: the chance of each rule to name the cell (x, y) of a victim from the own record."""
+    target, chances = evaluation.target, np.empty((len(tried), 3))
+    book, classes = target.book, target.class_of[evaluation.own[tried]]
+
+    def part(begin: int) -> None:
+        mine = slice(begin, min(begin + _PART, len(tried)))
+        rows = [book.boxes[book.offsets[one] : book.offsets[one + 1]] for one in classes[mine].tolist()]
+        spread, sizes = _spread(rows, target.grid.slot_s, place, clock), book.sizes[classes[mine]]
+        chances_of_places(spread, np.maximum(sizes, 2), x[mine], y[mine], chances[mine])
+
+    for _ in evaluation.run.map(part, range(0, len(tried), _PART)):
+        pass
+    return chances

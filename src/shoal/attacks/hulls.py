@@ -4,61 +4,87 @@ A box is the hull of the samples that it stands for. Whoever knows some of these
 which sides the others must touch. Corners of all boxes of a record vote, because people come back to places.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.hull_samples import judge_named, most_voted, possible_sides
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.kernels.hull_samples import N_SHARES, Readings, read_records
+from shoal.runtime.arrays import Floats, Integers
 
-
-def named_samples(boxes: Integers, known: Integers) -> Integers:
-    """int64 [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
-
-    On each axis: a side that no known sample touches, the lower one of two; where known samples touch both,
-    any coordinate, at first that in the middle of theirs. Among the cells that are then possible, the one
-    for which most boxes speak: the possible corners of each share one vote, the first of equals counts.
-    """
-    first = np.empty((len(boxes), 3), dtype=np.int64)
-    second, bound = np.empty_like(first), np.empty(first.shape, dtype=np.bool_)
-    possible_sides(boxes, known, first, second, bound)
-    cells, votes = _votes(first[:, 1:], second[:, 1:], np.asarray(bound[:, 1:].all(axis=1)))
-    best = np.empty(len(boxes), dtype=np.int64)
-    most_voted(boxes, first, second, bound, cells, votes, best)
-    told = best >= 0
-    first[told, 1:] = cells[best[told]]
-    return first
+_PART: Final = 50
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Judged:
-    """How much of what is named is right.
+class Reading:
+    """A record that somebody reads: its boxes [b, 6], and whose samples inside are known, as positions.
 
-    by_box: [4] shares of boxes for which a sample in the box is named, and for which its cell is; then both
-    for who names a cell and slot of the box at random. by_sample: [2] the share of the samples that are named
-    exactly in a box that holds them, and the same for who guesses. errors: [s', 2] of each sample that a box
-    holds, how far what is named there is from it, in cells and slots; of several boxes the nearest in place.
+    true: int64 [s, 3], the samples that what is named is held against, ascending in time; at least one.
+    rows: which of the boxes count; None = all.
     """
 
-    by_box: Floats
-    by_sample: Floats
+    boxes: Integers
+    true: Integers
+    known: Integers
+    rows: Integers | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Read:
+    """How much of what is named is right: with what is known, and with nothing, in this order.
+
+    shares: float64 [2, r, 6] for each reading, of the boxes for which a sample in the box is named, and for
+    which its cell is; both for who names a cell and slot of the box at random; of the samples that are named
+    in a box that holds them, and the same for who guesses. errors: float64 [2, s, 2], how far in cells and
+    slots what is named is from each sample; of several boxes the nearest in place, infinite without any.
+    """
+
+    shares: Floats
     errors: Floats
 
 
-def judged(boxes: Integers, named: Integers, samples: Integers) -> Judged:
-    """Hold what is named [b, 3] in boxes [b, 6] against the true samples [s, 3], at least one."""
-    x, y = (samples[:, axis] - samples[:, axis].min() for axis in (1, 2))
-    _, cell = np.unique(x * (int(y.max()) + 1) + y, return_inverse=True)
-    by_box, by_sample = np.empty((len(boxes), 4)), np.empty((len(samples), 2))
-    errors = np.empty((len(samples), 2))
-    judge_named(boxes, named, samples, cell.ravel(), by_box, by_sample, errors)
-    return Judged(
-        by_box=by_box.mean(axis=0),
-        by_sample=np.minimum(by_sample, 1).mean(axis=0),
-        errors=errors[np.isfinite(errors[:, 0])],
+def read_all(evaluation: Evaluation[BoxTarget], classes: "Classes", readings: Sequence[Reading]) -> Read:
+    """Name a sample in each box of every reading, and say how much of it is right, on all threads."""
+
+    def part(begin: int) -> Read:
+        return read(readings[begin : begin + _PART], classes.samples)
+
+    label = f"reading boxes ({evaluation.label})"
+    parts = list(evaluation.run.map(part, range(0, len(readings), _PART), label=label))
+    return Read(
+        shares=np.concatenate([one.shares for one in parts], axis=1),
+        errors=np.concatenate([one.errors for one in parts], axis=1),
     )
+
+
+def read(readings: Sequence[Reading], samples_of: Callable[[Integers], Integers]) -> Read:
+    """The same in the calling thread; samples_of: gives the samples of people inside, [s, 3]."""
+    known, true = [samples_of(one.known) for one in readings], [one.true for one in readings]
+    counted = [np.full(len(one.boxes), one.rows is None) for one in readings]
+    for one, own in zip(readings, counted, strict=True):
+        if one.rows is not None:
+            own[one.rows] = True
+    shares = np.empty((2, len(readings), N_SHARES))
+    errors = np.empty((2, sum(map(len, true)), 2))
+    boxes = [one.boxes for one in readings]
+    table = Readings(
+        _offsets(boxes),
+        np.concatenate(boxes),
+        np.concatenate(counted),
+        _offsets(known),
+        np.concatenate(known),
+        _offsets(true),
+        np.concatenate(true),
+    )
+    read_records(table, shares, errors)
+    return Read(shares=shares, errors=errors)
+
+
+def _offsets(parts: Sequence[Integers]) -> Integers:
+    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,16 +114,3 @@ class Classes:
         if inside is None or not len(subjects):
             return np.empty((0, 3), dtype=np.int64)
         return np.concatenate([np.column_stack(inside.known.samples_of(one)) for one in subjects.tolist()])
-
-
-def _votes(first: Integers, second: Integers, corners_known: Flags) -> tuple[Integers, Floats]:
-    """Cells [c, 2] in ascending order and their votes: the possible corners of each box share one."""
-    xs, ys = ([one[corners_known, axis] for one in (first, second)] for axis in (0, 1))
-    x = np.concatenate([one for one in xs for _ in ys])
-    y = np.concatenate([other for _ in xs for other in ys])
-    if not len(x):
-        return np.empty((0, 2), dtype=np.int64), np.empty(0)
-    width = int(np.ptp(y)) + 1
-    code, number = np.unique((x - x.min()) * width + y - y.min(), return_inverse=True)
-    cells = np.column_stack([code // width + x.min(), code % width + y.min()])
-    return cells, np.bincount(number.ravel(), minlength=len(cells)) / 4

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.hiders import Hiders
-from shoal.attacks.hulls import Classes, judged, named_samples
+from shoal.attacks.hulls import Classes, Reading, read_all
 from shoal.attacks.rate import Error, Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
@@ -21,7 +21,7 @@ from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats
 
 ALL = 1_000_000  # more members than a class has: all but one
-_SAMPLES: Final = 4  # the row of outcomes that counts samples; before it stand two of boxes and their luck
+_SAMPLES: Final = 4  # the share that counts samples; before it stand two of boxes and their luck
 _RULES: Final = {
     "subtraction": "on sides that these samples leave unexplained",
     "corners": "by where most corners of the record lie",
@@ -51,25 +51,20 @@ def attack_insider(
     """
     classes, claim, inside = Classes.of(evaluation), evaluation.around.claim, evaluation.around.inside
     hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None
-    outcomes = np.zeros((len(_RULES), 6, len(evaluation.victims)))
-    errors: list[list[Floats]] = [[] for _ in _RULES]
-    for place, (victim, own) in enumerate(
-        zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
-    ):
+    readings: list[Reading] = []
+    for victim, own in zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True):
         boxes, samples = evaluation.target.record(own), np.column_stack(evaluation.known.samples_of(victim))
         if hiders is None:
             others = classes.members(own)
             others = others[others != victim] if evaluation.label != "control" else others[1:]
-            known, rows = rng.permutation(others)[:members], np.arange(len(boxes))
-        else:
-            shared = hiders.drawn(own, -1 if evaluation.label == "control" else victim, rng)
-            known = np.append(rng.permutation(shared.through), rng.permutation(shared.beside))[:members]
-            rows, then = shared.rows, (samples[:, 0] >= shared.begin) & (samples[:, 0] < shared.end)
-            samples = samples[then] if then.any() else samples
-        for rule, used in enumerate((known, known[:0])):
-            found = judged(boxes[rows], named_samples(boxes, classes.samples(used))[rows], samples)
-            outcomes[rule, :, place] = np.concatenate([found.by_box, found.by_sample])
-            errors[rule].append(found.errors)
+            readings.append(Reading(boxes=boxes, true=samples, known=rng.permutation(others)[:members]))
+            continue
+        shared = hiders.drawn(own, -1 if evaluation.label == "control" else victim, rng)
+        known = np.append(rng.permutation(shared.through), rng.permutation(shared.beside))[:members]
+        then = (samples[:, 0] >= shared.begin) & (samples[:, 0] < shared.end)
+        samples = samples[then] if then.any() else samples
+        readings.append(Reading(boxes=boxes, true=samples, known=known, rows=shared.rows))
+    found = read_all(evaluation, classes, readings)
     who = "a member" if members == 1 else "all other members" if members == ALL else f"{members} members"
     of, whom, has = "the class", "another member", "the record of an equivalence class"
     if hiders is not None:
@@ -91,19 +86,20 @@ def attack_insider(
                     name=rule,
                     does=f"has {has} and the raw samples of {who}, and says for each of its boxes {says}, "
                     f"{by}",
-                    chances=outcomes[number, row],
+                    chances=found.shares[number, :, row],
                 )
                 for number, (rule, by) in enumerate(_RULES.items())
             ],
             name=name,
             knowledge=f"what {who} of {of} know{'s' * (members == 1)}",
             target=evaluation.label,
-            baseline=float(outcomes[0, row + (1 if row == _SAMPLES else 2)].mean()),
+            baseline=float(found.shares[0, :, row + (1 if row == _SAMPLES else 2)].mean()),
             clusters=evaluation.clusters,
         )
         for name, (row, says) in told.items()
     ]
-    away = [median_error(np.concatenate(one), evaluation.target.grid) for one in errors]
+    held = (one[np.isfinite(one[:, 0])] for one in found.errors)
+    away = [median_error(one, evaluation.target.grid) for one in held]
     of_rule = dict(zip(_RULES, away, strict=True))
     return [replace(rate, error=of_rule[str(rate.rule).split(" or ")[0]]) for rate in rates]
 

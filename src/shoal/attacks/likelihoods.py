@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rule
-from shoal.attacks.target import BoxTarget, sides_of
+from shoal.attacks.target import BoxTarget, index_over_areas
 from shoal.kernels.likelihood import Followers, Weighed, weigh
 from shoal.kernels.noisy_likelihood import Noise, weigh_noisy
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -114,10 +114,10 @@ def weigh_blurred(
 ) -> Weighed:
     """What every rule makes of each victim's noisy observations, float64 [m, 3] in slots and cells."""
     book = evaluation.target.book
-    sides = sides_of(book.by_time, 1)
+    areas = index_over_areas(book.by_time)
 
     def part(followers: Followers, found: Weighed) -> None:
-        weigh_noisy(followers, noise, book, sides, CUES, found)
+        weigh_noisy(followers, noise, book, areas, CUES, found)
 
     return _in_parts(evaluation, offsets, seen, None, part)
 

@@ -9,14 +9,15 @@ import pyarrow.compute as pc
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
-from shoal.attacks.target import BoxTarget, sides_of
+from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.place_likelihood import N_SCORES, Gains, Places, Shown, Visited, weigh_places
+from shoal.kernels.place_likelihood import N_SCORES, Gains, Shelf, Shown, Visited, weigh_places
 from shoal.kernels.top_places import top_places
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
 _MOST_PLACES: Final = 50
+_MOST_MARKS: Final = 1 << 26
 _PART: Final = 100
 _RULES: Final = (
     ("visits, even boxes", "expects most visits there if boxes are filled evenly"),
@@ -122,6 +123,18 @@ def attack_period(
     ]
 
 
+def _count_cells(x: Integers, y: Integers) -> int:
+    """How many different cells there are among some that are counted from 0 on."""
+    width = int(y.max()) + 1
+    cells = x * width + y
+    n = (int(x.max()) + 1) * width
+    if n > _MOST_MARKS:
+        return int(pc.count_distinct(pa.array(cells)).as_py())
+    marks = np.zeros(n, dtype=np.bool_)
+    marks[cells] = True
+    return int(np.count_nonzero(marks))
+
+
 def _rules(knows: str, found: Shown) -> list[Rule]:
     """The rules in the order of their scores."""
     return [
@@ -142,18 +155,10 @@ def weigh_visits(
     own: int64 [v], records of ``target``.
     """
     known, n = evaluation.known, len(own)
-    width = int(np.ptp(known.y)) + 1
-    spread = pc.count_distinct(
-        pa.array((known.x - known.x.min()) * width + (known.y - known.y.min()))
-    ).as_py()
+    spread = _count_cells(known.x - known.x.min(), known.y - known.y.min())
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     records = target.classes.records
-    shelf = Places(
-        records.by_x,
-        sides_of(records.by_x, 2),
-        np.maximum(np.diff(records.offsets), 1),
-        target.classes.sizes,
-    )
+    shelf = Shelf(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
     offsets = np.cumsum([0, *map(len, places)], dtype=np.int64)
     cells = np.concatenate(places)
     weights = np.ones(len(cells)) if visits is None else np.concatenate(visits)
@@ -210,6 +215,7 @@ def _ascending(cells: Integers) -> Integers:
 
 def _counted(cells: Integers) -> tuple[Integers, Floats]:
     """Distinct cells with their visits, most visited first, then by cell."""
-    distinct, visits = np.unique(cells, axis=0, return_counts=True)
+    least, width = cells.min(axis=0), int(np.ptp(cells[:, 1])) + 1
+    codes, visits = np.unique((cells - least) @ np.array([width, 1]), return_counts=True)
     order = np.argsort(-visits, kind="stable")
-    return np.ascontiguousarray(distinct[order]), visits[order].astype(np.float64)
+    return np.column_stack(np.divmod(codes[order], width)) + least, visits[order].astype(np.float64)

@@ -4,60 +4,59 @@ Raw data and releases become targets alike: a raw sample is a box of one slot an
 written once.
 """
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.kernels.cover_index import Index, Sides
+from shoal.kernels.cover_index import Index, file_over_time, fill_levels
 from shoal.kernels.likelihood import Book
+from shoal.kernels.place_index import Areas, Places, file_areas, file_places, tiles_for
 from shoal.kernels.record_order import ascend
 from shoal.model.release import Boxes, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers, Numbers, fixed
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, fixed
+
+_AREA: Final = 4  # logarithm of the least side of a tile for what is near, in cells
+_BOXES_OF_A_TILE: Final = 32
+_FEW_PLACES: Final = 1 << 16  # that an index may count without asking whether there are more boxes
 
 
-def index_along(axis: int, boxes: Integers, record: Integers) -> Index:
-    """An index of boxes [b, 6] over time (axis 0: columns 0 and 1) or x (axis 1: columns 2 and 4).
-
-    record: int64 [b], the record that owns each box.
-    """
-    start, end = (0, 1) if axis == 0 else (2, 4)
-    extent = np.maximum(boxes[:, end] - boxes[:, start], 1)
-    level = np.frexp(extent - 1)[1].astype(np.int64)  # the least with extent <= 2**level
-    order = _order_by(level, boxes[:, start])
-    counts = np.bincount(level, minlength=1)
-    return Index(
-        class_offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        boxes=np.ascontiguousarray(boxes[order]),
-        record=np.ascontiguousarray(record[order]),
-        starts=boxes[order, start],
-    )
+def index_over_time(boxes: Integers, record: Integers) -> Index:
+    """An index of boxes [b, 6] over time. record: int64 [b], the record that owns each box."""
+    levels, starts = np.empty(len(boxes), dtype=np.int64), boxes[:, 0]
+    fill_levels(boxes, levels)
+    class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
+    least, end = (int(starts.min()), int(starts.max()) + 1) if len(boxes) else (0, 0)
+    places = (end - least) * (len(class_offsets) - 1)
+    if places > max(len(boxes), _FEW_PLACES):
+        order = np.lexsort((starts, levels))
+        return Index(class_offsets, boxes[order], record[order], starts[order])
+    filed = Index(class_offsets, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
+    file_over_time(boxes, record, levels, least, np.zeros(places + 1, dtype=np.int64), filed)
+    return filed
 
 
-def sides_of(index: Index, axis: int) -> Sides:
-    """Where the boxes of an index lie along x (axis 1) or y (axis 2)."""
-    low, high = (np.ascontiguousarray(index.boxes[:, axis + side]) for side in (1, 3))
-    return Sides(low=low, high=high)
+def index_over_places(boxes: Integers, record: Integers) -> Places:
+    """An index of the rectangles of boxes [b, 6]; record: int64 [b], ascending, the owner of each."""
+    room = np.empty((len(boxes), 4), dtype=np.int64), np.empty_like(record), np.empty_like(record)
+    places = Places(tiles_for(boxes, 0, len(boxes)), *room)
+    n = file_places(boxes, record, places)
+    return Places(places.tiles, *(column[:n].copy() for column in room))
 
 
-def _order_by(first: Integers, second: Integers) -> Integers:
-    """Rows ascending by the first column, from 0, then by the second, equal ones as they stand."""
-    n = len(first)
-    if not n:
-        return np.empty(0, dtype=np.int64)
-    least = int(second.min())
-    span = int(second.max()) - least + 1
-    if (int(first.max()) + 1) * span * n > np.iinfo(np.int64).max:
-        return np.lexsort((second, first))
-    keys = ((first * span + (second - least)) * n) + np.arange(
-        n
-    )  # all different, so the fastest sort will do
-    keys.sort()
-    return keys % n
+def index_over_areas(by_time: Index) -> Areas:
+    """An index of boxes over places, and in each over time; as large as they are, so nobody keeps it."""
+    boxes, record = by_time.boxes, by_time.record
+    if len(by_time.class_offsets) > 2:
+        order = np.argsort(by_time.starts, kind="stable")
+        boxes, record = boxes[order], record[order]
+    tiles = tiles_for(boxes, _AREA, len(boxes) // _BOXES_OF_A_TILE)
+    areas = Areas(tiles, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
+    file_areas(boxes, record, areas)
+    return areas
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,27 +112,46 @@ class BoxTarget:
     @cached_property
     def by_time(self) -> Index:
         """The index for questions about samples."""
-        return index_along(0, self.boxes, self.record_of_box)
+        return index_over_time(self.boxes, self.record_of_box)
 
     @cached_property
-    def by_x(self) -> Index:
+    def by_place(self) -> Places:
         """The index for questions about places."""
-        return index_along(1, self.boxes, self.record_of_box)
+        return index_over_places(self.boxes, self.record_of_box)
 
     @cached_property
     def class_of(self) -> Integers:
-        """int64 [r]: records of equal number are equal, box for box."""
-        boxes = self.boxes
-        if not ascend(boxes, self.offsets):
-            boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box))]
-        numbers: dict[bytes, int] = {}  # by digests: the boxes themselves would fill the memory once more
+        """int64 [r]: records of equal number are equal, box for box; numbered as they first appear."""
+        alike = self._perhaps_alike
+        rows = np.flatnonzero(alike[self.record_of_box]) if not alike.all() else slice(None)
+        boxes, counts = self.boxes[rows], np.diff(self.offsets) * alike
+        ends = np.cumsum(counts)
+        if not ascend(boxes, np.concatenate([[0], ends])):
+            boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box[rows]))]
+        numbers: dict[bytes | int, int] = {}  # by digests: boxes themselves would fill the memory once more
         return np.array(
             [
-                numbers.setdefault(blake2b(boxes[first:end].data, digest_size=32).digest(), len(numbers))
-                for first, end in itertools.pairwise(self.offsets.tolist())
+                numbers.setdefault(
+                    blake2b(boxes[end - count : end].data, digest_size=32).digest() if digested else record,
+                    len(numbers),
+                )
+                for record, (digested, count, end) in enumerate(
+                    zip(alike.tolist(), counts.tolist(), ends.tolist(), strict=True)
+                )
             ],
             dtype=np.int64,
         )
+
+    @property
+    def _perhaps_alike(self) -> Flags:
+        """[r]: whether another record has as many boxes with the same sums of sides; others equal nobody."""
+        lengths = np.diff(self.offsets)
+        told = np.zeros((self.n_records, 7), dtype=np.int64)
+        told[:, 6], some = lengths, lengths > 0
+        if some.any():
+            told[some, :6] = np.add.reduceat(self.boxes, self.offsets[:-1][some], axis=0)
+        _, number, counts = np.unique(told, axis=0, return_inverse=True, return_counts=True)
+        return np.asarray(counts[number.ravel()] > 1)
 
     @property
     def classes(self) -> Classes:
@@ -174,7 +192,7 @@ class BoxTarget:
         """The boxes [b, 6] of one record."""
         return self.boxes[self.offsets[position] : self.offsets[position + 1]]
 
-    def with_boxes(self, kept: npt.NDArray[np.bool_]) -> "BoxTarget":
+    def with_boxes(self, kept: Flags) -> "BoxTarget":
         """The same records with only these boxes; a record may be left with none."""
         counts = np.bincount(self.record_of_box[kept], minlength=self.n_records)
         return BoxTarget(

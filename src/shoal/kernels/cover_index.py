@@ -24,15 +24,34 @@ class Index(NamedTuple):
     starts: Integers
 
 
-class Sides(NamedTuple):
-    """int64 [b] where the boxes of an index begin and end along another axis, in the order of the index.
+@compiled
+def fill_levels(boxes: Integers, levels: Integers) -> None:
+    """Fill levels [b]: the least L for which a box takes at most 2**L slots."""
+    for b in range(len(boxes)):
+        level = 0
+        while boxes[b, 1] - boxes[b, 0] > 1 << level:
+            level += 1
+        levels[b] = level
 
-    Most boxes that its own axis leaves do not reach a position on the other, which these tell from little
-    memory.
+
+@compiled
+def file_over_time(
+    boxes: Integers, record: Integers, levels: Integers, least: int, counts: Integers, filed: Index
+) -> None:
+    """Fill an index over time but for its class_offsets; boxes of equal level and start as they stand.
+
+    counts: [p + 1] zeros, a place for each level and each start from ``least`` on.
     """
-
-    low: Integers
-    high: Integers
+    span = (len(counts) - 1) // (len(filed.class_offsets) - 1)
+    for b in range(len(boxes)):
+        counts[levels[b] * span + boxes[b, 0] - least + 1] += 1
+    for key in range(1, len(counts)):
+        counts[key] += counts[key - 1]
+    for b in range(len(boxes)):
+        key = levels[b] * span + boxes[b, 0] - least
+        place = counts[key]
+        counts[key] += 1
+        filed.boxes[place], filed.record[place], filed.starts[place] = boxes[b], record[b], boxes[b, 0]
 
 
 @compiled

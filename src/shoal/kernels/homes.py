@@ -26,6 +26,18 @@ class Spread(NamedTuple):
 
 
 @compiled
+def distinct(values: Integers) -> Integers:
+    """The different values, ascending; in their own place."""
+    values.sort()
+    kept = 0
+    for i in range(len(values)):
+        if kept == 0 or values[i] != values[kept - 1]:
+            values[kept] = values[i]
+            kept += 1
+    return values[:kept]
+
+
+@compiled
 def sides_along(spread: Spread, one: int, low: Integers, high: Integers) -> Integers:
     """The different sides of a record's areas that count, ascending; low, high: of all areas on an axis."""
     sides, n = np.empty(2 * (spread.offsets[one + 1] - spread.offsets[one]), dtype=np.int64), 0
@@ -33,14 +45,7 @@ def sides_along(spread: Spread, one: int, low: Integers, high: Integers) -> Inte
         if spread.weights[i] > 0:
             sides[n], sides[n + 1] = low[i], high[i]
             n += 2
-    sides = sides[:n]
-    sides.sort()
-    kept = 0
-    for i in range(n):
-        if kept == 0 or sides[i] != sides[kept - 1]:
-            sides[kept] = sides[i]
-            kept += 1
-    return sides[:kept]
+    return distinct(sides[:n])
 
 
 @compiled
@@ -92,6 +97,28 @@ def likeliest_holds(spread: Spread, one: int, x: int, y: int) -> bool:
         return False
     i, j = first_not_below(xs, 0, len(xs), x + 1) - 1, first_not_below(ys, 0, len(ys), y + 1) - 1
     return bool(presence[i, j] >= presence.max() * _ALIKE)
+
+
+@compiled
+def chance_where_likeliest(spread: Spread, one: int, x: int, y: int) -> float:
+    """The chance to name a cell, for who names one of those where a record is likeliest."""
+    xs, ys, presence = expected_presence(spread, one)
+    if not len(xs):
+        return 0.0
+    most, cells, right = presence.max() * _ALIKE, 0, False
+    for i in range(len(xs) - 1):
+        for j in range(len(ys) - 1):
+            if presence[i, j] >= most:
+                cells += (xs[i + 1] - xs[i]) * (ys[j + 1] - ys[j])
+                right = right or (xs[i] <= x < xs[i + 1] and ys[j] <= y < ys[j + 1])
+    return 1.0 / cells if right else 0.0
+
+
+@compiled
+def find_homes(spread: Spread, known: Flags, x: Integers, y: Integers) -> None:
+    """Fill in for every record whether any area counts, and the first cell of where it is likeliest."""
+    for one in range(len(known)):
+        known[one], x[one], y[one] = first_likeliest(spread, one)
 
 
 @compiled

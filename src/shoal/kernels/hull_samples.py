@@ -1,18 +1,38 @@
 """What the sides of hulls tell of the samples in them, and how much of it is right: loops of the insider."""
 
 import math
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.cover_index import first_not_below
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
 
+N_SHARES: Final = 6
+
+
+class Readings(NamedTuple):
+    """Records that are read: each with its boxes, the samples that are known, and those that are true.
+
+    Reading i has the boxes [b, 6] from box_offsets[i] on, of which those count that ``counted`` [b] says; the
+    known samples [s, 3] from known_offsets[i] on; and the true ones from true_offsets[i] on, ascending in
+    time, at least one.
+    """
+
+    box_offsets: Integers
+    boxes: Integers
+    counted: Flags
+    known_offsets: Integers
+    known: Integers
+    true_offsets: Integers
+    true: Integers
+
 
 @compiled
-def _holds(boxes: Integers, b: int, t: int, x: int, y: int) -> bool:
-    """Whether box b holds the slot and cell of a sample."""
-    in_time = boxes[b, 0] <= t < boxes[b, 1]
-    return bool(in_time and boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5])
+def _holds(boxes: Integers, b: int, x: int, y: int) -> bool:
+    """Whether the rectangle of box b holds a cell."""
+    return bool(boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5])
 
 
 @compiled
@@ -26,12 +46,17 @@ def possible_sides(boxes: Integers, known: Integers, first: Integers, second: In
     lows, highs = (0, 2, 3), (1, 4, 5)
     sums = np.empty(3, dtype=np.int64)
     touched = np.empty((3, 2), dtype=np.bool_)
+    order = np.argsort(known[:, 0])
+    times = known[:, 0][order]
     for b in range(len(boxes)):
         count = 0
         sums[:] = 0
         touched[:] = False
-        for s in range(len(known)):
-            if not _holds(boxes, b, known[s, 0], known[s, 1], known[s, 2]):
+        place = first_not_below(times, 0, len(times), boxes[b, 0])
+        while place < len(times) and times[place] < boxes[b, 1]:
+            s = order[place]
+            place += 1
+            if not _holds(boxes, b, known[s, 1], known[s, 2]):
                 continue
             count += 1
             for axis in range(3):
@@ -49,72 +74,150 @@ def possible_sides(boxes: Integers, known: Integers, first: Integers, second: In
 
 
 @compiled
+def corners_of(first: Integers, second: Integers, bound: Flags, least: int, width: int) -> Integers:
+    """The possible corners of boxes whose corners are bound, as ascending numbers: x * width + y - least."""
+    codes, n = np.empty(4 * len(first), dtype=np.int64), 0
+    for b in range(len(first)):
+        if bound[b, 1] and bound[b, 2]:
+            codes[n] = first[b, 1] * width + first[b, 2] - least
+            codes[n + 1] = first[b, 1] * width + second[b, 2] - least
+            codes[n + 2] = second[b, 1] * width + first[b, 2] - least
+            codes[n + 3] = second[b, 1] * width + second[b, 2] - least
+            n += 4
+    codes = codes[:n]
+    codes.sort()
+    return codes
+
+
+@compiled
 def most_voted(
-    boxes: Integers,
-    first: Integers,
-    second: Integers,
-    bound: Flags,
-    cells: Integers,
-    votes: Floats,
-    best: Integers,
-) -> None:
-    """Fill best [b]: of the possible cells [c, 2] of each box the first with most votes, -1 = none."""
+    box: Integers, first: Integers, second: Integers, bound: Flags, x: Integers, y: Integers, votes: Integers
+) -> int:
+    """Of the cells (x, y), ascending, that are possible in a box the first with most votes, -1 = none."""
+    best, most = -1, 0
+    for turn in range(2):
+        low, high = box[2], box[4] - 1
+        if bound[1]:
+            low = high = second[1] if turn else first[1]
+        if turn and (not bound[1] or first[1] == second[1]):
+            break
+        c = first_not_below(x, 0, len(x), low)
+        while c < len(x) and x[c] <= high:
+            possible = box[3] <= y[c] < box[5]
+            if bound[2]:
+                possible = y[c] == first[2] or y[c] == second[2]
+            if possible and votes[c] > most:
+                best, most = c, votes[c]
+            c += 1
+    return best
+
+
+@compiled
+def name_samples(boxes: Integers, known: Integers, named: Integers) -> None:
+    """Fill named [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
+
+    On each axis: a side that no known sample touches, the lower one of two; where known samples touch both,
+    any coordinate, at first that in the middle of theirs. Among the cells that are then possible, the one
+    for which most boxes speak: the possible corners of each share one vote, the first of equals counts.
+    """
+    second, bound = np.empty_like(named), np.empty(named.shape, dtype=np.bool_)
+    possible_sides(boxes, known, named, second, bound)
+    least, width = boxes[:, 3].min(), boxes[:, 5].max() - boxes[:, 3].min()
+    codes = corners_of(named, second, bound, least, width)
+    x, y = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
+    votes, n = np.zeros(len(codes), dtype=np.int64), 0
+    for place in range(len(codes)):
+        if place == 0 or codes[place] != codes[place - 1]:
+            x[n], y[n] = codes[place] // width, codes[place] % width + least
+            n += 1
+        votes[n - 1] += 1
     for b in range(len(boxes)):
-        best[b], most = -1, -1.0
-        for c in range(len(cells)):
-            if votes[c] <= most:
-                continue
-            possible = True
-            for axis in (1, 2):
-                at = cells[c, axis - 1]
-                if bound[b, axis]:
-                    possible &= at == first[b, axis] or at == second[b, axis]
-                else:
-                    possible &= boxes[b, 1 + axis] <= at < boxes[b, 3 + axis]
-            if possible:
-                best[b], most = c, votes[c]
+        best = most_voted(boxes[b], named[b], second[b], bound[b], x[:n], y[:n], votes)
+        if best >= 0:
+            named[b, 1], named[b, 2] = x[best], y[best]
+
+
+@compiled
+def numbers_of_cells(samples: Integers) -> Integers:
+    """A number for the cell of each sample [s, 3], from 0 on."""
+    least = samples[:, 2].min()
+    codes = samples[:, 1] * (samples[:, 2].max() - least + 1) + samples[:, 2] - least
+    order, cell, n = np.argsort(codes), np.empty(len(samples), dtype=np.int64), 0
+    for place in range(len(order)):
+        n += place > 0 and codes[order[place]] != codes[order[place - 1]]
+        cell[order[place]] = n
+    return cell
 
 
 @compiled
 def judge_named(
-    boxes: Integers,
-    named: Integers,
-    samples: Integers,
-    cell: Integers,
-    by_box: Floats,
-    by_sample: Floats,
-    errors: Floats,
+    boxes: Integers, named: Integers, counted: Flags, samples: Integers, shares: Floats, errors: Floats
 ) -> None:
-    """Hold what is named in each box [b, 3] against the true samples [s, 3]; cell [s] numbers their cells.
+    """Hold what is named in each box [b, 3] that counts against the true samples [s, 3], ascending in time.
 
-    by_box [b, 4]: whether a sample in the box is named, whether its cell is, and the chances of both for who
-    names any cell and slot of the box. by_sample [s, 2]: whether it is named in a box that holds it, and the
-    sum of those chances. errors [s, 2]: how far in cells and slots what is named is from it, of several boxes
+    shares [6]: of boxes for which a sample in the box is named, and for which its cell is; both again for who
+    names any cell and slot of the box; of samples that are named in a box that holds them, and the same for
+    who guesses. errors [s, 2]: how far in cells and slots what is named is from a sample, of several boxes
     where that is nearest in place; infinite where no box holds it.
     """
+    times, cell = samples[:, 0].copy(), numbers_of_cells(samples)
     seen = np.full(len(samples), -1, dtype=np.int64)
-    by_box[:] = 0.0
-    by_sample[:] = 0.0
+    exact, lucky = np.zeros(len(samples)), np.zeros(len(samples))
+    shares[:] = 0.0
     errors[:] = np.inf
+    n = 0
     for b in range(len(boxes)):
+        if not counted[b]:
+            continue
+        n += 1
         area = (boxes[b, 4] - boxes[b, 2]) * (boxes[b, 5] - boxes[b, 3])
         volume = area * (boxes[b, 1] - boxes[b, 0])
-        inside, places = 0, 0
-        for s in range(len(samples)):
-            t, x, y = samples[s, 0], samples[s, 1], samples[s, 2]
-            if not _holds(boxes, b, t, x, y):
-                continue
-            inside += 1
-            if seen[cell[s]] != b:
-                seen[cell[s]] = b
-                places += 1
-            by_sample[s, 1] += 1.0 / volume
-            if named[b, 1] == x and named[b, 2] == y:
-                by_box[b, 1] = 1.0
-                if named[b, 0] == t:
-                    by_box[b, 0] = by_sample[s, 0] = 1.0
-            away = math.hypot(named[b, 1] - x, named[b, 2] - y)
-            if away < errors[s, 0]:
-                errors[s, 0], errors[s, 1] = away, abs(named[b, 0] - t)
-        by_box[b, 2] = inside / volume
-        by_box[b, 3] = places / area
+        inside, places, same_cell, same = 0, 0, False, False
+        s = first_not_below(times, 0, len(times), boxes[b, 0])
+        while s < len(times) and times[s] < boxes[b, 1]:
+            x, y = samples[s, 1], samples[s, 2]
+            if _holds(boxes, b, x, y):
+                inside += 1
+                if seen[cell[s]] != b:
+                    seen[cell[s]] = b
+                    places += 1
+                lucky[s] += 1.0 / volume
+                if named[b, 1] == x and named[b, 2] == y:
+                    same_cell = True
+                    if named[b, 0] == times[s]:
+                        same, exact[s] = True, 1.0
+                away = math.hypot(named[b, 1] - x, named[b, 2] - y)
+                if away < errors[s, 0]:
+                    errors[s, 0], errors[s, 1] = away, abs(named[b, 0] - times[s])
+            s += 1
+        shares[0] += same
+        shares[1] += same_cell
+        shares[2] += inside / volume
+        shares[3] += places / area
+    for s in range(len(samples)):
+        shares[4] += exact[s]
+        shares[5] += min(lucky[s], 1.0)
+    shares[:4] /= n
+    shares[4:] /= len(samples)
+
+
+@compiled
+def read_records(readings: Readings, shares: Floats, errors: Floats) -> None:
+    """Name and judge in every reading: with what is known, and with nothing, in this order.
+
+    shares [2, r, 6] and errors [2, s, 2]: as ``judge_named`` fills them.
+    """
+    nothing = np.empty((0, 3), dtype=np.int64)
+    for one in range(len(readings.box_offsets) - 1):
+        rows = slice(readings.box_offsets[one], readings.box_offsets[one + 1])
+        mine = slice(readings.true_offsets[one], readings.true_offsets[one + 1])
+        boxes, counted, true = readings.boxes[rows], readings.counted[rows], readings.true[mine]
+        known = readings.known[readings.known_offsets[one] : readings.known_offsets[one + 1]]
+        named = np.empty((len(boxes), 3), dtype=np.int64)
+        name_samples(boxes, nothing, named)
+        judge_named(boxes, named, counted, true, shares[1, one], errors[1, mine])
+        if len(known):
+            name_samples(boxes, known, named)
+            judge_named(boxes, named, counted, true, shares[0, one], errors[0, mine])
+        else:
+            shares[0, one], errors[0, mine] = shares[1, one], errors[1, mine]

@@ -115,23 +115,23 @@ def desk_for(n_records: int) -> Desk:
 @compiled
 def _holders(book: Book, starts: Integers, t: int, x: int, y: int, desk: Desk) -> int:
     """Write to ``now`` the classes that hold a sample, their densities beside; how many they are."""
-    index, n_now = book.by_time, 0
+    index, n_now, boxes, owners, sizes = book.by_time, 0, book.by_time.boxes, book.by_time.record, book.sizes
+    even, hull = desk.even, desk.hull
     for level in range(len(index.class_offsets) - 1):
         end = index.class_offsets[level + 1]
         place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
         while place < end and starts[place] <= t:
-            box = index.boxes[place]
-            if box[1] > t and box[2] <= x < box[4] and box[3] <= y < box[5]:
-                one = index.record[place]
-                if desk.even[one] == 0.0:
+            t0, t1, x0, x1 = boxes[place, 0], boxes[place, 1], boxes[place, 2], boxes[place, 4]
+            y0, y1 = boxes[place, 3], boxes[place, 5]
+            if t1 > t and x0 <= x < x1 and y0 <= y < y1:
+                one = owners[place]
+                if even[one] == 0.0:
                     desk.now[n_now] = one
                     n_now += 1
-                n = max(book.sizes[one], 2)
-                desk.even[one] += 1.0 / ((box[1] - box[0]) * (box[4] - box[2]) * (box[5] - box[3]))
-                desk.hull[one] += (
-                    hull_density(box[0], box[1], t, n)
-                    * hull_density(box[2], box[4], x, n)
-                    * hull_density(box[3], box[5], y, n)
+                n = max(sizes[one], 2)
+                even[one] += 1.0 / ((t1 - t0) * (x1 - x0) * (y1 - y0))
+                hull[one] += (
+                    hull_density(t0, t1, t, n) * hull_density(x0, x1, x, n) * hull_density(y0, y1, y, n)
                 )
             place += 1
     return n_now
@@ -166,11 +166,11 @@ def add_record_cues(samples: Integers, book: Book, one: int, desk: Desk) -> None
 
 
 @compiled
-def score_of(weights: Floats, cues: Floats) -> float:
-    """The weighted sum of a record's cues."""
+def score_of(weights: Floats, cues: Floats, one: int) -> float:
+    """The weighted sum of the cues of a class."""
     score = 0.0
     for cue in range(N_CUES):
-        score += weights[cue] * cues[cue]
+        score += weights[cue] * cues[one, cue]
     return score
 
 
@@ -183,14 +183,15 @@ def answer(
     Only classes that hold at least ``least`` samples count. wanted: the share of the list of those with the
     highest score at which the one named stands.
     """
+    touched, held, cues = desk.touched, desk.held, desk.cues
     best, ties, classes, holds_own = -np.inf, 0, 0, False
     for i in range(n_touched):
-        one = desk.touched[i]
-        if desk.held[one] >= least:
-            best = max(best, score_of(weights, desk.cues[one]))
+        one = touched[i]
+        if held[one] >= least:
+            best = max(best, score_of(weights, cues, one))
     for i in range(n_touched):
-        one = desk.touched[i]
-        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
+        one = touched[i]
+        if held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
             ties += sizes[one]
             classes += 1
             holds_own = holds_own or one == own
@@ -198,8 +199,8 @@ def answer(
         return -1, 1.0 / sizes.sum()
     left = int(wanted * classes)
     for i in range(n_touched):
-        one = desk.touched[i]
-        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
+        one = touched[i]
+        if held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
             if left == 0:
                 return one, 1.0 / ties if holds_own else 0.0
             left -= 1

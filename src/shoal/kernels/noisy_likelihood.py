@@ -5,19 +5,16 @@ Gaussian errors on each axis.
 """
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import Sides, first_not_below
 from shoal.kernels.likelihood import NOWHERE, Book, Desk, Followers, Weighed, answer, desk_for
+from shoal.kernels.place_index import Areas, rows_during
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 MARGIN: Final = 10.0  # in natural logarithms: a record 22,000 times less likely is not looked at any closer
-
-
-_AT_ONCE: Final = 4_096  # boxes that are looked at by their columns, before the rest of them is
 _WIDE: Final = (
     17.0  # deviations, between the positions where the error function is -1 and 1 to the last digit
 )
@@ -37,24 +34,33 @@ class Noise(NamedTuple):
     floor: float
 
 
-class Blur(NamedTuple):
-    """An observation on one axis: where it was seen, its error, and the error function up to each position.
+class Near(NamedTuple):
+    """An observation on the three axes: where it was seen, its errors, and between what it can have been.
 
-    known: float64 [n], from position ``first`` on; nan where nobody asked yet.
+    firsts, widths: from where on, and for how many positions, the error function is kept.
     """
 
-    seen: float
-    scale: float
-    first: int
-    known: Floats
+    at: tuple[float, float, float]
+    noise: tuple[float, float, float]
+    least: tuple[int, int, int]
+    most: tuple[int, int, int]
+    firsts: tuple[int, int, int]
+    widths: tuple[int, int, int]
 
 
-class Blurs(NamedTuple):
-    """The three axes of an observation."""
-
-    t: Blur
-    x: Blur
-    y: Blur
+@compiled
+def _near(t: float, x: float, y: float, noise: Noise) -> Near:
+    """What is near an observation: boxes that begin and end at whole slots and cells."""
+    late, far = noise.most_deviations * noise.slots, noise.most_deviations * noise.cells
+    slots, cells = _kept_of(noise.slots), _kept_of(noise.cells)
+    return Near(
+        (t, x, y),
+        (noise.slots, noise.cells, noise.cells),
+        (math.floor(t - late), math.ceil(x - far), math.ceil(y - far)),
+        (math.ceil(t + late), math.floor(x + far), math.floor(y + far)),
+        (math.floor(t) - slots // 2, math.floor(x) - cells // 2, math.floor(y) - cells // 2),
+        (slots, cells, cells),
+    )
 
 
 @compiled
@@ -64,79 +70,88 @@ def _kept_of(noise: float) -> int:
 
 
 @compiled
-def blur_of(seen: float, noise: float, room: Floats) -> Any:
-    """An observation on one axis; room: what is known of the positions around it, nan where nothing is."""
-    return Blur(seen, noise * math.sqrt(2.0), math.floor(seen) - len(room) // 2, room)
+def _add_densities(
+    boxes: Integers,
+    owners: Integers,
+    begin: int,
+    end: int,
+    near: Near,
+    known: Floats,
+    sizes: Integers,
+    desk: Desk,
+    n_now: int,
+) -> int:
+    """Add how likely the rows of boxes that are near make an observation to what their classes do.
 
-
-@compiled
-def _until(blur: Blur, position: int) -> float:
-    """The error function from the observation to a position."""
-    place = position - blur.first
-    if 0 <= place < len(blur.known):
-        if math.isnan(blur.known[place]):
-            blur.known[place] = math.erf((position - blur.seen) / blur.scale)
-        return float(blur.known[place])
-    return math.erf((position - blur.seen) / blur.scale)
-
-
-@compiled
-def _blurred(low: int, high: int, blur: Blur) -> float:
-    """Mean density, over a position's interval [low, high), of the observation."""
-    return 0.5 * (_until(blur, high) - _until(blur, low)) / (high - low)
-
-
-@compiled
-def _blurred_hull(low: int, high: int, blur: Blur, n: int, even: float) -> float:
-    """The same along one axis of the hull of n samples or a few more; ``even``: as ``_blurred`` gives it."""
-    length = high - low
-    if length <= 2:
-        return even
-    ends = _blurred(low, low + 1, blur) + _blurred(high - 1, high, blur)
-    return ends / (n + 1) + (even * length - ends) * (n - 1) / (n + 1) / (length - 2)
+    known: [3, n], of the error function on each axis. Returns how many classes could explain it. Nothing is
+    handed to another kernel in this loop: each array would be counted as in use, which takes as long.
+    """
+    even, hull, now, ends = desk.even, desk.hull, desk.now, np.empty(4)
+    at, noise, firsts, widths = near.at, near.noise, near.firsts, near.widths
+    lows, highs, least, most = (0, 2, 3), (1, 4, 5), near.least, near.most
+    for b in range(begin, end):
+        if (
+            boxes[b, 1] < least[0]
+            or boxes[b, 2] > most[1]
+            or boxes[b, 4] < least[1]
+            or boxes[b, 3] > most[2]
+            or boxes[b, 5] < least[2]
+        ):
+            continue
+        one = owners[b]
+        if even[one] == 0.0:
+            now[n_now] = one
+            n_now += 1
+        n, evenly, as_hull = max(sizes[one], 2), 1.0, 1.0
+        for axis in range(3):
+            low, high = boxes[b, lows[axis]], boxes[b, highs[axis]]
+            length = high - low
+            for side in range(2 if length <= 2 else 4):
+                position = high if side % 2 else low
+                if side >= 2:
+                    position += -1 if side % 2 else 1
+                place = position - firsts[axis]
+                if 0 <= place < widths[axis]:
+                    if math.isnan(known[axis, place]):
+                        known[axis, place] = math.erf((position - at[axis]) / (noise[axis] * math.sqrt(2.0)))
+                    ends[side] = known[axis, place]
+                else:
+                    ends[side] = math.erf((position - at[axis]) / (noise[axis] * math.sqrt(2.0)))
+            density = 0.5 * (ends[1] - ends[0]) / length
+            evenly *= density
+            if length > 2:
+                at_ends = 0.5 * (ends[2] - ends[0]) + 0.5 * (ends[1] - ends[3])
+                inner = (density * length - at_ends) * (n - 1) / (n + 1) / (length - 2)
+                density = at_ends / (n + 1) + inner
+            as_hull *= density
+        even[one] += evenly + 1e-300  # not 0, which means untouched
+        hull[one] += as_hull
+    return n_now
 
 
 @compiled
 def _explain(
-    blurs: Blurs, noise: Noise, book: Book, sides: Sides, near: Integers, desk: Desk, n_touched: int
+    near: Near, known: Floats, sizes: Integers, areas: Areas, desk: Desk, n_touched: int
 ) -> tuple[int, int]:
     """How many classes could explain an observation, and were touched; their densities stand in ``desk``.
 
-    near: room for the rows of the boxes in the right columns of cells.
+    known: [3, n], of the error function on each axis. sizes: [c], records of each class.
     """
-    index, starts, n_now = book.by_time, book.by_time.starts, 0
-    t, x, y = blurs.t.seen, blurs.x.seen, blurs.y.seen
-    late, far = noise.most_deviations * noise.slots, noise.most_deviations * noise.cells
-    first, last = math.floor(t - late), math.ceil(t + late)
-    west, east = math.ceil(x - far), math.floor(x + far)
-    for level in range(len(index.class_offsets) - 1):
-        end = index.class_offsets[level + 1]
-        begin = first_not_below(starts, index.class_offsets[level], end, first - (1 << level) + 1)
-        stop = first_not_below(starts, begin, end, last + 1)
-        for part in range(begin, stop, len(near)):
-            n_near = 0
-            for place in range(part, min(part + len(near), stop)):
-                near[n_near] = place
-                n_near += (sides.low[place] <= east) & (sides.high[place] >= west)
-            for i in range(n_near):
-                place = near[i]
-                box = index.boxes[place]
-                if not (box[1] >= first and box[3] <= y + far and box[5] >= y - far):
-                    continue
-                one = index.record[place]
-                if desk.even[one] == 0.0:
-                    desk.now[n_now] = one
-                    n_now += 1
-                n = max(book.sizes[one], 2)
-                in_t = _blurred(box[0], box[1], blurs.t)
-                in_x = _blurred(box[2], box[4], blurs.x)
-                in_y = _blurred(box[3], box[5], blurs.y)
-                desk.even[one] += in_t * in_x * in_y + 1e-300  # not 0, which means untouched
-                desk.hull[one] += (
-                    _blurred_hull(box[0], box[1], blurs.t, n, in_t)
-                    * _blurred_hull(box[2], box[4], blurs.x, n, in_x)
-                    * _blurred_hull(box[3], box[5], blurs.y, n, in_y)
-                )
+    n_now, tiles, least, most = 0, areas.tiles, near.least, near.most
+    for level in range(len(tiles.shifts)):
+        shift, reach = tiles.shifts[level], 1 << (tiles.smallest + level)
+        first_column = max((least[1] - reach - tiles.west) >> shift, 0)
+        first_row = max((least[2] - reach - tiles.south) >> shift, 0)
+        end_column = min(((most[1] - tiles.west) >> shift) + 1, tiles.columns[level])
+        end_row = min(((most[2] - tiles.south) >> shift) + 1, tiles.across[level])
+        for column in range(first_column, end_column):
+            for row in range(first_row, end_row):
+                tile = tiles.firsts[level] + column * tiles.across[level] + row
+                begin, end = rows_during(areas, tile, least[0], most[0])
+                if begin < end:
+                    n_now = _add_densities(
+                        areas.boxes, areas.record, begin, end, near, known, sizes, desk, n_now
+                    )
     for i in range(n_now):
         if desk.held[desk.now[i]] == 0:
             desk.touched[n_touched] = desk.now[i]
@@ -146,18 +161,42 @@ def _explain(
 
 
 @compiled
-def _place_density(boxes: Integers, x: Blur, y: Blur, noise: Noise) -> float:
-    """The density of an observed place over a record's boxes, each filled evenly."""
-    total, far = 0.0, noise.most_deviations * noise.cells
-    for b in range(len(boxes)):
-        if (
-            boxes[b, 2] <= x.seen + far
-            and boxes[b, 4] >= x.seen - far
-            and boxes[b, 3] <= y.seen + far
-            and boxes[b, 5] >= y.seen - far
-        ):
-            total += _blurred(boxes[b, 2], boxes[b, 4], x) * _blurred(boxes[b, 3], boxes[b, 5], y)
-    return total / len(boxes)
+def _place_cue(boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, kept: Floats) -> float:
+    """The log density of observed places over a record's boxes, from begin to end, each filled evenly.
+
+    As in ``_add_densities``, nothing is handed to another kernel in the loop over boxes.
+    """
+    cue, far, scale = 0.0, noise.most_deviations * noise.cells, noise.cells * math.sqrt(2.0)
+    lows, highs, width = (0, 2, 3), (1, 4, 5), _kept_of(noise.cells)
+    for row in range(len(seen)):
+        x, y, total = seen[row, 1], seen[row, 2], 0.0
+        for b in range(begin, end):
+            if (
+                boxes[b, 2] > x + far
+                or boxes[b, 4] < x - far
+                or boxes[b, 3] > y + far
+                or boxes[b, 5] < y - far
+            ):
+                continue
+            density = 1.0
+            for axis in range(1, 3):
+                low, high, until_low, until = boxes[b, lows[axis]], boxes[b, highs[axis]], 0.0, 0.0
+                first = math.floor(seen[row, axis]) - width // 2
+                for side in range(2):
+                    position = high if side else low
+                    place = position - first
+                    if 0 <= place < width:
+                        if math.isnan(kept[row, axis, place]):
+                            kept[row, axis, place] = math.erf((position - seen[row, axis]) / scale)
+                        until = kept[row, axis, place]
+                    else:
+                        until = math.erf((position - seen[row, axis]) / scale)
+                    if side == 0:
+                        until_low = until
+                density *= 0.5 * (until - until_low) / (high - low)
+            total += density
+        cue += math.log(max(total / (end - begin), NOWHERE))
+    return cue
 
 
 @compiled
@@ -166,13 +205,13 @@ def add_noisy_record_cues(
     noise: Noise,
     book: Book,
     logs: Floats,
-    rooms: tuple[Floats, Floats],
+    kept: Floats,
     desk: Desk,
     n_touched: int,
 ) -> None:
     """Add what whole records tell of the places of these observations, of records that are likely enough.
 
-    logs: [c], of the number of boxes of each. rooms: for x and y, as ``blur_of`` takes one by observation.
+    logs: [c], of the number of boxes of each. kept: [s, 3, n], of the error function around observations.
     """
     best, nothing = 0.0, math.log(NOWHERE)
     for i in range(n_touched):
@@ -184,16 +223,13 @@ def add_noisy_record_cues(
             for _ in range(len(seen)):
                 desk.cues[one, 2] += nothing
             continue
-        boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
-        for row in range(len(seen)):
-            x = blur_of(seen[row, 1], noise.cells, rooms[0][row])
-            y = blur_of(seen[row, 2], noise.cells, rooms[1][row])
-            desk.cues[one, 2] += math.log(max(_place_density(boxes, x, y, noise), NOWHERE))
+        begin, end = book.offsets[one], book.offsets[one + 1]
+        desk.cues[one, 2] += _place_cue(book.boxes, begin, end, seen, noise, kept)
 
 
 @compiled
 def weigh_noisy(
-    known: Followers, noise: Noise, book: Book, sides: Sides, rules: Floats, found: Weighed
+    known: Followers, noise: Noise, book: Book, areas: Areas, rules: Floats, found: Weighed
 ) -> None:
     """Fill ``found`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4].
 
@@ -201,31 +237,26 @@ def weigh_noisy(
     Density over the whole record is asked of the classes that explain the observations about as well as the
     best one does (``MARGIN``); of others it is taken to be nothing.
     """
-    desk, near = desk_for(len(book.sizes)), np.empty(_AT_ONCE, dtype=np.int64)
+    desk = desk_for(len(book.sizes))
     logs, most = np.empty(len(book.sizes)), np.max(np.diff(known.offsets))
     for one in range(len(book.sizes)):
         logs[one] = math.log(book.offsets[one + 1] - book.offsets[one])
-    in_time = np.empty((most, _kept_of(noise.slots)))
-    in_x, in_y = np.empty((most, _kept_of(noise.cells))), np.empty((most, _kept_of(noise.cells)))
+    kept = np.empty((most, 3, max(_kept_of(noise.slots), _kept_of(noise.cells))))
     for victim in range(len(known.own)):
         own = known.own[victim]
         seen = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
-        in_time[:], in_x[:], in_y[:] = np.nan, np.nan, np.nan
+        kept[:] = np.nan
         n_touched = 0
         for row in range(len(seen)):
-            blurs = Blurs(
-                blur_of(seen[row, 0], noise.slots, in_time[row]),
-                blur_of(seen[row, 1], noise.cells, in_x[row]),
-                blur_of(seen[row, 2], noise.cells, in_y[row]),
-            )
-            n_now, n_touched = _explain(blurs, noise, book, sides, near, desk, n_touched)
+            near = _near(seen[row, 0], seen[row, 1], seen[row, 2], noise)
+            n_now, n_touched = _explain(near, kept[row], book.sizes, areas, desk, n_touched)
             for i in range(n_now):
                 one = desk.now[i]
                 desk.cues[one, 0] += math.log((desk.even[one] + noise.floor) / noise.floor)
                 desk.cues[one, 1] += math.log((desk.hull[one] + noise.floor) / noise.floor)
                 desk.even[one] = 0.0
                 desk.hull[one] = 0.0
-        add_noisy_record_cues(seen, noise, book, logs, (in_x, in_y), desk, n_touched)
+        add_noisy_record_cues(seen, noise, book, logs, kept, desk, n_touched)
         found.candidates[victim] = 0
         for i in range(n_touched):
             if desk.held[desk.touched[i]] == len(seen):

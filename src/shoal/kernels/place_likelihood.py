@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import Index, Sides, first_not_below
 from shoal.kernels.likelihood import ALIKE, hull_density
+from shoal.kernels.place_index import Places
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -26,14 +26,13 @@ class Visited(NamedTuple):
     own: Integers
 
 
-class Places(NamedTuple):
-    """Different records of boxes in an index over x, with their sides along y.
+class Shelf(NamedTuple):
+    """Different records of boxes in an index over places.
 
     lengths: int64 [c], boxes of each record, at least 1. sizes: int64 [c], records equal to each.
     """
 
-    by_x: Index
-    sides: Sides
+    places: Places
     lengths: Integers
     sizes: Integers
 
@@ -62,25 +61,31 @@ class Shown(NamedTuple):
 
 
 @compiled
-def _visits_of(
-    places: Places, starts: Integers, x: int, y: int, even: Floats, hull: Floats, now: Integers
-) -> int:
+def visits_of(shelf: Shelf, x: int, y: int, even: Floats, hull: Floats, now: Integers) -> int:
     """Add the expected visits to a cell; write to ``now`` the records that have any, and return how many."""
-    index, sides, n_now = places.by_x, places.sides, 0
-    for level in range(len(index.class_offsets) - 1):
-        end = index.class_offsets[level + 1]
-        begin = first_not_below(starts, index.class_offsets[level], end, x - (1 << level) + 1)
-        stop = first_not_below(starts, begin, end, x + 1)
-        for place in range(begin, stop):
-            if sides.low[place] <= y < sides.high[place] and index.boxes[place, 4] > x:
-                box = index.boxes[place]
-                one = index.record[place]
+    tiles, n_now, sizes = shelf.places.tiles, 0, shelf.sizes
+    rectangles, owners, often = shelf.places.rectangles, shelf.places.record, shelf.places.often
+    at_x, at_y = x - tiles.west, y - tiles.south
+    for level in range(len(tiles.shifts)):
+        shift, reach = tiles.shifts[level], 1 << (tiles.smallest + level)
+        column, row = max((at_x - reach + 1) >> shift, 0), max((at_y - reach + 1) >> shift, 0)
+        end_column = min(at_x >> shift, tiles.columns[level] - 1) + 1
+        end_row = min(at_y >> shift, tiles.across[level] - 1) + 1
+        while column < end_column and row < end_row:
+            first = tiles.firsts[level] + column * tiles.across[level]
+            column += 1
+            for place in range(tiles.offsets[first + row], tiles.offsets[first + end_row]):
+                west, south = rectangles[place, 0], rectangles[place, 1]
+                east, north = rectangles[place, 2], rectangles[place, 3]
+                if not (west <= x < east and south <= y < north):
+                    continue
+                one, count = owners[place], often[place]
                 if even[one] == 0.0:
                     now[n_now] = one
                     n_now += 1
-                n = max(places.sizes[one], 2)
-                even[one] += 1.0 / ((box[4] - box[2]) * (box[5] - box[3]))
-                hull[one] += hull_density(box[2], box[4], x, n) * hull_density(box[3], box[5], y, n)
+                n = max(sizes[one], 2)
+                even[one] += count / ((east - west) * (north - south))
+                hull[one] += count * hull_density(west, east, x, n) * hull_density(south, north, y, n)
     return n_now
 
 
@@ -102,10 +107,9 @@ def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple
 
 
 @compiled
-def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> None:
+def weigh_places(known: Visited, shelf: Shelf, gains: Gains, found: Shown) -> None:
     """Fill ``found``: which records show the places of each victim, and whom scores name."""
-    n_records = len(places.sizes)
-    starts = places.by_x.starts
+    n_records = len(shelf.sizes)
     even, hull = np.zeros(n_records), np.zeros(n_records)
     held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
     touched, now = np.empty(n_records, dtype=np.int64), np.empty(n_records, dtype=np.int64)
@@ -113,15 +117,13 @@ def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> 
         own, n_touched = known.own[victim], 0
         first, last = known.offsets[victim], known.offsets[victim + 1]
         for row in range(first, last):
-            for i in range(
-                _visits_of(places, starts, known.cells[row, 0], known.cells[row, 1], even, hull, now)
-            ):
+            for i in range(visits_of(shelf, known.cells[row, 0], known.cells[row, 1], even, hull, now)):
                 one = now[i]
                 if held[one] == 0:
                     touched[n_touched] = one
                     n_touched += 1
                 held[one] += 1
-                length, often = places.lengths[one], known.visits[row]
+                length, often = shelf.lengths[one], known.visits[row]
                 scores[one, 0] += often * math.log1p(gains.visit * even[one])
                 scores[one, 1] += often * math.log1p(gains.share * even[one] / length)
                 scores[one, 2] += often * math.log1p(gains.visit * hull[one])
@@ -130,10 +132,10 @@ def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> 
         found.candidates[victim] = 0
         for i in range(n_touched):
             if held[touched[i]] == last - first:
-                found.candidates[victim] += places.sizes[touched[i]]
+                found.candidates[victim] += shelf.sizes[touched[i]]
         found.own_fits[victim] = 1 if held[own] == last - first else 0
         for rule in range(N_SCORES):
-            ties, holds_own = _best(scores[:, rule], touched[:n_touched], places.sizes, own)
+            ties, holds_own = _best(scores[:, rule], touched[:n_touched], shelf.sizes, own)
             found.chances[victim, rule] = 1.0 / ties if holds_own else 0.0
         for i in range(n_touched):
             held[touched[i]] = 0

@@ -16,15 +16,18 @@ def top_places(
     """
     for person in range(len(found)):
         first, end = offsets[person], offsets[person + 1]
-        by_y = np.argsort(y[first:end], kind="mergesort")
-        own_x, own_y = x[first:end][by_y], y[first:end][by_y]
-        by_x = np.argsort(own_x, kind="mergesort")
-        own_x, own_y = own_x[by_x], own_y[by_x]
+        found[person] = 0
+        if first == end:
+            continue
+        west, south = x[first:end].min(), y[first:end].min()
+        width = y[first:end].max() - south + 1
+        own = (x[first:end] - west) * width + (y[first:end] - south)
+        own.sort()
         visits = np.zeros(most, dtype=np.int64)
         count, row = 0, 0
         while row < end - first:
             begin = row
-            while row < end - first and own_x[row] == own_x[begin] and own_y[row] == own_y[begin]:
+            while row < end - first and own[row] == own[begin]:
                 row += 1
             place = count
             if count < most:
@@ -40,6 +43,9 @@ def top_places(
                     cells[person, later] = cells[person, later + 1]
                     visits[later] = visits[later + 1]
                 place = most - 1
-            cells[person, place, 0], cells[person, place, 1] = own_x[begin], own_y[begin]
+            cells[person, place, 0], cells[person, place, 1] = (
+                own[begin] // width + west,
+                own[begin] % width + south,
+            )
             visits[place] = row - begin
         found[person] = count

@@ -1,0 +1,165 @@
+"""Whose boxes hold a place: rectangles in tiles of the plane, by their size.
+
+A level holds the rectangles of about one size. It is cut into square tiles, a few of which hold all that can
+reach a cell; a rectangle stands in the tile of its lower corner.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.cover_index import first_not_below
+from shoal.runtime.arrays import Integers
+from shoal.runtime.compiled import compiled
+
+_FEW_TILES = 1 << 12
+
+
+class Tiles(NamedTuple):
+    """Square tiles of the plane at each level, a finer and a finer one for smaller rectangles.
+
+    west, south: the least corner of all. smallest: level l holds rectangles whose sides are at most
+    2**(smallest + l) cells and more than half of that, level 0 all smaller ones. shifts: [l] a side of its
+    tiles has 2**shifts[l] cells. columns, across: [l] how many of them stand along x and y. firsts: [l] the
+    number of the first one; a tile has the number firsts[l] + column * across[l] + row. offsets: [tiles + 1],
+    where the rectangles of each begin.
+    """
+
+    west: int
+    south: int
+    smallest: int
+    shifts: Integers
+    columns: Integers
+    across: Integers
+    firsts: Integers
+    offsets: Integers
+
+
+class Places(NamedTuple):
+    """Rectangles [b, 4] of x_min, y_min, x_max, y_max in tiles; [b] whose each is, and how often."""
+
+    tiles: Tiles
+    rectangles: Integers
+    record: Integers
+    often: Integers
+
+
+class Areas(NamedTuple):
+    """Boxes [b, 6] in tiles, in each by their start, and [b] whose each is.
+
+    latest: [b] the greatest end of the boxes of its tile up to this one.
+    """
+
+    tiles: Tiles
+    boxes: Integers
+    record: Integers
+    latest: Integers
+
+
+@compiled
+def _level_of(boxes: Integers, b: int, smallest: int) -> int:
+    """The level of a box."""
+    side, level = max(boxes[b, 4] - boxes[b, 2], boxes[b, 5] - boxes[b, 3]), 0
+    while side > 1 << (smallest + level):
+        level += 1
+    return level
+
+
+@compiled
+def tiles_for(boxes: Integers, smallest: int, most: int) -> Tiles:
+    """Empty tiles for boxes [b, 6]; not many more than ``most`` at a level."""
+    west, south, east, north, levels = 0, 0, 0, 0, 1
+    if len(boxes):
+        west, south = boxes[:, 2].min(), boxes[:, 3].min()
+        east, north = boxes[:, 2].max(), boxes[:, 3].max()
+    for b in range(len(boxes)):
+        levels = max(levels, _level_of(boxes, b, smallest) + 1)
+    least = smallest
+    while (((east - west) >> least) + 1) * (((north - south) >> least) + 1) > max(most, _FEW_TILES):
+        least += 1
+    shifts = np.maximum(smallest + np.arange(levels) - 1, least)
+    columns, across = ((east - west) >> shifts) + 1, ((north - south) >> shifts) + 1
+    ends = np.cumsum(columns * across)
+    offsets = np.zeros(ends[-1] + 1, dtype=np.int64)
+    return Tiles(west, south, smallest, shifts, columns, across, ends - columns * across, offsets)
+
+
+@compiled
+def _tile_of(tiles: Tiles, boxes: Integers, b: int) -> int:
+    """The number of the tile in which a box stands."""
+    level = _level_of(boxes, b, tiles.smallest)
+    shift = tiles.shifts[level]
+    column, row = (boxes[b, 2] - tiles.west) >> shift, (boxes[b, 3] - tiles.south) >> shift
+    return int(tiles.firsts[level] + column * tiles.across[level] + row)
+
+
+@compiled
+def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
+    """The rows of boxes, tile by tile, as they stand in each; fills the offsets of the tiles."""
+    order, offsets = np.empty(len(boxes), dtype=np.int64), tiles.offsets
+    for b in range(len(boxes)):
+        offsets[_tile_of(tiles, boxes, b) + 1] += 1
+    for tile in range(1, len(offsets)):
+        offsets[tile] += offsets[tile - 1]
+    ends = offsets[:-1].copy()
+    for b in range(len(boxes)):
+        tile = _tile_of(tiles, boxes, b)
+        order[ends[tile]] = b
+        ends[tile] += 1
+    return order
+
+
+@compiled
+def file_places(boxes: Integers, record: Integers, places: Places) -> int:
+    """Fill the tiles with the boxes [b, 6] of records, ascending; how many different rectangles there are.
+
+    Rectangles of a record that follow each other in a tile and are equal become one, which counts for all.
+    """
+    order, offsets = _order_in(places.tiles, boxes), places.tiles.offsets
+    n, begin = 0, 0
+    for tile in range(len(offsets) - 1):
+        first, end = n, offsets[tile + 1]
+        for place in range(begin, end):
+            b, last = order[place], n - 1
+            if (
+                n > first
+                and places.record[last] == record[b]
+                and places.rectangles[last, 0] == boxes[b, 2]
+                and places.rectangles[last, 1] == boxes[b, 3]
+                and places.rectangles[last, 2] == boxes[b, 4]
+                and places.rectangles[last, 3] == boxes[b, 5]
+            ):
+                places.often[last] += 1
+                continue
+            places.rectangles[n] = boxes[b, 2:6]
+            places.record[n], places.often[n] = record[b], 1
+            n += 1
+        begin, offsets[tile + 1] = end, n
+    return n
+
+
+@compiled
+def file_areas(boxes: Integers, record: Integers, areas: Areas) -> None:
+    """Fill the tiles with boxes [b, 6] that ascend by their start."""
+    order, offsets = _order_in(areas.tiles, boxes), areas.tiles.offsets
+    for tile in range(len(offsets) - 1):
+        for place in range(offsets[tile], offsets[tile + 1]):
+            b = order[place]
+            areas.boxes[place], areas.record[place] = boxes[b], record[b]
+            areas.latest[place] = boxes[b, 1]
+            if place > offsets[tile]:
+                areas.latest[place] = max(boxes[b, 1], areas.latest[place - 1])
+
+
+@compiled
+def rows_during(areas: Areas, tile: int, first: int, last: int) -> tuple[int, int]:
+    """Begin and end of the rows of a tile that can meet the slots from first to last."""
+    begin, end = areas.tiles.offsets[tile], areas.tiles.offsets[tile + 1]
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if areas.boxes[middle, 0] <= last:
+            low = middle + 1
+        else:
+            high = middle
+    return first_not_below(areas.latest, begin, low, first), low
