@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -145,6 +145,23 @@ def test_every_comparison_of_draws_is_counted_one_by_one(
     assert correlation.stayed.same == correlation.comparisons[0].same == stayed
     assert correlation.worst.p_value == min(each.p_value for each in correlation.comparisons)
     assert expected
+
+
+@pytest.mark.parametrize(("c", "n", "permutes"), [(3, 5, True), (4, 6, False)])
+def test_the_chance_that_all_draws_are_alike_follows_from_all_runs_there_are(
+    c: int, n: int, permutes: bool
+) -> None:
+    """Mean, variance and skewness of the points that agree in all pairs of n draws."""
+    every = np.array(list(permutations(range(c)) if permutes else [(i,) for i in range(c)]))
+    run = np.array(list(product(range(len(every)), repeat=n)))
+    same = sum((every[run[:, a]] == every[run[:, b]]).sum(axis=1) for a in range(n) for b in range(a))
+    away = same - np.mean(same)
+    spread = np.mean(away**2)
+    rows = np.repeat(every[-1:], n, axis=0)
+    draws = Draws(c=c, by_place=rows, by_person=rows, group=np.zeros(n, dtype=int), t_s=np.arange(float(n)))
+    (one,) = (each for each in correlation_of([draws]).comparisons if each.words == "every other exchange")
+    assert one.z == pytest.approx(np.max(away) / math.sqrt(spread))
+    assert one.p_value == pytest.approx(FAMILIES * both_tails(one.z, np.mean(away**3) / spread**1.5))
 
 
 @pytest.mark.parametrize(("n", "p"), [(8, 1.0), (9, FAMILIES * 2 * 2**-9), (12, FAMILIES * 2 * 2**-12)])
