@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from fair_shuffles import fair_draws
+from shoal.model.trace import Trace
 from shoal.runtime.arrays import Integers, fixed
+from shoal.verification.points import tails
 from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, correlation_of
 from shoal.verification.points.draws import Draws
-from shoal.verification.points.shuffle import Fairness, Shuffle
+from shoal.verification.points.shuffle import Fairness, Shuffle, shuffle_of
 from shoal.verification.points.street_loops import questions_of_run
-from shoal.verification.points.tails import both_tails, moments_of
+from shoal.verification.points.tails import both_tails, bound_of_tails, log_mgf, moments_of
+from test_points_told import published, raw
 
 pytestmark = pytest.mark.kernels
 
@@ -206,6 +209,34 @@ def test_half_of_one_in_a_million_is_the_chance_of_either_alarm(
     )
     enough = [replace(fairness, correlation=each).enough for each in (less, more)]
     assert enough == [True, False]
+
+
+def test_choices_among_three_have_two_degrees_of_freedom() -> None:
+    """Of 15 leaders 9 keep their place, and 3 take that of either of the others; 5 each are expected."""
+    n, took = 15, np.repeat([0, 1, 2], [9, 3, 3])
+    walks = [[(100.0 * i + who, float(i), float(who)) for i in range(n)] for who in range(3)]
+    rows, places = np.arange(3 * n), np.arange(3 * n)
+    places[:n], places[took * n + np.arange(n)] = took * n + np.arange(n), np.arange(n)
+    trace = Trace(
+        time_from=rows,
+        place_from=places,
+        swap_set=rows % n,
+        set_offsets=3 * np.arange(n + 1),
+        set_rows=rows.reshape(3, n).T.ravel(),
+        place_of=(),
+    )
+    shown = shuffle_of(raw(walks), published(walks), np.arange(3), trace, times_stay=True)
+    assert (shown.points, shown.stayed, shown.expected) == (n, 9, 5)
+    assert shown.p_value == pytest.approx(math.exp(-(4**2 + 2**2 + 2**2) / 5 / 2))
+
+
+def test_chances_are_bounded_in_batches_as_they_are_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    same, pairs = np.arange(10), np.arange(10, 20)
+    of_size = [(pairs, lambda theta: log_mgf(3, theta, permutes=False))]
+    at_once = bound_of_tails(same, of_size)
+    for numbers in (1, 800, 1600):
+        monkeypatch.setattr(tails, "_AT_ONCE", numbers)
+        np.testing.assert_array_equal(bound_of_tails(same, of_size), at_once)
 
 
 # --- the questions of a run along streets -------------------------------------------------------------------
