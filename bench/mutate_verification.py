@@ -236,8 +236,9 @@ def tests_of(fault: Fault, tree: ast.Module, tests: Sequence[Test]) -> list[Test
         for test in tests
         if fault.module in test.lines and (test.as_python or not in_kernel(tree, fault.line))
     ]
-    chosen = [test for test in of_module if not lines.isdisjoint(test.lines[fault.module])]
-    if not chosen and not inside:
+    if inside:
+        chosen = [test for test in of_module if not lines.isdisjoint(test.lines[fault.module])]
+    else:
         chosen = of_module or [test for test in tests if _names(test, fault.module)]
     by_file: dict[str, list[Test]] = defaultdict(list)
     for test in chosen:

@@ -3,18 +3,21 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
 
 from fair_shuffles import fair_draws
+from shoal.model.trace import Trace
 from shoal.runtime.arrays import Integers, fixed
+from shoal.verification.points import tails
 from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, correlation_of
 from shoal.verification.points.draws import Draws
-from shoal.verification.points.shuffle import Fairness, Shuffle
+from shoal.verification.points.shuffle import Fairness, Shuffle, shuffle_of
 from shoal.verification.points.street_loops import questions_of_run
-from shoal.verification.points.tails import both_tails, moments_of
+from shoal.verification.points.tails import both_tails, bound_of_tails, log_mgf, moments_of
+from test_points_told import published, raw
 
 pytestmark = pytest.mark.kernels
 
@@ -147,6 +150,23 @@ def test_every_comparison_of_draws_is_counted_one_by_one(
     assert expected
 
 
+@pytest.mark.parametrize(("c", "n", "permutes"), [(3, 5, True), (4, 6, False)])
+def test_the_chance_that_all_draws_are_alike_follows_from_all_runs_there_are(
+    c: int, n: int, permutes: bool
+) -> None:
+    """Mean, variance and skewness of the points that agree in all pairs of n draws."""
+    every = np.array(list(permutations(range(c)) if permutes else [(i,) for i in range(c)]))
+    run = np.array(list(product(range(len(every)), repeat=n)))
+    same = sum((every[run[:, a]] == every[run[:, b]]).sum(axis=1) for a in range(n) for b in range(a))
+    away = same - np.mean(same)
+    spread = np.mean(away**2)
+    rows = np.repeat(every[-1:], n, axis=0)
+    draws = Draws(c=c, by_place=rows, by_person=rows, group=np.zeros(n, dtype=int), t_s=np.arange(float(n)))
+    (one,) = (each for each in correlation_of([draws]).comparisons if each.words == "every other exchange")
+    assert one.z == pytest.approx(np.max(away) / math.sqrt(spread))
+    assert one.p_value == pytest.approx(FAMILIES * both_tails(one.z, np.mean(away**3) / spread**1.5))
+
+
 @pytest.mark.parametrize(("n", "p"), [(8, 1.0), (9, FAMILIES * 2 * 2**-9), (12, FAMILIES * 2 * 2**-12)])
 def test_a_chance_is_bounded_from_three_standard_deviations_on(n: int, p: float) -> None:
     """n pairs that all stayed: z is the root of n; Chernoff's bound of all heads is their chance."""
@@ -189,6 +209,34 @@ def test_half_of_one_in_a_million_is_the_chance_of_either_alarm(
     )
     enough = [replace(fairness, correlation=each).enough for each in (less, more)]
     assert enough == [True, False]
+
+
+def test_choices_among_three_have_two_degrees_of_freedom() -> None:
+    """Of 15 leaders 9 keep their place, and 3 take that of either of the others; 5 each are expected."""
+    n, took = 15, np.repeat([0, 1, 2], [9, 3, 3])
+    walks = [[(100.0 * i + who, float(i), float(who)) for i in range(n)] for who in range(3)]
+    rows, places = np.arange(3 * n), np.arange(3 * n)
+    places[:n], places[took * n + np.arange(n)] = took * n + np.arange(n), np.arange(n)
+    trace = Trace(
+        time_from=rows,
+        place_from=places,
+        swap_set=rows % n,
+        set_offsets=3 * np.arange(n + 1),
+        set_rows=rows.reshape(3, n).T.ravel(),
+        place_of=(),
+    )
+    shown = shuffle_of(raw(walks), published(walks), np.arange(3), trace, times_stay=True)
+    assert (shown.points, shown.stayed, shown.expected) == (n, 9, 5)
+    assert shown.p_value == pytest.approx(math.exp(-(4**2 + 2**2 + 2**2) / 5 / 2))
+
+
+def test_chances_are_bounded_in_batches_as_they_are_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    same, pairs = np.arange(10), np.arange(10, 20)
+    of_size = [(pairs, lambda theta: log_mgf(3, theta, permutes=False))]
+    at_once = bound_of_tails(same, of_size)
+    for numbers in (1, 800, 1600):
+        monkeypatch.setattr(tails, "_AT_ONCE", numbers)
+        np.testing.assert_array_equal(bound_of_tails(same, of_size), at_once)
 
 
 # --- the questions of a run along streets -------------------------------------------------------------------

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from naive_release import small_city
+from shoal.verification.leaks import lint
 from shoal.verification.leaks.digests import at_least, hash_like
 from shoal.verification.leaks.glued import glued
 from shoal.verification.leaks.identifiers import Names, is_telling
-from shoal.verification.leaks.lint import _manifest, _private_paths
+from shoal.verification.leaks.lint import _LONGEST_SHOWN, _extra_file, _manifest, _private_paths, _shown
 from shoal.verification.leaks.order import FEWEST_PSEUDONYMS, FEWEST_RECORDS, WIDEST_Z, order_findings
 
 # --- the manifest -------------------------------------------------------------------------------------------
@@ -69,6 +70,30 @@ def test_what_of_a_manifest_is_compared(
 )
 def test_paths_that_begin_like_a_home_folder(text: str, found: bool, tmp_path: Path) -> None:
     assert bool(_private_paths(tmp_path / "release").search(text)) is found
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("n" * _LONGEST_SHOWN, True),
+        ("n" * (_LONGEST_SHOWN + 1), False),
+        ("two\nlines", False),
+        ("ann-0007", False),
+        ("ann-0007.csv", False),
+        ("of ann-0007", False),
+    ],
+)
+def test_names_are_shown_where_they_are_short_plain_and_tell_nobody(name: str, shown: bool) -> None:
+    assert (_shown(name, Names.of(["ann-0007"])) == f"'{name}'") is shown
+
+
+@pytest.mark.parametrize(("bytes_", "places"), [(9, 2), (10, 2), (11, 1)])
+def test_a_strange_file_is_read_up_to_a_size_and_of_a_larger_one_the_name(
+    bytes_: int, places: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lint, "_LARGEST_READ", 10)
+    (tmp_path / "notes").write_text("n" * bytes_)
+    assert len(list(_extra_file(tmp_path / "notes"))) == places
 
 
 # --- order --------------------------------------------------------------------------------------------------

@@ -255,6 +255,13 @@ def test_an_exchange_within_both_thresholds_is_sound() -> None:
     assert found_in(exchanged()) == []
 
 
+def test_a_record_may_show_twice_what_two_people_have() -> None:
+    walk = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
+    rows = [0, 2, 3, 1]
+    original, _, linkage = exchanged([walk] * 2, time_from=rows, place_from=rows, set_rows=[0, 3, 1, 2])
+    assert found_in((original, published([[walk[0]] * 2, [walk[1]] * 2], OURS), linkage)) == []
+
+
 NONE_TOLD = (
     "the trace speaks of other points or raw samples than there are; use the one made with this release"
 )

@@ -364,6 +364,8 @@ def test_what_does_not_belong_together_is_refused() -> None:
             r"origin\.parquet, which is missing beside its linkage",
         ),
         ((sound[0], replace_trace(sound[1], swap(crowd(), 3)[1])), r"origin\.parquet speaks of other points"),
+        ((sound[0], with_row(sound[1], -1)), r"origin\.parquet speaks of other points"),
+        ((sound[0], with_row(sound[1], people.n_samples)), r"origin\.parquet speaks of other points"),
     ]
     for earlier, message in cases:
         with pytest.raises(InputError, match=message):
@@ -389,6 +391,13 @@ def more_of(people: Trajectories) -> tuple[list[str], list[float], list[float], 
 
 def replace_trace(linkage: Linkage, other: Linkage) -> Linkage:
     return Linkage(linkage.uids, linkage.trajectory_ids, other.trace)
+
+
+def with_row(linkage: Linkage, row: int) -> Linkage:
+    """The same origins, and another raw sample first in a set."""
+    trace = linkage.trace
+    assert trace is not None
+    return replace_trace(linkage, Linkage((), (), replace(trace, set_rows=np.r_[row, trace.set_rows[1:]])))
 
 
 def scrambled(linkage: Linkage) -> Linkage:

@@ -158,6 +158,7 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     pq.write_table(table.drop_columns(["trajectory_id"]), folder / RELEASE_FILE)
     with pytest.raises(InputError, match="lacks the column trajectory_id"):
         streamed_verdict(original, folder, linkage)
-    (folder / RELEASE_FILE).write_bytes(b"PAR1 cut")
-    with pytest.raises(InputError, match="not a readable Parquet file"):
-        streamed_verdict(original, folder, linkage)
+    for content in (b"", b"PAR1 cut"):
+        (folder / RELEASE_FILE).write_bytes(content)
+        with pytest.raises(InputError, match="not a readable Parquet file"):
+            streamed_verdict(original, folder, linkage)

@@ -77,12 +77,12 @@ def leak_findings(
     manifest: Manifest,
     *,
     in_degrees: bool,
-    digests: Digests | None = None,
+    digests: Digests,
 ) -> Iterator[Finding]:
     """Findings about a readable release folder, none of which shows what was found.
 
     table, footer: of its file, with all columns, or only those that do not belong there. in_degrees: whether
-    the raw points came in degrees. digests: of the raw identifiers; made where there are none.
+    the raw points came in degrees. digests: of the raw identifiers.
     """
     ids = raw_identifiers(original)
     names = Names.of(ids)
@@ -118,7 +118,7 @@ def leak_findings(
                 f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
             )
     could_be_hashes = [place.strings | frozenset(hash_like(place.text)) for place in places]
-    hashed = hashes_among(ids if digests is None else digests, chain.from_iterable(could_be_hashes))
+    hashed = hashes_among(digests, chain.from_iterable(could_be_hashes))
     # a user may be called as a typeface is
     machine = replace(Names.of(_machine_names()), enclosed=frozenset())
     private_path = _private_paths(folder)
