@@ -5,9 +5,9 @@ releases, arXiv 2510.24807). A place where many are says little of one of them, 
 their rivals, too: each has one counterpart at most.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from shoal.attacks.evaluation import Earlier, Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.agreement import add_agreement
+from shoal.kernels.agreement import add_agreement, list_presence, total_presence
 from shoal.kernels.assignment import least_assignment
 from shoal.model.projection import transform
 from shoal.model.release import Release
@@ -121,59 +121,76 @@ def _all_at_once(scores: Floats) -> Integers:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Presence:
-    """Where records are at which hours.
+class Scale:
+    """The boxes of a target in squares of several cells.
 
-    keys: [4 of m] scale, part of the day, x and y of each feature. record, share: whose it is, how much.
+    squares: int64 [b, 4], the first and the last one in x and in y. counts: how many each box touches,
+    0 = too many to tell anything. part: of the day.
     """
 
-    keys: tuple[Integers, Integers, Integers, Integers]
-    record: Integers
-    share: Floats
+    squares: Integers
+    counts: Integers
+    part: Integers
 
     @classmethod
-    def of(cls, target: BoxTarget) -> "Presence":
-        """Half of a box's presence is at its corners, the rest anywhere in it."""
-        found = [_visits(target, scale, side) for scale, side in enumerate(_SIDES)]
-        *keys, record, weight = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        total = np.bincount(record, weights=weight, minlength=target.n_records)
-        return cls(keys=(keys[0], keys[1], keys[2], keys[3]), record=record, share=weight / total[record])
+    def of(cls, target: BoxTarget, side: int) -> "Scale":
+        """side: cells."""
+        boxes, slot_s, part_s = target.boxes, target.grid.slot_s, DAY_S / _PARTS
+        squares = (boxes[:, [2, 4, 3, 5]] - np.array([0, 1, 0, 1])) // side
+        counts = (squares[:, 1] - squares[:, 0] + 1) * (squares[:, 3] - squares[:, 2] + 1)
+        middle_s = (boxes[:, 0] + boxes[:, 1]) / 2 * slot_s
+        short = (boxes[:, 1] - boxes[:, 0]) * slot_s <= part_s
+        part = np.where(short, middle_s % DAY_S // part_s, _PARTS).astype(np.int64)
+        return cls(squares=squares, counts=np.where(counts <= _MOST_CELLS, counts, 0), part=part)
 
 
-def _visits(target: BoxTarget, scale: int, side: int) -> tuple[Any, ...]:
-    """Columns of features, records, weights: boxes in squares of ``side`` cells, where they touch few."""
-    boxes = target.boxes
-    x, y = boxes[:, 2] // side, boxes[:, 3] // side
-    end_x, end_y = (boxes[:, 4] - 1) // side, (boxes[:, 5] - 1) // side
-    wide, count = end_x - x + 1, (end_x - x + 1) * (end_y - y + 1)
-    small = np.flatnonzero(count <= _MOST_CELLS)
-    of_box = np.repeat(small, count[small])
-    place = np.arange(len(of_box)) - np.repeat(np.cumsum(count[small]) - count[small], count[small])
-    corners = [(one[small], other[small]) for one in (x, end_x) for other in (y, end_y)]
-    rows = np.concatenate([of_box, *([small] * 4)])
-    at_x = np.concatenate([x[of_box] + place % wide[of_box], *(one for one, _ in corners)])
-    at_y = np.concatenate([y[of_box] + place // wide[of_box], *(other for _, other in corners)])
-    weight = np.concatenate([(1 - _CORNERS) / count[of_box], np.full(4 * len(small), _CORNERS / 4)])
-    slot_s, part_s = target.grid.slot_s, DAY_S / _PARTS
-    middle_s = (boxes[:, 0] + boxes[:, 1]) / 2 * slot_s
-    short = (boxes[:, 1] - boxes[:, 0]) * slot_s <= part_s
-    part = np.where(short, middle_s % DAY_S // part_s, _PARTS).astype(np.int64)
-    return np.full(len(rows), scale), part[rows], at_x, at_y, target.record_of_box[rows], weight
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Presence:
+    """Where records are at which hours: int64 [m] records and features, each pair once, and [m] shares."""
+
+    record: Integers
+    feature: Integers
+    share: Floats
+
+
+def _presences(targets: Sequence[BoxTarget]) -> list[Presence]:
+    """Half of a box's presence is at its corners, the rest anywhere in it; features are numbered alike.
+
+    A feature is a square of either scale in a part of the day.
+    """
+    scales = [[Scale.of(target, side) for side in _SIDES] for target in targets]
+    squares = np.concatenate([one.squares[one.counts > 0] for own in scales for one in own])
+    least = squares.min(axis=0, initial=0)[::2]
+    width, height = (squares.max(axis=0, initial=0)[1::2] - least + 1).tolist()
+    found = []
+    for target, own in zip(targets, scales, strict=True):
+        totals = np.zeros(target.n_records)
+        for one in own:
+            total_presence(target.offsets, one.counts, _CORNERS, totals)
+        listed = []
+        for number, one in enumerate(own):
+            room = int(one.counts.sum())
+            pairs, shares = np.empty((2, room), dtype=np.int64), np.empty(room)
+            firsts = (number * (_PARTS + 1) + one.part) * width * height
+            shifted = one.squares - np.repeat(least, 2)
+            n = list_presence(
+                target.offsets, shifted, firsts, one.counts, height, _CORNERS, totals, pairs, shares
+            )
+            listed.append((*pairs[:, :n], shares[:n]))
+        record, feature, share = (np.concatenate(column) for column in zip(*listed, strict=True))
+        found.append(Presence(record=record, feature=feature, share=share))
+    return found
 
 
 def _scores(target: BoxTarget, earlier: BoxTarget, asked: Integers) -> Floats:
     """[asked, records of the earlier one]: how well their places agree."""
-    here, there = Presence.of(target), Presence.of(earlier)
-    code = np.zeros(len(here.record) + len(there.record), dtype=np.int64)
-    for columns in zip(here.keys, there.keys, strict=True):
-        both = np.concatenate(columns)
-        code = code * (int(np.ptp(both)) + 1) + both - both.min()
-    keys, number = np.unique(code, return_inverse=True)
+    both = here, there = _presences([target, earlier])
+    features, number = np.unique(np.concatenate([one.feature for one in both]), return_inverse=True)
     row_of = np.full(target.n_records, -1, dtype=np.int64)
     row_of[asked] = np.arange(len(asked))
-    listed = _listed(here, number[: len(here.record)], len(keys), target.n_records, row_of)
+    listed = _listed(here, number[: len(here.record)], len(features), target.n_records, row_of)
     others = _listed(
-        there, number[len(here.record) :], len(keys), earlier.n_records, np.arange(earlier.n_records)
+        there, number[len(here.record) :], len(features), earlier.n_records, np.arange(earlier.n_records)
     )
     scores = np.zeros((len(asked), earlier.n_records))
     add_agreement(*listed, *others, scores)
@@ -184,9 +201,8 @@ def _listed(
     presence: Presence, feature: Integers, n_features: int, n_records: int, row_of: Integers
 ) -> tuple[Integers, Integers, Floats, Floats]:
     """Lists for the kernel, features in order: starts, rows, shares and surprises. row_of: -1 = left out."""
-    code, where = np.unique(feature * n_records + presence.record, return_inverse=True)
-    share = np.bincount(where.ravel(), weights=presence.share)
-    feature, record = code // n_records, code % n_records
+    order = np.argsort(feature * n_records + presence.record)
+    feature, record, share = feature[order], presence.record[order], presence.share[order]
     usual = np.bincount(feature, weights=share, minlength=n_features) / n_records
     surprise = np.log1p(share / usual[feature])
     kept = row_of[record] >= 0

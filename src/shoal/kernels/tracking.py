@@ -176,7 +176,9 @@ class Search(NamedTuple):
 
     price: [columns], own_price: [n]. row_of: [columns] who has a column, and column_of:
     [n] the reverse, -1 = nobody, none. reached, via, done:
-    [columns] how far each is, from which point, and whether that is final. touched: the columns reached.
+    [columns] how far each is, from which point, and whether that is final. touched: the columns reached, in
+    that order, and place: [columns] the reverse. heap: places among touched of what is not final, the nearest
+    first, and in_heap: [columns] where each of these places stands in it, -1 = not in it.
     """
 
     price: Floats
@@ -187,14 +189,67 @@ class Search(NamedTuple):
     via: Integers
     done: Flags
     touched: Integers
+    place: Integers
+    heap: Integers
+    in_heap: Integers
+
+
+@compiled
+def _rise(reached: Floats, touched: Integers, heap: Integers, in_heap: Integers, at: int) -> None:
+    """Restore the order of the heap where one came nearer; of equals the one that was reached first leads."""
+    mine = heap[at]
+    far = reached[touched[mine]]
+    while at > 0:
+        above = heap[(at - 1) // 2]
+        other = reached[touched[above]]
+        if other < far or (other == far and above < mine):
+            break
+        heap[at], in_heap[above] = above, at
+        at = (at - 1) // 2
+    heap[at], in_heap[mine] = mine, at
+
+
+@compiled
+def _drop_nearest(search: Search, size: int) -> None:
+    """Take the first out of a heap of this size."""
+    heap, in_heap, touched = search.heap, search.in_heap, search.touched
+    mine, at = heap[size - 1], 0
+    far = search.reached[touched[mine]]
+    while 2 * at + 1 < size - 1:
+        least = 2 * at + 1
+        near = search.reached[touched[heap[least]]]
+        if least + 1 < size - 1:
+            other = search.reached[touched[heap[least + 1]]]
+            if other < near or (other == near and heap[least + 1] < heap[least]):
+                least, near = least + 1, other
+        if far < near or (far == near and mine < heap[least]):
+            break
+        heap[at], in_heap[heap[least]] = heap[least], at
+        at = least
+    heap[at], in_heap[mine] = mine, at
 
 
 @compiled
 def _relax(
-    cost: Floats, tracks: int, dear: float, row: int, far: float, n_touched: int, search: Search
-) -> int:
-    """Reach on from a point that is ``far`` away; how many columns were touched."""
+    cost: Floats,
+    tracks: int,
+    dear: float,
+    row: int,
+    far: float,
+    sizes: tuple[int, int],
+    bound: float,
+    search: Search,
+) -> tuple[int, int, float]:
+    """Reach on from a point that is ``far`` away.
+
+    sizes: how many columns were touched, and are in the heap. bound: how far the nearest free column is; what
+    is farther waits outside of the heap. Returns all three anew.
+    """
     n, band = cost.shape
+    n_touched, size = sizes
+    reached, touched, heap, in_heap = search.reached, search.touched, search.heap, search.in_heap
+    via, done, place, price = search.via, search.done, search.place, search.price
+    own_price = search.own_price[row]
     for step in range(band + tracks + 1):
         if step < band:
             column, asked = row + 1 + step, cost[row, step]
@@ -203,30 +258,39 @@ def _relax(
         else:
             free = step < band + tracks
             column, asked = (n + step - band, 0.0) if free else (n + tracks + row, dear)
-        if search.done[column]:
+        if done[column]:
             continue
-        length = far + asked - search.own_price[row] - search.price[column]
-        if search.reached[column] == np.inf:
-            search.touched[n_touched] = column
+        length = far + asked - own_price - price[column]
+        if length >= reached[column]:
+            continue
+        if reached[column] == np.inf:
+            touched[n_touched], place[column], in_heap[n_touched] = column, n_touched, -1
             n_touched += 1
-        if length < search.reached[column]:
-            search.reached[column], search.via[column] = length, row
-    return n_touched
+        reached[column], via[column] = length, row
+        if length <= bound:
+            if search.row_of[column] < 0:
+                bound = length
+            mine = place[column]
+            if in_heap[mine] < 0:
+                heap[size], in_heap[mine] = mine, size
+                size += 1
+            _rise(reached, touched, heap, in_heap, in_heap[mine])
+    return n_touched, size, bound
 
 
 @compiled
 def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search) -> None:
     """Give a point its column; those on the least path to a free one move on."""
     row_of, reached, touched = search.row_of, search.reached, search.touched
-    n_touched, row, far, end = 0, start, 0.0, -1
+    n_touched, size, row, far, bound = 0, 0, start, 0.0, np.inf
     while True:
-        n_touched = _relax(cost, tracks, dear, row, far, n_touched, search)
-        far = np.inf
-        for column in touched[:n_touched]:
-            if not search.done[column] and reached[column] < far:
-                far, end = reached[column], column
+        n_touched, size, bound = _relax(cost, tracks, dear, row, far, (n_touched, size), bound, search)
+        end = touched[search.heap[0]]
+        far = reached[end]
         if row_of[end] < 0:
             break
+        _drop_nearest(search, size)
+        size -= 1
         search.done[end] = True
         row = row_of[end]
     search.own_price[start] += far
@@ -266,6 +330,9 @@ def assign_followers(cost: Floats, tracks: int) -> Integers:
         np.full(columns, np.inf),
         np.full(columns, -1, dtype=np.int64),
         np.zeros(columns, dtype=np.bool_),
+        np.empty(columns, dtype=np.int64),
+        np.empty(columns, dtype=np.int64),
+        np.empty(columns, dtype=np.int64),
         np.empty(columns, dtype=np.int64),
     )
     for start in range(n):
