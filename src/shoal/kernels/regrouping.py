@@ -39,8 +39,21 @@ class Classes(NamedTuple):
     looked: Integers
 
 
+class Known(NamedTuple):
+    """What groups of people cost, as far as it was computed: both sides of a trade ask for the same groups.
+
+    marks: [n] random bits of each person; a group's mark is the exclusive or of its members'. groups: [m] the
+    mark of the group in each place, 0 = none; m is a power of 2, more than will be asked for. costs: [m] what
+    it costs, or -c where that is c at least.
+    """
+
+    marks: Integers
+    groups: Integers
+    costs: Integers
+
+
 class Regrouping(NamedTuple):
-    """What stays the same during a search.
+    """What stays the same during a search, but for the room and what becomes known.
 
     squares: those of the tracks. least: [n, n] a bound of what p's samples cost beside q. room: as class_cost
     needs it for the largest class.
@@ -52,6 +65,7 @@ class Regrouping(NamedTuple):
     k: int
     least: Integers
     room: Integers
+    known: Known
 
 
 class Proposals(NamedTuple):
@@ -87,11 +101,32 @@ def without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
 
 
 @compiled
+def place_of(known: Known, mark: int) -> Any:
+    """Where what is known of the group with this mark stands, or would stand."""
+    last = len(known.groups) - 1
+    place = mark & last
+    while known.groups[place] not in (0, mark):
+        place = (place + 1) & last
+    return place
+
+
+@compiled
 def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
     """What a class of these people costs, 0 for nobody; above ``limit`` it may come out as IMPOSSIBLE."""
     if len(chosen) == 0:
         return 0
-    return class_cost(search.tracks, chosen, search.weights, search.room, limit)
+    known, mark = search.known, 0
+    for p in chosen:
+        mark ^= known.marks[p]
+    place = place_of(known, mark)
+    cost = known.costs[place] if known.groups[place] == mark else -1
+    if cost >= 0:
+        return cost
+    if limit < -cost:
+        return IMPOSSIBLE
+    cost = class_cost(search.tracks, chosen, search.weights, search.room, limit)
+    known.groups[place], known.costs[place] = mark, cost if cost < IMPOSSIBLE else -limit - 1
+    return cost
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.regrouping import Classes, Regrouping, regroup
+from shoal.kernels.regrouping import Classes, Known, Regrouping, regroup
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, weighed_partition
 from shoal.measures.least_extents import squares_of, widest_cells
 from shoal.methods.assembly import EquivalenceClass
@@ -31,6 +31,7 @@ _ACTIVITY: Final = 0.5  # of that axis beside those of place, all of one length
 _COSTS_A_PERSON: Final = 10  # that may be computed in a round
 _PLACE: Final = 4.0  # what a box as wide as the mean costs, when one as long as the mean costs 1
 _FINEST: Final = 100_000  # of costs, in whole numbers
+_MARKS_SEED: Final = 0  # of marks that tell groups apart and decide nothing
 _LABEL: Final = "refining classes"
 
 
@@ -171,6 +172,7 @@ def searched(
         local = np.searchsorted(people, own)
         classes.members[c, : len(own)], classes.size[c], classes.of[local] = local, len(own), c
     longest = int(np.sort(lengths)[-most:].sum())
+    places = 1 << (2 * (allowance + 3 * len(people) + 16)).bit_length()  # twice what is computed, or more
     search = Regrouping(
         tracks=tracks,
         squares=squares_of(tracks),
@@ -178,6 +180,11 @@ def searched(
         k=k,
         least=np.empty((len(people), len(people)), dtype=np.int64),
         room=np.empty((ROOM, longest + 1), dtype=np.int64),
+        known=Known(
+            marks=np.random.default_rng(_MARKS_SEED).integers(1, 1 << 62, len(people)),
+            groups=np.zeros(places, dtype=np.int64),
+            costs=np.zeros(places, dtype=np.int64),
+        ),
     )
     regroup(search, classes, allowance)
     return [np.sort(people[classes.members[c, : classes.size[c]]]) for c in range(count) if classes.size[c]]
