@@ -9,7 +9,7 @@ people all of whose published points are in one track and no others.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,18 +17,21 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
-from shoal.kernels.tracking import join_points
+from shoal.attacks.swapped_clusters import least_bent
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from tables_swap import read_taxis
 
-ROUNDS = 2
+Join = Callable[[Floats, Floats, Floats, int], Integers]
 KEEP = (1.0, 0.5, 0.25, 0.1)
 
 
-def rates(original: Trajectories, release: Release, linkage: Linkage) -> tuple[float, float, float]:
+def rates(
+    original: Trajectories, release: Release, linkage: Linkage, join: Join = least_bent
+) -> tuple[float, float, float]:
     """The share rejoined, the share of people restored whole, and the share of raw points published."""
     trace = linkage.trace
     assert trace is not None
@@ -46,7 +49,7 @@ def rates(original: Trajectories, release: Release, linkage: Linkage) -> tuple[f
         rows = np.flatnonzero(cluster == one)
         rows = rows[np.lexsort((y[rows], x[rows], t[rows]))]
         records = len(np.unique(record_of_point[rows]))
-        tracks = np.asarray(join_points(t[rows], x[rows], y[rows], records, ROUNDS))
+        tracks = np.asarray(join(t[rows], x[rows], y[rows], records))
         for person in np.unique(owner[rows]):
             held = tracks[owner[rows] == person]
             counts = np.bincount(held)
@@ -92,13 +95,11 @@ def main() -> None:
     options.add_argument("--keep", type=float, nargs="+", default=list(KEEP))
     options.add_argument("--seed", type=int, default=0)
     asked = options.parse_args()
-    if asked.data == "oldenburg":
-        table = pq.read_table(asked.points, columns=["user_id", "t", "x", "y"])
-        original = shoal.read(table, snap=False, crs="local", time_unit="1s")
-        time_s, spaces = 100.0, asked.space or [1e6, 2500, 900, 250]
-    else:
-        original = within_hours(read_taxis(asked.points), asked.hours)
-        time_s, spaces = 86_400.0, asked.space or [128_000, 4_000, 1_000, 250]
+    original, time_s, far_m = read_points(asked.data, asked.points, asked.hours)
+    spaces = asked.space or [
+        far_m,
+        *{"oldenburg": (2500, 900, 250), "taxis": (4_000, 1_000, 250)}[asked.data],
+    ]
     print(f"{original.n_subjects} trajectories, {original.n_samples} points\n")
     print(
         "| k | R^s | publish share | points published | rejoined, cluster known | whole "
@@ -122,6 +123,14 @@ def main() -> None:
                     f"{fewer:.1%} |",
                     flush=True,
                 )
+
+
+def read_points(data: str, points: str, hours: float) -> tuple[Trajectories, float, float]:
+    """The data, with the R^t in seconds and the R^s in meters that let everything be swapped."""
+    if data == "taxis":
+        return within_hours(read_taxis(points), hours), 86_400.0, 128_000.0
+    table = pq.read_table(points, columns=["user_id", "t", "x", "y"])
+    return shoal.read(table, snap=False, crs="local", time_unit="1s"), 100.0, 1e6
 
 
 def within_hours(trips: Trajectories, hours: float) -> Trajectories:

@@ -2,7 +2,7 @@
 
 Records of a cluster took one point of every swap set each. So they have equally many points, and the points
 at equal shares of them are close in time and place. Clusters are inferred from that; within one, points are
-joined by speed and heading.
+joined by speed and heading, in two ways, of which the release shows which suits it.
 """
 
 from typing import Final
@@ -10,12 +10,15 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.target import PointTarget
+from shoal.kernels.kalman import join_on
 from shoal.kernels.tracking import gather, join_points, most_alike, outline
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
 _SHARES: Final = 24  # of a record's points, at which records are compared
 _ROUNDS: Final = 2  # of joining by speed and heading
+_KALMAN_ROUNDS: Final = 3
+_FREEDOM: Final = 1.0  # degrees, of the filter's errors: heavy tails
 _MOST_TOGETHER: Final = 40  # records whose points are joined at once
 _EQUAL_FROM: Final = (
     0.5  # share of records as long as the most like one, from which length gives clusters away
@@ -73,17 +76,24 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
         )
         for size in sizes
     ]
-    return min(found, key=lambda tracks: bending(target, tracks))
+    return min(found, key=lambda tracks: bending(target.t, target.x, target.y, tracks))
 
 
-def bending(target: PointTarget, tracks: Integers) -> float:
+def bending(t: Floats, x: Floats, y: Floats, tracks: Integers) -> float:
     """How much tracks [p] change speed and heading from step to step: the mean of log(1 + meters)."""
-    order = np.lexsort((target.t, tracks))
-    t, x, y, own = (column[order] for column in (target.t, target.x, target.y, tracks))
+    order = np.lexsort((t, tracks))
+    t, x, y, own = (column[order] for column in (t, x, y, tracks))
     three = (own[2:] == own[:-2]) & (t[1:-1] > t[:-2])
     first, then = (np.diff(t)[part][three] for part in (slice(None, -1), slice(1, None)))
     errors = [np.diff(column)[1:][three] - np.diff(column)[:-1][three] * then / first for column in (x, y)]
     return float(np.log1p(np.hypot(*errors)).mean()) if three.any() else 0.0
+
+
+def least_bent(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
+    """int64 [p]: the track of each point, by last steps or by a Kalman filter; points ascend by time."""
+    by_steps = np.asarray(join_points(t, x, y, tracks, _ROUNDS))
+    filtered = np.asarray(join_on(t, x, y, by_steps, tracks, _KALMAN_ROUNDS, _FREEDOM))
+    return min((by_steps, filtered), key=lambda found: bending(t, x, y, found))
 
 
 def restored_tracks(target: PointTarget, cluster: Integers, run: Run, label: str) -> Integers:
@@ -96,7 +106,7 @@ def restored_tracks(target: PointTarget, cluster: Integers, run: Run, label: str
 
     def join(one: int) -> Integers:
         mine = slice(bounds[one], bounds[one + 1])
-        return np.asarray(join_points(t[mine], x[mine], y[mine], int(sizes[one]), _ROUNDS))
+        return least_bent(t[mine], x[mine], y[mine], int(sizes[one]))
 
     found = list(run.map(join, range(len(sizes)), label=f"joining points ({label})"))
     counts = [int(part.max(initial=-1)) + 1 for part in found]

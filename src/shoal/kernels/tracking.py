@@ -347,21 +347,38 @@ def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> In
     First by distance, then ``rounds`` times by speed and heading, as the links so far show them.
     """
     n = len(t)
-    band = min(max(n - 1, 1), 8 * tracks + 8)
-    none = np.full(n, -1, dtype=np.int64)
-    following, preceding = none.copy(), none.copy()
+    following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     scale_m = 0.0
     for _ in range(rounds + 1):
-        cost = link_costs(t, x, y, following, preceding, scale_m, band)
+        cost = link_costs(t, x, y, following, preceding, scale_m, band_of(n, tracks))
         following = assign_followers(cost, tracks)
-        preceding = none.copy()
-        for i in range(n):
-            if following[i] >= 0:
-                preceding[following[i]] = i
+        preceding = reversed_links(following)
         scale_m = max(common_error_m(t, x, y, following, preceding), LEAST_M)
-    track = none.copy()
+    return numbered(preceding)
+
+
+@compiled
+def band_of(n: int, tracks: int) -> int:
+    """How many later points may follow a point."""
+    return min(max(n - 1, 1), 8 * tracks + 8)
+
+
+@compiled
+def reversed_links(links: Integers) -> Integers:
+    """int64 [n]: who names each point, -1 = nobody."""
+    found = np.full(len(links), -1, dtype=np.int64)
+    for i in range(len(links)):
+        if links[i] >= 0:
+            found[links[i]] = i
+    return found
+
+
+@compiled
+def numbered(preceding: Integers) -> Integers:
+    """int64 [n]: the number of each point's track. preceding: the point before it, -1 = none."""
+    track = np.full(len(preceding), -1, dtype=np.int64)
     count = 0
-    for i in range(n):
+    for i in range(len(preceding)):
         if preceding[i] >= 0:
             track[i] = track[preceding[i]]
         else:

@@ -1,0 +1,132 @@
+"""Points joined into tracks by a Kalman filter: where a body is, how fast, and how sure that is.
+
+Velocities do a random walk. The filter runs along the links so far, once forward in time and once backward,
+and each link costs how unlikely either end is, seen from the other (Gruteser and Hoh 2005, section 4, after
+Reid 1979). Errors have the tails of Student's law, so that one large error counts less than two.
+"""
+
+import math
+
+import numpy as np
+
+from shoal.kernels.tracking import FAR, assign_followers, band_of, numbered, reversed_links
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+PLACE_M2 = 25.0  # how far a published point is from the place, squared
+LEAST_M2S2 = 1e-6  # and velocities, where nobody moves
+STRENGTHS = 25  # of the walk that are tried
+
+
+@compiled
+def states(
+    t: Floats, x: Floats, y: Floats, earlier: Integers, order: Integers, walk: float, speed_m2s2: float
+) -> Floats:
+    """[n, 7]: x, y, velocity in x and y, and the covariance along one axis: place, both, velocity.
+
+    earlier: the point before each on its track, in the direction of ``order``; -1 = none. walk: by how much
+    the variance of a velocity grows in a second. speed_m2s2: that variance where a track begins.
+    """
+    found = np.zeros((len(t), 7))
+    for i in order:
+        back = earlier[i]
+        if back < 0:
+            found[i, 0], found[i, 1], found[i, 4], found[i, 6] = x[i], y[i], PLACE_M2, speed_m2s2
+            continue
+        lasts = abs(t[i] - t[back])
+        place, both, speed = found[back, 4], found[back, 5], found[back, 6]
+        place += 2 * lasts * both + lasts**2 * speed + walk * lasts**3 / 3
+        both += lasts * speed + walk * lasts**2 / 2
+        speed += walk * lasts
+        to_place, to_speed = place / (place + PLACE_M2), both / (place + PLACE_M2)
+        for axis, at in enumerate((x[i], y[i])):
+            expected = found[back, axis] + lasts * found[back, 2 + axis]
+            found[i, axis] = expected + to_place * (at - expected)
+            found[i, 2 + axis] = found[back, 2 + axis] + to_speed * (at - expected)
+        found[i, 4], found[i, 5] = (1 - to_place) * place, (1 - to_place) * both
+        found[i, 6] = speed - to_speed * both
+    return found
+
+
+@compiled
+def unlikely(found: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float) -> float:
+    """How unlikely (x, y) is so many seconds after the state of point i.
+
+    The negative logarithm of the density, but for a constant. freedom: degrees, of Student's law.
+    """
+    variance = found[i, 4] + 2 * lasts * found[i, 5] + lasts**2 * found[i, 6] + walk * lasts**3 / 3 + PLACE_M2
+    off_x, off_y = x - found[i, 0] - lasts * found[i, 2], y - found[i, 1] - lasts * found[i, 3]
+    return math.log(variance) + (freedom / 2 + 1) * math.log1p((off_x**2 + off_y**2) / variance / freedom)
+
+
+@compiled
+def likeliest_walk(
+    t: Floats, x: Floats, y: Floats, preceding: Integers, speed_m2s2: float, freedom: float
+) -> float:
+    """The walk, in (m/s)^2 a second, under which the links are least unlikely."""
+    best, least = 1.0, np.inf
+    order = np.arange(len(t))
+    for strength in range(STRENGTHS):
+        walk = 10.0 ** (strength / 2 - 8)
+        found = states(t, x, y, preceding, order, walk, speed_m2s2)
+        total = 0.0
+        for j in range(len(t)):
+            back = preceding[j]
+            if back >= 0 and preceding[back] >= 0:
+                total += unlikely(found, back, t[j] - t[back], x[j], y[j], walk, freedom)
+        if total < least:
+            best, least = walk, total
+    return best
+
+
+@compiled
+def kalman_costs(
+    t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, freedom: float, band: int
+) -> Floats:
+    """[n, band]: what it costs that point i is followed by point i + 1 + column; FAR where it cannot be."""
+    n, count = len(t), 0
+    speeds = np.empty(n)
+    for i in range(n):
+        back = preceding[i]
+        if back >= 0:
+            speeds[count] = ((x[i] - x[back]) ** 2 + (y[i] - y[back]) ** 2) / (t[i] - t[back]) ** 2
+            count += 1
+    speed_m2s2 = max(float(np.median(speeds[:count])) / 2, LEAST_M2S2) if count else 1.0
+    walk = likeliest_walk(t, x, y, preceding, speed_m2s2, freedom)
+    order = np.arange(n)
+    ahead = states(t, x, y, preceding, order, walk, speed_m2s2)
+    behind = states(t, x, y, following, n - 1 - order, walk, speed_m2s2)
+    cost, least = np.full((n, band), FAR), np.inf
+    for i in range(n):
+        for column in range(min(band, n - 1 - i)):
+            j = i + 1 + column
+            lasts = t[j] - t[i]
+            if lasts > 0:
+                cost[i, column] = unlikely(ahead, i, lasts, x[j], y[j], walk, freedom)
+                cost[i, column] += unlikely(behind, j, lasts, x[i], y[i], walk, freedom)
+                least = min(least, cost[i, column])
+    for i in range(n):
+        for column in range(band):
+            if cost[i, column] < FAR:
+                cost[i, column] -= least
+    return cost
+
+
+@compiled
+def join_on(
+    t: Floats, x: Floats, y: Floats, track: Integers, tracks: int, rounds: int, freedom: float
+) -> Integers:
+    """int64 [n]: the number of each point's track, for points that ascend by time.
+
+    track: [n], from which the first of ``rounds`` rounds learns how bodies move. tracks: how many there are.
+    """
+    n = len(t)
+    preceding, last = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    for i in range(n):
+        preceding[i] = last[track[i]]
+        last[track[i]] = i
+    for _ in range(rounds):
+        following = reversed_links(preceding)
+        cost = kalman_costs(t, x, y, following, preceding, freedom, band_of(n, tracks))
+        preceding = reversed_links(assign_followers(cost, tracks))
+    return numbered(preceding)
