@@ -82,7 +82,7 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
 def bending(t: Floats, x: Floats, y: Floats, tracks: Integers) -> float:
     """How much tracks [p] change speed and heading from step to step: the mean of log(1 + meters)."""
     order = np.lexsort((t, tracks))
-    t, x, y, own = (column[order] for column in (t, x, y, tracks))
+    (t, x, y), own = (column[order] for column in (t, x, y)), tracks[order]
     three = (own[2:] == own[:-2]) & (t[1:-1] > t[:-2])
     first, then = (np.diff(t)[part][three] for part in (slice(None, -1), slice(1, None)))
     errors = [np.diff(column)[1:][three] - np.diff(column)[:-1][three] * then / first for column in (x, y)]
