@@ -3,6 +3,7 @@
 Gruteser and Hoh (2005) followed people through anonymous points with a tracker of moving targets: predict
 where each goes, and assign points to predictions at least cost. Against swapped records that undoes the
 exchange, because a body has one place at a time and a limited speed, and shuffled points do not hide it.
+Predictions are the last step's and a Kalman filter's.
 """
 
 from dataclasses import dataclass
