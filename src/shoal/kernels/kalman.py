@@ -1,8 +1,9 @@
 """Points joined into tracks by a Kalman filter: where a body is, how fast, and how sure that is.
 
 Velocities do a random walk. The filter runs along the links so far, once forward in time and once backward,
-and each link costs how unlikely either end is, seen from the other (Gruteser and Hoh 2005, section 4, after
-Reid 1979). Errors have the tails of Student's law, so that one large error counts less than two.
+and each link costs how unlikely either end is, seen from the other. Gruteser and Hoh (2005) followed people
+by such a filter, the multiple-target tracking of Reid (1979); here links are assigned at least cost. Errors
+have the tails of Student's law, so that one large error counts less than two.
 """
 
 import math
