@@ -4,7 +4,7 @@ python bench/measure_stations.py [--shares 0.45 0.08 0] [--subjects 1000] [--see
 
 For each share: the gaps of GLOVE's paper on civ (Fig. 3a and 5), and k-merge of tuples of one home on abi
 (Table II of the kte paper), as `shoal reproduce` measures them. --crowds: instead of these, what GLOVE with
-k-merge leaves of civ at k = 5 (Fig. 8 of GLOVE's paper).
+k-merge leaves of civ at k = 5 (Fig. 8 of GLOVE's paper), for each seed.
 """
 
 import argparse
@@ -52,7 +52,7 @@ EXPERIMENTS = [
 def lines(
     shares: Sequence[float], size: Size, asked: Mapping[str, Sequence[tuple[str, str]]] = ASKED
 ) -> Iterator[str]:
-    """A row for each share of events, of means over the seeds."""
+    """A row for each share of events: means over the seeds; of crowds the number of each seed."""
     names = [f"{row}: {column}" for cells in asked.values() for row, column in cells]
     experiments = [one for one in EXPERIMENTS if one.figure in asked]
     yield "| events of a station beside | " + " | ".join(names) + " |"
@@ -62,9 +62,15 @@ def lines(
         with patch.dict(habits.HABITS, changed):
             found = reproduce(experiments, size, Run())
         value = {
-            (one.experiment.figure, cell.row, cell.column): cell.mean for one in found for cell in one.cells
+            (one.experiment.figure, cell.row, cell.column): cell.values if asked is CROWDS else (cell.mean,)
+            for one in found
+            for cell in one.cells
         }
-        cells = [f"{value[figure, *cell]:.3g}" for figure, named in asked.items() for cell in named]
+        cells = [
+            ", ".join(f"{number:.3g}" for number in value[figure, *cell])
+            for figure, named in asked.items()
+            for cell in named
+        ]
         yield f"| {share:.0%} | " + " | ".join(cells) + " |"
 
 

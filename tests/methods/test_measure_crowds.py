@@ -3,11 +3,14 @@
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import measure_omission
 import measure_refinement
 import shoal
+from shoal.methods.glove.glove import START, Start
+from shoal.runtime.randomness import Randomness
 
 KNOWN = ["insider"]  # an attack that needs few kernels; the lab's own tests play the others
 
@@ -38,6 +41,16 @@ def test_the_refinement_and_attacks_before_and_after(city: shoal.Trajectories) -
     rows = [line.split("|")[1].strip() for line in told if line.startswith("| ")]
     assert rows[:2] == ["greedy", "refined, 1 rounds"]
     assert "insider-exact" in rows[2:]
+
+
+@pytest.mark.parametrize("start", START)
+def test_both_releases_are_those_of_anonymize(city: shoal.Trajectories, start: Start) -> None:
+    methods = shoal.Glove(k=3), shoal.Glove(k=3, start=start, refine=True, refine_rounds=1)
+    for one, method in zip(measure_refinement.both(city, 3, 1, start), methods, strict=True):
+        expected, _ = method.anonymize(city, Randomness.for_research(1))
+        assert one.release.parameters == expected.parameters
+        assert one.release.trajectory_ids == expected.trajectory_ids
+        assert np.array_equal(one.release.boxes.columns(), expected.boxes.columns())
 
 
 def test_the_frontier_and_attacks_before_and_after(city: shoal.Trajectories) -> None:

@@ -20,8 +20,10 @@ from shoal.kernels.k_merge import IMPOSSIBLE
 from shoal.kernels.regrouping import Regrouping
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, class_cost
 from shoal.measures.least_extents import squares_of
+from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
 from shoal.methods.glove.refine import halved, merged_by_weights, searched, weights_of
+from shoal.methods.k_merge import merge_members
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
@@ -198,7 +200,7 @@ def test_a_search_keeps_everybody_in_classes_of_k_and_never_costs_more(
 def test_early_ends_change_nothing(city: Trajectories, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search in plain Python, which computes every cost to the end, forms the same classes."""
     start = [each.members for each in Glove(k=2).classes(city, Run())]
-    weights = weights_of(city, Glove(k=2).classes(city, Run()))
+    weights = weights_of(city, Glove(k=2).classes(city, Run()), ramp=True)
     expected = searched(city, start, 2, weights, 200)
     monkeypatch.setattr("shoal.runtime.compiled._SWITCHED_OFF", True)
     spec = importlib.util.spec_from_file_location("plain_regrouping", regrouping.__file__)
@@ -234,6 +236,30 @@ def pairs_far_apart(pairs: int) -> Trajectories:
     return Trajectories.from_rows(ids, np.array(t), np.array(x), np.array(x), grid=Grid())
 
 
+@pytest.mark.parametrize(
+    ("cell_m", "apart", "share_beyond"),
+    [(100.0, 10, 0.0), (100.0, 40, 0.5), (1000.0, 4, 0.5), (500.0, 3, 0.0)],
+)
+def test_boxes_cost_what_the_docs_say(cell_m: float, apart: int, share_beyond: float) -> None:
+    """Two couples, one in one place and the other so many cells apart; all have samples at the same times."""
+    ids = [name for name in "abcd" for _ in range(3)]
+    x = [0] * 9 + [apart] * 3
+    original = Trajectories.from_rows(
+        ids, np.array([0, 60, 120] * 4), np.array(x), np.array([0] * 12), grid=Grid(cell_m=cell_m)
+    )
+    classes = [
+        EquivalenceClass(members=np.array(own), boxes=merge_members(original, np.array(own))[0])
+        for own in ((0, 1), (2, 3))
+    ]
+    mean_cells = (2 + 2 + apart) / 2
+    for height in (0, 4):
+        weights = weights_of(original, classes, ramp=height > 0)
+        for cells, cost in enumerate(weights.place.tolist()):
+            ramp = height * share_beyond**2 * min(1, cells * cell_m / 2500)
+            assert cost == pytest.approx(100_000 * (4 * (cells / mean_cells) ** 0.5 + ramp), abs=1)
+        assert weights.per_slot == 100_000
+
+
 def test_a_search_brings_those_together_who_belong_together() -> None:
     """From classes of strangers to couples, which cost as little as anything can."""
     original = pairs_far_apart(6)
@@ -266,7 +292,7 @@ def test_a_refined_release_keeps_its_claim_and_has_smaller_extents(city: Traject
     assert verify(city, release, linkage).holds
     assert release.losses.samples_suppressed == 0
     before = Glove(k=3).classes(city, Run())
-    weights = weights_of(city, before)
+    weights = weights_of(city, before, ramp=True)
     after = Glove(k=3, refine=True).classes(city, Run())
     assert sum(merged_by_weights(city, each.members, weights)[1] for each in after) < sum(
         merged_by_weights(city, each.members, weights)[1] for each in before
@@ -302,7 +328,7 @@ def test_a_search_from_halves_keeps_the_claim_and_needs_the_refinement(city: Tra
     assert verify(city, release, linkage).holds
     assert release.losses.samples_suppressed == 0
     start = halved(city, 3, Run())
-    weights = weights_of(city, start)
+    weights = weights_of(city, start, ramp=True)
     assert sum(
         merged_by_weights(city, each.members, weights)[1] for each in method.classes(city, Run())
     ) < sum(merged_by_weights(city, each.members, weights)[1] for each in start)

@@ -1,7 +1,8 @@
 """Samples left out so that the boxes of the others shrink: a budget spent where it lowers extents most.
 
 One price of a sample holds for all classes. Each leaves out those whose absence saves more than that, by the
-costs that the refinement lowers; the price is as low as the budget allows. Nothing is drawn by chance.
+costs that the refinement lowers, without their ramp; the price is as low as the budget allows. Nothing is
+drawn by chance.
 """
 
 from collections.abc import Iterator, Sequence
@@ -108,7 +109,7 @@ class _Search:
         kept: dict[int, list[_Answer]] | None = None,
     ) -> "_Search":
         """The search among these classes."""
-        weights = weights_of(original, start)
+        weights = weights_of(original, start, ramp=False)
         crowds = [_crowd(original, each.members) for each in start]
         return cls(
             start=start,

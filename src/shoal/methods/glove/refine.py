@@ -30,6 +30,8 @@ _TURN: Final = 0.618 * np.pi / 2  # of the axes along which neighborhoods are cu
 _ACTIVITY: Final = 0.5  # of that axis beside those of place, all of one length
 _COSTS_A_PERSON: Final = 10  # that may be computed in a round
 _PLACE: Final = 4.0  # what a box as wide as the mean costs, when one as long as the mean costs 1
+_CLOSE_M: Final = 2500.0  # dx + dy where the ramp ends
+_FAR: Final = 4.0  # what it costs there, times the square of the share of samples in wider boxes
 _FINEST: Final = 100_000  # of costs, in whole numbers
 _MARKS_SEED: Final = 0  # of marks that tell groups apart and decide nothing
 _LABEL: Final = "refining classes"
@@ -43,7 +45,7 @@ def refined(
     start: with boxes that are disjoint in time. What is known after each round is kept in the run's
     checkpoint.
     """
-    weights = weights_of(original, start)
+    weights = weights_of(original, start, ramp=True)
     members = [each.members for each in start]
     for turn in range(rounds):
         members = _after_round(original, members, k, weights, turn, rounds, run)
@@ -69,23 +71,29 @@ def halved(original: Trajectories, k: int, run: Run) -> list[EquivalenceClass]:
     )
 
 
-def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Weights:
+def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, ramp: bool) -> Weights:
     """What extents cost: the root of dx + dy, and the duration, in units of the means of these boxes.
 
-    Means are over raw samples. docs/decisions/0106 says why the root, and why place weighs more.
+    ramp: whether wider boxes also cost more up to 2.5 km, the more the fewer samples these boxes hold within
+    that. Means and shares are over raw samples. docs/decisions/0106 says why.
     """
-    cells = slots = samples = 0
+    close = _CLOSE_M / original.snapped_grid().cell_m
+    cells = slots = samples = far = 0
     for each in classes:
         boxes = each.boxes.sorted()
         t = joined(original, each.members)[0]
         held = np.searchsorted(t, boxes.t_end) - np.searchsorted(t, boxes.t_start)
+        sides = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
         samples += int(held.sum())
-        cells += int(held @ (boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min))
+        cells += int(held @ sides)
         slots += int(held @ (boxes.t_end - boxes.t_start))
+        far += int(held[sides > close].sum())
     sides = np.arange(widest_cells(original) + 1)
+    place = _PLACE * np.sqrt(sides * samples / cells)
+    if ramp:
+        place += _FAR * (far / samples) * (far / samples) * np.minimum(1.0, sides / close)
     return Weights(
-        place=np.rint(_FINEST * _PLACE * np.sqrt(sides * samples / cells)).astype(np.int64),
-        per_slot=max(1, round(_FINEST * samples / slots)),
+        place=np.rint(_FINEST * place).astype(np.int64), per_slot=max(1, round(_FINEST * samples / slots))
     )
 
 

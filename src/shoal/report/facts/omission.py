@@ -117,7 +117,7 @@ def _covering_all(
     ]
     if not refined:
         return plain
-    weights = weights_of(original, plain)
+    weights = weights_of(original, plain, ramp=True)
     return [
         EquivalenceClass(members=members, boxes=merged_by_weights(original, members, weights)[0])
         for members in crowds
