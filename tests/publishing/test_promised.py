@@ -9,7 +9,9 @@ import pytest
 
 import shoal
 from command_line import Shoal
+from shoal.errors import InputError
 from shoal.model.claims.expected import Expected
+from shoal.publishing.against_raw import verify_against_raw
 from shoal.publishing.promised import claim_of_method
 from shoal.release_folder.manifest import read_manifest
 from shoal.synthetic import write_synthetic
@@ -155,3 +157,19 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
     silent = shoal("verify", made / "city.parquet", weaker, "--linkage", made / "glove.l", "--quiet", *way)
     assert silent.code == 1
     assert "truthful = no, expected yes" in silent.out
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_wrong_with_raw_is_said_before_what_is_wrong_with_the_release(
+    threads: int, made: Path, damaged: Any
+) -> None:
+    """Both are read at once."""
+    run = shoal.Run(threads=threads)
+    folder = damaged("glove", lambda manifest: None)
+    (folder / "release.parquet").write_bytes(b"PAR1")
+    for raw, message in (
+        (made / "no such file.parquet", "no such file"),
+        (made / "city.parquet", "release.parquet is not a readable"),
+    ):
+        with pytest.raises(InputError, match=message):
+            verify_against_raw(raw, folder, None, run)

@@ -91,6 +91,20 @@ def _module(name: str) -> Any:
     return importlib.import_module(name)
 
 
+def test_each_form_of_the_identifiers_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, release, linkage = of_boxes()
+    folder = written((original, release, linkage), tmp_path / "release")
+    calls: Counter[str] = Counter()
+    home = _module("shoal.verification.leaks.known")
+    for form in ("kinds_of", "Digests"):
+        monkeypatch.setattr(home, form, counted(calls, form, getattr(home, form)))
+    monkeypatch.setattr(home.Names, "of", counted(calls, "names", home.Names.of))
+    assert verify_folder(original, folder, linkage).holds
+    assert calls == {"kinds_of": 1, "Digests": 1, "names": 2}  # the second of this machine
+    shoal.publish(original, shoal.Glove(k=2), tmp_path / "other", rng=Randomness.for_research(1), tries=0)
+    assert calls == {"kinds_of": 2, "Digests": 2, "names": 4}
+
+
 def test_records_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     names = ["b", "a", "a", "b", "c"]
     pq.write_table(pa.table({"trajectory_id": names}), tmp_path / "t.parquet", row_group_size=2)

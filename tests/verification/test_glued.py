@@ -10,7 +10,7 @@ from naive_release import naive_release, small_city
 from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
-from shoal.verification.leaks.glued import glued
+from shoal.verification.leaks.glued import glued, kinds_of
 from test_verify_leaks import written
 
 IDS = ["caller-0007", "caller-0008", "k7", "margaret", "33123456789", "12345678", "a1b2c3d4e5"]
@@ -39,14 +39,14 @@ IDS = ["caller-0007", "caller-0008", "k7", "margaret", "33123456789", "12345678"
     ],
 )
 def test_what_counts_inside_a_word(text: str, n: int) -> None:
-    assert glued(IDS, [text]) == [n]
-    assert glued(IDS, ["nothing here", text, "nor here"]) == [0, n, 0]
+    assert glued(kinds_of(IDS), [text]) == [n]
+    assert glued(kinds_of(IDS), ["nothing here", text, "nor here"]) == [0, n, 0]
 
 
 def test_without_identifiers_or_texts_there_is_nothing() -> None:
-    assert glued([], ["xcaller-0007y"]) == [0]
-    assert glued(IDS, []) == []
-    assert glued(["", "-", "anna"], ["anna anna"]) == [0]
+    assert glued(kinds_of([]), ["xcaller-0007y"]) == [0]
+    assert glued(kinds_of(IDS), []) == []
+    assert glued(kinds_of(["", "-", "anna"]), ["anna anna"]) == [0]
 
 
 def test_random_pseudonyms_and_digests_hold_pieces_by_chance() -> None:
@@ -57,20 +57,20 @@ def test_random_pseudonyms_and_digests_hold_pieces_by_chance() -> None:
     names = Randomness.for_research(5).pseudonyms(3000)
     pieces = {name[at : at + 6] for name in names for at in range(11)}
     assert 2 <= len(pieces & set(ids)) <= 12
-    assert glued(ids, names) == [0] * len(names)
-    assert sum(glued(ids, [f"u{uid}" for uid in ids])) >= len(ids) - 5  # some are equal
+    assert glued(kinds_of(ids), names) == [0] * len(names)
+    assert sum(glued(kinds_of(ids), [f"u{uid}" for uid in ids])) >= len(ids) - 5  # some are equal
 
 
 def test_sequential_names_are_told_from_chance_among_twenty_thousand() -> None:
     ids = [f"user{number:06d}" for number in range(20_000)]
     page = " ".join(Randomness.for_research(6).pseudonyms(500))
-    assert glued(ids, [page, f"{page} xuser000123x"]) == [0, 1]
+    assert glued(kinds_of(ids), [page, f"{page} xuser000123x"]) == [0, 1]
 
 
 def test_words_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.verification.leaks.glued._CHARACTERS_AT_ONCE", 20)
     texts = ["xcaller-0007y", "some-longer-word-here", "zcaller-0008", "nothing", "", "0033123456789"]
-    assert glued(IDS, texts) == [1, 0, 1, 0, 0, 1]
+    assert glued(kinds_of(IDS), texts) == [1, 0, 1, 0, 0, 1]
 
 
 def test_pseudonyms_with_an_identifier_inside_refuse_a_release() -> None:

@@ -11,7 +11,7 @@ import pytest
 from naive_release import small_city
 from shoal.verification.leaks import lint
 from shoal.verification.leaks.digests import at_least, hash_like
-from shoal.verification.leaks.glued import glued
+from shoal.verification.leaks.glued import glued, kinds_of
 from shoal.verification.leaks.identifiers import Names, is_telling
 from shoal.verification.leaks.lint import _LONGEST_SHOWN, _extra_file, _manifest, _private_paths, _shown
 from shoal.verification.leaks.order import FEWEST_PSEUDONYMS, FEWEST_RECORDS, WIDEST_Z, order_findings
@@ -163,7 +163,7 @@ def test_an_order_that_resembles_another_is_told_by_its_z(turned: int, found: li
 )
 def test_how_long_an_identifier_must_be_to_be_looked_for_inside_words(uid: str, found: bool) -> None:
     inside = f"0{uid}0" if uid.isdigit() else f"z{uid}z"
-    assert glued([uid], [inside]) == [int(found)]
+    assert glued(kinds_of([uid]), [inside]) == [int(found)]
 
 
 @pytest.mark.parametrize(("alphabet", "length", "hidden"), [(16, 6, "ab12xy"), (10, 9, "123456789")])
@@ -180,7 +180,7 @@ def test_pieces_count_where_chance_explains_so_many_in_fewer_than_one_of_a_milli
             here = min(left, longest)
             words.append(pad[: here + length - 1])
             left -= here
-        assert glued([hidden], [" ".join(words)]) == [int(found)]
+        assert glued(kinds_of([hidden]), [" ".join(words)]) == [int(found)]
 
 
 # --- words of a text ----------------------------------------------------------------------------------------

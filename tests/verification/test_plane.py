@@ -90,7 +90,6 @@ def test_a_plane_that_is_told_with_more_than_parameters_is_noted(crs: str, n: in
 @pytest.mark.parametrize(
     "cells",
     [
-        [],
         [(5, 7)],
         [(-3, 2), (-3, 2), (-3, 3), (-2, 2), (0, 0), (-2, 2), (4, -9)],
         [(x, y) for x in range(-4, 5) for y in range(-3, 4)] * 2,
@@ -98,15 +97,23 @@ def test_a_plane_that_is_told_with_more_than_parameters_is_noted(crs: str, n: in
     ],
 )
 def test_each_different_cell_is_looked_at_once(cells: list[tuple[int, int]]) -> None:
-    x, y = np.array(cells, dtype=np.int64).reshape(-1, 2).T
-    found = list(zip(*(column.tolist() for column in _different(x, y)), strict=True))
-    assert sorted(found) == sorted(set(cells))
+    x, y = np.array(cells, dtype=np.int64).T
+    for parts in (((x,), (y,)), ((x, x[::-1]), (y, y[::-1]))):
+        found = list(zip(*(column.tolist() for column in _different(*parts)), strict=True))
+        assert sorted(found) == sorted(set(cells))
+
+
+def test_a_table_without_boxes_has_no_cells() -> None:
+    none = np.empty(0, dtype=np.int64)
+    plane = PlaneCheck("EPSG:3035")
+    plane.look_at_boxes(Boxes.of_samples(none, none, none), Grid())
+    assert list(plane.findings()) == []
 
 
 @pytest.mark.parametrize(("columns", "n"), [((1 << 31) - 1, 2), (1 << 31, 3)])
 def test_cells_that_one_number_cannot_tell_apart_are_all_looked_at(columns: int, n: int) -> None:
     """Of 2^63 places and more; below, two that are one are looked at once."""
-    x, y = np.array([0, columns - 1, 0]), np.array([0, (1 << 32) - 1, 0])
+    x, y = (np.array([0, columns - 1, 0]),), (np.array([0, (1 << 32) - 1, 0]),)
     found = set(zip(*(column.tolist() for column in _different(x, y)), strict=True))
     assert found == {(0, 0), (columns - 1, (1 << 32) - 1)}
     assert len(_different(x, y)[0]) == n

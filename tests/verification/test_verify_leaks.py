@@ -30,7 +30,8 @@ from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
 from shoal.verification.kinds import KINDS
 from shoal.verification.leaks.digests import hashes_among
-from shoal.verification.leaks.identifiers import Names, is_telling, plain, raw_identifiers
+from shoal.verification.leaks.identifiers import Names, is_telling, plain
+from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.order import order_findings, spearman_z
 
 REPORT = (
@@ -197,8 +198,8 @@ def test_a_hash_in_the_form_of_a_uuid_is_found() -> None:
 def test_the_person_of_a_person_day_is_an_identifier_too() -> None:
     ids = [f"u{number}@2024-05-0{day}" for number in range(1, 5) for day in (1, 2)]
     original = city_of(ids, intake=Intake(rows_read=24, reading=Reading(per_day=True)))
-    assert set(raw_identifiers(original)) == {*ids, "u1", "u2", "u3", "u4"}
-    assert raw_identifiers(city_of(ids)) == tuple(sorted(ids))
+    assert set(RawIdentifiers.of(original).ids) == {*ids, "u1", "u2", "u3", "u4"}
+    assert RawIdentifiers.of(city_of(ids)).ids == tuple(sorted(ids))
 
 
 def test_a_raw_identifier_as_part_of_a_pseudonym_is_found_and_never_shown() -> None:

@@ -308,35 +308,32 @@ def _result_of(
         )
     given, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
     release = given.as_boxes(published.snapped_grid())
-    attacks: dict[str, Any] = {}
-    notes: list[str] = []
-    for text, (on_grid, *as_points) in known.items():
-        found = attack(
-            published,
-            release,
+    found = attack(
+        published,
+        release,
+        linkage,
+        knowledge=list(known),
+        rng=_draw(study),
+        tries=study.tries,
+        control=control,
+        run=run,
+    )
+    rates, notes = [*found.rates], [*found.notes]
+    as_points = dict.fromkeys(text for asked_of in known.values() for text in asked_of[1:])
+    if as_points:
+        rates += attack(
+            source,
+            given,
             linkage,
-            knowledge=[on_grid],
+            knowledge=list(as_points),
             rng=_draw(study),
             tries=study.tries,
-            control=control,
+            control=outside,
             run=run,
-        )
-        more = (
-            attack(
-                source,
-                given,
-                linkage,
-                knowledge=as_points,
-                rng=_draw(study),
-                tries=study.tries,
-                control=outside,
-                run=run,
-            )
-            if as_points
-            else found
-        )
-        attacks[text] = [rate.to_json() for rate in (*found.rates, *(more.rates if as_points else ()))]
-        notes += found.notes
+        ).rates
+    attacks = {
+        text: [rate.to_json() for rate in rates if rate.asked in asked_of] for text, asked_of in known.items()
+    }
     own: list[Any] = []
     for one in of_its_claim(given.claim):
         try:

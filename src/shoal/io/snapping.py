@@ -128,7 +128,8 @@ def slots(t: Micros, slot_s: float) -> Micros:
 
 def cells(meters: Floats, cell_m: float) -> Integers:
     """floor(meters / cell_m)."""
-    return np.floor(meters / cell_m).astype(np.int64)
+    scaled = np.asarray(meters / cell_m)
+    return np.floor(scaled, out=scaled).astype(np.int64)
 
 
 def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:

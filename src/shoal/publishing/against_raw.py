@@ -14,7 +14,7 @@ from shoal.model.intake import Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.publishing.promised import verify_folder, with_whole_claim
+from shoal.publishing.promised import opened_folder, verify_opened, with_whole_claim
 from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
 from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Run
@@ -77,8 +77,9 @@ def verify_against_raw(
     expected: the least that the release must claim, as ``Expected.parse`` reads it. overrides: settings of
     the reading that take the place of the manifest's, such as other column names.
     """
-    original = read_raw_of(raw, folder, run, **overrides)
-    verdict = verify_folder(original, folder, linkage, expected=expected, run=run)
+    with opened_folder(folder, run) as opened:
+        original = read_raw_of(raw, folder, run, **overrides)
+        verdict = verify_opened(original, opened, linkage, expected=expected, run=run)
     return Verified(verdict=verdict, manifest=read_manifest(folder), intake=original.intake)
 
 

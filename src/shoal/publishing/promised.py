@@ -6,6 +6,8 @@ itself is compared.
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +24,7 @@ from shoal.publishing.exporting import as_release_folder
 from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
 from shoal.runtime.paths import path_of
 from shoal.runtime.run import Run
-from shoal.verification.files.folder import verify_folder as verify_claim_of_folder
-from shoal.verification.files.folder import with_notes
+from shoal.verification.files.folder import Looked, looking, verify_looked, with_notes
 from shoal.version import __version__
 
 STRANGE_METHOD: Final = (
@@ -33,6 +34,26 @@ UNKNOWN_METHOD: Final = (
     "whether this is the whole claim of the method that the manifest names (needs a method and parameters "
     "that this version knows, or an expected claim: --claim)"
 )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class OpenedFolder:
+    """A release folder that is being read; findings, notes: on the files of an export."""
+
+    folder: Path
+    looked: Looked
+    findings: list[Finding]
+    notes: list[str]
+
+
+@contextmanager
+def opened_folder(folder: Path, run: Run) -> Iterator[OpenedFolder]:
+    """Read a release folder, or what ``shoal publish`` made of it, beside what the block does.
+
+    Raises InputError when the manifest, or the files of an export, cannot be read.
+    """
+    with as_release_folder(folder) as (whole, findings, notes), looking(whole, run) as looked:
+        yield OpenedFolder(folder=folder, looked=looked, findings=findings, notes=notes)
 
 
 def verify_folder(
@@ -77,12 +98,19 @@ def verify_folder(
     """
     require_trajectories(original)
     require_linkage(linkage)
-    folder = path_of(folder, "a release folder")
+    folder, run = path_of(folder, "a release folder"), run or Run()
+    with opened_folder(folder, run) as opened:
+        return verify_opened(original, opened, linkage, expected=expected, run=run)
+
+
+def verify_opened(
+    original: Trajectories, opened: OpenedFolder, linkage: Linkage | None, *, expected: str | None, run: Run
+) -> Verdict:
+    """As ``verify_folder``, of a folder that is being read."""
     least = None if expected is None else Expected.parse(expected)
-    with as_release_folder(folder) as (whole, findings, notes):
-        verdict = verify_claim_of_folder(original, whole, linkage, run=run)
-        verdict = with_notes(verdict.and_also(findings), notes)
-    return with_whole_claim(verdict, read_manifest(folder), least)
+    verdict = verify_looked(original, opened.looked, linkage, run=run)
+    verdict = with_notes(verdict.and_also(opened.findings), opened.notes)
+    return with_whole_claim(verdict, read_manifest(opened.folder), least)
 
 
 def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:

@@ -43,7 +43,9 @@ from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, staged_file, staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify_folder
+from shoal.verification.checks import verdict_on
+from shoal.verification.leaks.known import RawIdentifiers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -175,7 +177,8 @@ def publish(
         with run.stage("method"):
             release, linkage = method.anonymize(original, rng, run)
         with run.stage("check"):
-            verdict = verify(original, release, linkage, run=run)
+            known = RawIdentifiers.of(original)
+            verdict = verdict_on(original, release, linkage, run=run, known=known)
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run, exact=exact_figures), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement, ground=ground)
@@ -185,7 +188,9 @@ def publish(
             verdict,
             write=partial(write_table, release),
             page=record,
-            check=partial(verify_folder, original, staging, linkage, run=run, judged=(release, verdict)),
+            check=partial(
+                verify_folder, original, staging, linkage, run=run, judged=(release, verdict), known=known
+            ),
             statement=statement,
             run=run,
         )

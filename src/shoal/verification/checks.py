@@ -1,6 +1,6 @@
 """A release in memory against its claim: one row for each type of claim, and the leaks that need no file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -34,9 +34,9 @@ from shoal.verification.composition.candidates import (
     Candidates,
 )
 from shoal.verification.examination import Examination
-from shoal.verification.leaks.digests import Digests, search_hashes
+from shoal.verification.leaks.digests import search_hashes
 from shoal.verification.leaks.glued import glued
-from shoal.verification.leaks.identifiers import Names, raw_identifiers
+from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.order import order_findings
 from shoal.verification.linking import Links
 from shoal.verification.points.co_location import examine_co_location
@@ -176,9 +176,9 @@ def verdict_on(
     linkage: Linkage | None,
     *,
     run: Run,
-    digests: Digests | None = None,
+    known: RawIdentifiers | None = None,
 ) -> Verdict:
-    """The verdict of ``verify``; digests: of the raw identifiers, where others search for them, too."""
+    """The verdict of ``verify``; known: the raw identifiers, where others search for them, too."""
     require_trajectories(original)
     require_release(release)
     require_linkage(linkage)
@@ -186,21 +186,21 @@ def verdict_on(
     check = check_of(release.claim)
     case = Examination(original, release, linkage, check.parts)
     check.examine(release.claim, case, run)
-    find_telling_names(case, digests)
+    find_telling_names(case, known)
     return case.verdict()
 
 
-def find_telling_names(case: Examination[Any], digests: Digests | None = None) -> None:
+def find_telling_names(case: Examination[Any], known: RawIdentifiers | None = None) -> None:
     """Add what the records' names, their order and the parameters give away.
 
-    The boxes or points of the release are not looked at. digests: of the raw identifiers; made where there
-    are none.
+    The boxes or points of the release are not looked at. known: the raw identifiers; made where there are
+    none.
     """
     original, release = case.original, case.release
-    ids = raw_identifiers(original)
-    hashes = search_hashes(ids if digests is None else digests, release.trajectory_ids)
+    known = known or RawIdentifiers.of(original)
+    hashes = search_hashes(known.digests, release.trajectory_ids)
     case.notes.extend(hashes.notes())
-    told = _telling_pseudonyms(ids, release, hashes.names)
+    told = _telling_pseudonyms(known, release, hashes.names)
     case.findings[:] = [
         replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in case.findings
     ]
@@ -226,10 +226,10 @@ def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield from seeds_in(inner)
 
 
-def _telling_pseudonyms(ids: Sequence[str], release: Release, hashed: frozenset[str]) -> frozenset[str]:
+def _telling_pseudonyms(known: RawIdentifiers, release: Release, hashed: frozenset[str]) -> frozenset[str]:
     """The pseudonyms that give away an identifier. They must not be shown."""
-    names = Names.of(ids)
-    inside = glued(ids, release.trajectory_ids)
+    names = known.names
+    inside = glued(known.kinds, release.trajectory_ids)
     return frozenset(
         name
         for name, n_inside in zip(release.trajectory_ids, inside, strict=True)

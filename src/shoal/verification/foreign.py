@@ -19,7 +19,7 @@ from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.loops import count_possible_members, match_records
 from shoal.verification.boxes.records import empty_hulls, one_per_record
 from shoal.verification.leaks.digests import hashes_among
-from shoal.verification.leaks.identifiers import Names, raw_identifiers
+from shoal.verification.leaks.known import RawIdentifiers
 
 SAME_PEOPLE: Final = "that the records of a class are of different people (needs --linkage or --row-by-row)"
 OWN_SAMPLES: Final = "that each row holds a sample of its own person (needs --linkage or --row-by-row)"
@@ -114,9 +114,9 @@ def findings_on(shown: Shown, release: Release, k: int, *, truthful: bool) -> It
 
 def telling_names(original: Trajectories, names: tuple[str, ...]) -> tuple[int, list[Finding]]:
     """How many names of records are raw identifiers or plain hashes of one, and the finding."""
-    ids = raw_identifiers(original)
-    known = Names.of(ids)
-    hashed = hashes_among(ids, names)
+    raw = RawIdentifiers.of(original)
+    known = raw.names
+    hashed = hashes_among(raw.digests, names)
     told = sum(name in known.whole or name in hashed or bool(known.in_text(name)) for name in names)
     if not told:
         return 0, []

@@ -68,11 +68,11 @@ def _classify(boxes: Integers, offsets: Integers) -> tuple[Integers, Integers]:
     representative: list[int] = []
     class_of = np.empty(len(offsets) - 1, dtype=np.int64)
     for record in range(len(class_of)):
-        own = boxes[offsets[record] : offsets[record + 1]]
-        same_hash = classes_with.setdefault(hash(own.tobytes()), [])
+        own = boxes[offsets[record] : offsets[record + 1]].tobytes()
+        same_hash = classes_with.setdefault(hash(own), [])
         for known in same_hash:
             first = representative[known]
-            if np.array_equal(own, boxes[offsets[first] : offsets[first + 1]]):
+            if own == boxes[offsets[first] : offsets[first + 1]].tobytes():
                 class_of[record] = known
                 break
         else:

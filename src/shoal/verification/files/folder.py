@@ -1,13 +1,15 @@
 """The check of a release folder: its claim, its agreement with its own manifest, leaks around the claim."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Payload, Release
-from shoal.model.trajectories import Grid, Population, Trajectories
+from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Boxes, Linkage, Payload, Release
+from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import release_with
 from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
@@ -21,11 +23,47 @@ from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, fal
 from shoal.verification.files.stored import records_stored_differently, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.files.written import WrittenTable, read_written, row_order
-from shoal.verification.leaks.digests import Digests
-from shoal.verification.leaks.identifiers import raw_identifiers
+from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.lint import leak_findings
 from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.linking import far_too_many_records
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DecodedBoxes:
+    """The boxes of a table in its row order, and what was gathered of them."""
+
+    boxes: Boxes
+    plane: PlaneCheck
+    precision: PrecisionCheck
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Looked:
+    """What a folder shows without raw data; what is not there yet is waited for.
+
+    written, decoded: its table, and the boxes of that, None for points; both raise InputError when they
+    cannot be read.
+    """
+
+    folder: Path
+    manifest: Manifest
+    written: Callable[[], WrittenTable]
+    decoded: Callable[[], DecodedBoxes | None]
+
+
+@contextmanager
+def looking(folder: Path, run: Run) -> Iterator[Looked]:
+    """Read a release folder beside what the block does, such as reading the raw data.
+
+    Raises InputError when the manifest cannot be read.
+    """
+    manifest = read_manifest(folder)
+    with (
+        run.beside(partial(read_written, folder / RELEASE_FILE, run)) as written,
+        run.beside(lambda: _decoded(written(), manifest)) as decoded,
+    ):
+        yield Looked(folder=folder, manifest=manifest, written=written, decoded=decoded)
 
 
 def verify_folder(
@@ -35,6 +73,7 @@ def verify_folder(
     *,
     run: Run | None = None,
     judged: tuple[Release, Verdict] | None = None,
+    known: RawIdentifiers | None = None,
 ) -> Verdict:
     """Check a written release folder against the raw data it was made from.
 
@@ -53,6 +92,8 @@ def verify_folder(
     judged
         A release, and what ``verify`` said of it with the same raw data and linkage. Where the folder holds
         this release to the last value, its claim is not checked again.
+    known
+        The raw identifiers, where others search for them, too.
 
     Returns
     -------
@@ -67,32 +108,48 @@ def verify_folder(
         When the raw data is not snapped and the folder holds boxes, or the other way round.
     """
     run = run or Run()
-    manifest = read_manifest(folder)
-    written = read_written(folder / RELEASE_FILE, run)
+    with looking(folder, run) as looked:
+        return verify_looked(original, looked, linkage, run=run, judged=judged, known=known)
+
+
+def verify_looked(
+    original: Trajectories,
+    looked: Looked,
+    linkage: Linkage | None,
+    *,
+    run: Run,
+    judged: tuple[Release, Verdict] | None = None,
+    known: RawIdentifiers | None = None,
+) -> Verdict:
+    """As ``verify_folder``, of a folder that is being read."""
+    folder, manifest, written = looked.folder, looked.manifest, looked.written()
     if too_many := far_too_many_records(original, len(written.trajectory_ids)):
         return Verdict.of(too_many, checked=0)
-    digests = Digests(raw_identifiers(original))
-
-    def leaks() -> list[Finding]:
-        table, footer, in_degrees = written.table, written.footer, original.lat is not None
-        return list(
-            leak_findings(original, folder, table, footer, manifest, in_degrees=in_degrees, digests=digests)
-        )
-
-    plane = PlaneCheck(manifest.crs)
-    precision = None if manifest.grid is None else PrecisionCheck(manifest.grid, manifest.crs)
-    with run.beside(written.packing) as packing, run.beside(leaks) as leaking:
-        if manifest.grid is None or precision is None:
+    known = known or RawIdentifiers.of(original)
+    leaks = partial(
+        leak_findings,
+        known,
+        folder,
+        written.table,
+        written.footer,
+        manifest,
+        in_degrees=original.lat is not None,
+    )
+    with run.beside(written.packing) as packing, run.beside(lambda: list(leaks())) as leaking:
+        decoded = looked.decoded()
+        if decoded is None:
+            plane, precision = PlaneCheck(manifest.crs), None
             payload, about_rows = _points(written, manifest, plane)
         else:
-            payload, about_rows = _boxes(written, manifest.grid, plane, precision)
+            plane, precision = decoded.plane, decoded.precision
+            payload, about_rows = _boxes(written, decoded)
         release = release_with(
             folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
         )
         if judged is not None and _is_the_same(release, judged[0]):
             on_claim = judged[1]
         else:
-            on_claim = verdict_on(original, release, linkage, run=run, digests=digests)
+            on_claim = verdict_on(original, release, linkage, run=run, known=known)
         findings = [
             *against_manifest(folder, manifest, written.sha256, release.n_records, release.n_samples),
             *written.hidden,
@@ -143,14 +200,20 @@ def _alike(one: Numbers | None, other: Numbers | None) -> bool:
     return one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def _boxes(
-    written: WrittenTable, grid: Grid, plane: PlaneCheck, precision: PrecisionCheck
-) -> tuple[Payload, list[Finding]]:
-    """The boxes of a table by record and in canonical order, and findings about its rows."""
-    decoded = boxes_as_written(written.table, grid)
-    plane.look_at_boxes(decoded.boxes, grid)
+def _decoded(written: WrittenTable, manifest: Manifest) -> DecodedBoxes | None:
+    """The boxes of a table and what they say by themselves; None for points."""
+    if manifest.grid is None:
+        return None
+    decoded = boxes_as_written(written.table, manifest.grid)
+    plane, precision = PlaneCheck(manifest.crs), PrecisionCheck(manifest.grid, manifest.crs)
+    plane.look_at_boxes(decoded.boxes, manifest.grid)
     precision.look(written.table, decoded)
-    columns = decoded.boxes.columns()
+    return DecodedBoxes(boxes=decoded.boxes, plane=plane, precision=precision)
+
+
+def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[Finding]]:
+    """The boxes of a table by record and in canonical order, and findings about its rows."""
+    columns, precision = decoded.boxes.columns(), decoded.precision
     rows = np.stack(columns, axis=1)
     out_of_order = list(row_order(written, rows, BOX_COLUMNS))
     order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None

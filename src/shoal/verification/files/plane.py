@@ -1,7 +1,7 @@
 """Whether the plane of a written release counts in meters, and what is said of one that is on no earth."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -38,9 +38,8 @@ class PlaneCheck:
 
     def look_at_boxes(self, boxes: Boxes, grid: Grid) -> None:
         """Take two corners of each box."""
-        if self._lengths is not None:
-            x, y = np.concatenate([boxes.x_min, boxes.x_max]), np.concatenate([boxes.y_min, boxes.y_max])
-            x, y = _different(x, y)
+        if self._lengths is not None and len(boxes):
+            x, y = _different((boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max))
             self._look(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
 
     def add(self, later: "PlaneCheck") -> None:
@@ -83,19 +82,23 @@ class PlaneCheck:
             self._lengths.look(x, y)
 
 
-def _different(x: Integers, y: Integers) -> tuple[Integers, Integers]:
-    """The different cells among these, in any order; all of them where one number cannot tell them apart."""
-    if not len(x):
-        return x, y
-    west, south = int(x.min()), int(y.min())
-    rows = int(y.max()) - south + 1
-    if (int(x.max()) - west + 1) * rows >= 1 << 63:
-        return x, y
-    every = (x - west) * rows + (y - south)
-    if (int(x.max()) - west + 1) * rows <= len(x):  # few enough for a place each
-        there = np.zeros(len(x), dtype=np.bool_)
-        there[every] = True
-        cells = np.flatnonzero(there)
+def _different(x: Sequence[Integers], y: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """The different cells among these, in any order; all of them where one number cannot tell them apart.
+
+    x, y: columns of the same lengths, of at least one cell.
+    """
+    west, south = (min(int(column.min()) for column in columns) for columns in (x, y))
+    east, north = (max(int(column.max()) for column in columns) for columns in (x, y))
+    rows, n_cells = north - south + 1, sum(map(len, x))
+    n_places = (east - west + 1) * rows
+    if n_places >= 1 << 63:
+        return np.concatenate(x), np.concatenate(y)
+    every = ((across - west) * rows + (up - south) for across, up in zip(x, y, strict=True))
+    if n_places <= n_cells:  # few enough for a place each
+        there = np.zeros(n_places, dtype=np.bool_)
+        for cells in every:
+            there[cells] = True
+        different = np.flatnonzero(there)
     else:
-        cells = pc.unique(pa.array(every)).to_numpy()
-    return cells // rows + west, cells % rows + south
+        different = pc.unique(pa.array(np.concatenate(list(every)))).to_numpy()
+    return different // rows + west, different % rows + south

@@ -46,8 +46,7 @@ from shoal.verification.files.spreading import (
 from shoal.verification.files.stated import against_manifest, false_statements
 from shoal.verification.files.stored import differing_findings, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
-from shoal.verification.leaks.digests import Digests
-from shoal.verification.leaks.identifiers import raw_identifiers
+from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, far_too_many_records, links_of
 
@@ -98,8 +97,8 @@ def verify_streamed_folder(
     )
     case = Examination(people, release, linkage, check.parts)
     judged = _examine(case, links_of(people, release, linkage), spread, spreading, workers, run)
-    digests = Digests(raw_identifiers(people))
-    find_telling_names(case, digests)
+    known = RawIdentifiers.of(people)
+    find_telling_names(case, known)
     on_claim = case.verdict()
     own = columns_of(manifest, in_degrees=False)
     extra = pq.read_table(
@@ -115,7 +114,7 @@ def verify_streamed_folder(
         *against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows),
         *hidden_in(spread.walked, layout),
         *spread.plane.findings(),
-        *leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False, digests=digests),
+        *leak_findings(known, folder, extra, file.metadata, manifest, in_degrees=False),
         *false_statements(manifest, on_claim, people, linked=True),
         *parameter_findings(sum((part.beyond for part in judged), Counter()), header.kind),
     ]

@@ -82,6 +82,10 @@ class Spelling:
 
     def runs(self, name: str) -> Iterator[str]:
         """Pieces of a name that this spelling can have written, long enough to tell."""
+        if _HEX.fullmatch(name):  # as pseudonyms are: nothing in it to fold, and no other spelling's
+            if self is HEX and len(name) >= SHORTEST_RUN:
+                yield name
+            return
         text = (name.lower() if self.folded else name).translate(self._translation)
         for run in self._run.findall(text):
             if self is HEX or not _HEX.fullmatch(run.lower()):

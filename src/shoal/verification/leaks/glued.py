@@ -31,12 +31,11 @@ _BETWEEN: Final = re.compile(r"[\W_]+")
 Hashes = npt.NDArray[np.uint64]
 
 
-@dataclass
-class _Kind:
-    """Identifiers of one length, of letters and digits or of digits alone, and what was found of them.
+@dataclass(frozen=True, eq=False, repr=False)
+class Kind:
+    """Identifiers of one length, of letters and digits or of digits alone.
 
     beyond_hex: whether each has a letter that no hexadecimal number has, so that digests are not compared.
-    windows: pieces of words that were compared; found: the identifiers, by the number of their text.
     """
 
     length: int
@@ -44,35 +43,45 @@ class _Kind:
     beyond_hex: bool
     names: frozenset[str]
     hashes: Hashes
+
+
+@dataclass(eq=False, repr=False)
+class _Search:
+    """What was found of one kind.
+
+    windows: pieces of words that were compared; found: the identifiers, by the number of their text.
+    """
+
+    kind: Kind
     windows: int = 0
     found: dict[int, set[str]] = field(default_factory=dict)
 
     def is_beyond_chance(self, level: float) -> bool:
         """Whether so many different ones come by chance less often than the level (Poisson)."""
         n = len(set().union(*self.found.values())) if self.found else 0
-        expected = self.windows * len(self.names) / float(self.alphabet) ** self.length
+        kind = self.kind
+        expected = self.windows * len(kind.names) / float(kind.alphabet) ** kind.length
         return n > 0 and n * log(expected) - lgamma(n + 1) < log(level)
 
 
-def glued(ids: Iterable[str], texts: Iterable[str]) -> list[int]:
+def glued(kinds: Iterable[Kind], texts: Iterable[str]) -> list[int]:
     """How many identifiers stand inside longer words of each text, beyond what chance explains."""
-    kinds = _kinds(ids)
+    searches = [_Search(kind) for kind in kinds]
     every = list(texts)
-    if kinds:
-        for alphabet, pattern in ((_LETTERS_AND_DIGITS, _WORD), (_DIGITS, _NUMBER)):
-            own = [kind for kind in kinds if kind.alphabet == alphabet]
-            if own:
-                for words, owners in _in_parts(every, pattern, min(kind.length for kind in own)):
-                    _compare(words, owners, own)
+    for alphabet, pattern in ((_LETTERS_AND_DIGITS, _WORD), (_DIGITS, _NUMBER)):
+        own = [search for search in searches if search.kind.alphabet == alphabet]
+        if own:
+            for words, owners in _in_parts(every, pattern, min(search.kind.length for search in own)):
+                _compare(words, owners, own)
     counts = [0] * len(every)
-    for kind in kinds:
-        if kind.is_beyond_chance(FALSE_ALARMS / len(kinds)):
-            for place, names in kind.found.items():
+    for search in searches:
+        if search.is_beyond_chance(FALSE_ALARMS / len(searches)):
+            for place, names in search.found.items():
                 counts[place] += len(names)
     return counts
 
 
-def _kinds(ids: Iterable[str]) -> list[_Kind]:
+def kinds_of(ids: Iterable[str]) -> tuple[Kind, ...]:
     """The identifiers that can be told from chance, by length and characters."""
     groups: dict[tuple[int, int, bool], set[str]] = {}
     for uid in ids:
@@ -83,8 +92,8 @@ def _kinds(ids: Iterable[str]) -> list[_Kind]:
         elif letters < len(name) and SHORTEST_MIXED <= len(name) <= _LONGEST:
             beyond_hex = _HEX.fullmatch(name) is None
             groups.setdefault((len(name), _LETTERS_AND_DIGITS, beyond_hex), set()).add(name)
-    return [
-        _Kind(
+    return tuple(
+        Kind(
             length,
             alphabet,
             beyond_hex,
@@ -92,7 +101,7 @@ def _kinds(ids: Iterable[str]) -> list[_Kind]:
             np.unique(_hashed("".join(names), length)[::length]),
         )
         for (length, alphabet, beyond_hex), names in sorted(groups.items())
-    ]
+    )
 
 
 def _in_parts(
@@ -118,7 +127,7 @@ def _in_parts(
         yield words, owners
 
 
-def _compare(words: Sequence[str], owners: Sequence[int], kinds: Sequence[_Kind]) -> None:
+def _compare(words: Sequence[str], owners: Sequence[int], searches: Sequence[_Search]) -> None:
     """Look for the identifiers of some kinds in words, and count what was compared."""
     together = "".join(words)
     starts = np.cumsum([0, *(len(word) for word in words)])
@@ -127,7 +136,8 @@ def _compare(words: Sequence[str], owners: Sequence[int], kinds: Sequence[_Kind]
     is_digit = (codes >= ord("0")) & (codes <= ord("9"))
     digits = np.concatenate([[0], np.cumsum(is_digit)])
     hexes = np.concatenate([[0], np.cumsum(is_digit | ((codes >= ord("a")) & (codes <= ord("f"))))])
-    for kind in kinds:
+    for search in searches:
+        kind = search.kind
         if len(together) < kind.length:
             continue
         first = np.arange(len(together) - kind.length + 1)
@@ -137,13 +147,13 @@ def _compare(words: Sequence[str], owners: Sequence[int], kinds: Sequence[_Kind]
             whole &= (n_digits > 0) & (n_digits < kind.length)
         if kind.beyond_hex:
             whole &= hexes[first + kind.length] - hexes[first] < kind.length
-        kind.windows += int(whole.sum())
+        search.windows += int(whole.sum())
         hashes = _hashed(together, kind.length)
         for at in np.flatnonzero(whole & np.isin(hashes, kind.hashes)).tolist():
             piece = together[at : at + kind.length]
             if piece in kind.names:
                 owner = owners[int(np.searchsorted(starts, at, side="right")) - 1]
-                kind.found.setdefault(owner, set()).add(piece)
+                search.found.setdefault(owner, set()).add(piece)
 
 
 def _hashed(text: str, length: int) -> Hashes:

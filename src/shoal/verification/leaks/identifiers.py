@@ -11,10 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Final
-
-from shoal.model.trajectories import Population
 
 # words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
 _ORDINARY: Final = frozenset(
@@ -27,7 +24,6 @@ _ORDINARY: Final = frozenset(
         "travellers unlinked untitled workstation"
     ).split()
 )
-_DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 _RUN: Final = re.compile(r"[^\W_]+")
 _ENCLOSED: Final = re.compile(r"""(?<=["'>])([^\W\d_]{6,7})(?=["'<])""")
 _HEX: Final = re.compile(r"[0-9a-f]+")
@@ -38,13 +34,6 @@ _WITHIN_WORDS: Final = re.compile(
 )
 _BLANK_ESCAPE: Final = re.compile(r"\\[nrt\"']")
 _ENCODED_BYTES: Final = re.compile(r"\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,}={0,2}|[A-Za-z0-9+/]{80,}={0,2}")
-
-
-def raw_identifiers(original: Population) -> tuple[str, ...]:
-    """Every subject's identifier, and the person's own where a person's days are the subjects."""
-    if not original.intake.reading.per_day:
-        return original.ids
-    return tuple(dict.fromkeys(chain(original.ids, (_DAY_AT_END.sub("", uid) for uid in original.ids))))
 
 
 def is_telling(name: str) -> bool:

@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
-from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
 from shoal.release_folder.page_mark import is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
-from shoal.verification.leaks.digests import Digests, hash_like, hashes_among
+from shoal.verification.leaks.digests import hash_like, hashes_among
 from shoal.verification.leaks.glued import glued
-from shoal.verification.leaks.identifiers import Names, plain, raw_identifiers
+from shoal.verification.leaks.identifiers import Names, plain
+from shoal.verification.leaks.known import RawIdentifiers
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
 _KNOWN_COLUMNS: Final = frozenset(
@@ -70,22 +70,20 @@ class _Place:
 
 
 def leak_findings(
-    original: Population,
+    known: RawIdentifiers,
     folder: Path,
     table: pa.Table,
     footer: pq.FileMetaData,
     manifest: Manifest,
     *,
     in_degrees: bool,
-    digests: Digests,
 ) -> Iterator[Finding]:
     """Findings about a readable release folder, none of which shows what was found.
 
     table, footer: of its file, with all columns, or only those that do not belong there. in_degrees: whether
-    the raw points came in degrees. digests: of the raw identifiers.
+    the raw points came in degrees.
     """
-    ids = raw_identifiers(original)
-    names = Names.of(ids)
+    names = known.names
     strange = (path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
     extra_files = sorted(islice(strange, _MOST_FILES))
     columns = columns_of(manifest, in_degrees=in_degrees)
@@ -118,11 +116,11 @@ def leak_findings(
                 f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
             )
     could_be_hashes = [place.strings | frozenset(hash_like(place.text)) for place in places]
-    hashed = hashes_among(digests, chain.from_iterable(could_be_hashes))
+    hashed = hashes_among(known.digests, chain.from_iterable(could_be_hashes))
     # a user may be called as a typeface is
     machine = replace(Names.of(_machine_names()), enclosed=frozenset())
     private_path = _private_paths(folder)
-    inside = glued(ids, ("\n".join([place.text, *place.alone]) for place in places))
+    inside = glued(known.kinds, ("\n".join([place.text, *place.alone]) for place in places))
     for place, n_inside, like_hashes in zip(places, inside, could_be_hashes, strict=True):
         n_raw = len(place.alone & names.whole) + names.in_text(place.text)
         n_hashed = len(hashed & like_hashes)
