@@ -197,11 +197,13 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     least_costs_to_boxes(people.places, stored, 2, scale, least.places)
     least_waits_to_boxes(people.hours, stored, 2, scale, least.waits)
     copy_outlines(stored, least.outlines)
+    found, slow = [], []
     for other, single in enumerate(singles[2:], start=2):
         its = samples_of_boxes(single.boxes)
         whole = 3 * max(len(own.t_start), len(its.t_start))
         total = sum_of_pair(crowds, people, 0, other, least, scale, np.inf)
-        assert total / whole == box_effort(own, 2, its, 1, scale, np.inf)
+        found.append(total / whole)
+        slow.append(box_effort(own, 2, its, 1, scale, np.inf))
         if len(own.t_start) > len(its.t_start):
             lowest = lowest_to_person(crowds, people, 0, other, least, scale, np.inf)
             costs = nearest_boxes(own, 2, its, 1, scale)[1]
@@ -209,6 +211,7 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
             assert lowest == floors.sum()
             assert np.all(least.spaces[: len(costs)] <= floors)
             assert np.all(floors <= costs)
+    assert found == slow
 
 
 @pytest.mark.kernels
