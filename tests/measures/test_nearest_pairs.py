@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracles
 import shoal
 from effort_matrix import EffortMatrix, all_efforts
-from shoal.kernels.stretch import box_effort
+from shoal.kernels.crowd_bounds import (
+    TOGETHER,
+    LeastCosts,
+    boxes_of,
+    copy_outlines,
+    least_costs_to_boxes,
+    least_waits_to_boxes,
+    lowest_to_person,
+)
+from shoal.kernels.near_crowds import sum_of_pair
+from shoal.kernels.stretch import box_effort, nearest_boxes
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
@@ -152,6 +162,56 @@ def test_merges_of_synthetic_call_records(k: int, seed: int) -> None:
 def test_other_caps_and_wider_integers(caps: Caps) -> None:
     """The second has no small common unit: costs outgrow 16 bits."""
     assert_same_merges(population([1, 4, 9, 4, 30] * 12, seed=7, slots=4000), 3, caps)
+
+
+def test_crowds_that_outgrow_32_bits() -> None:
+    """Two towns so far apart that the costs between crowds of two fit, and those of three do not."""
+    t, x, y = np.random.default_rng(3).integers(0, 40, (3, 30, 5))
+    assert_same_merges(trajectories([(i, t[i], x[i] + i % 2 * 40_000_000, y[i]) for i in range(30)]), 6)
+
+
+@pytest.mark.kernels
+@given(populations(most=9))
+def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories) -> None:
+    """A crowd of two beside everybody else: the sum by sixteen at a time, its floors, and the slow sum."""
+    scale, near = Caps().scale_on(original.snapped_grid()), NearPairs(original, Caps(), Run(threads=1))
+    singles = [
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*p)) for i, p in enumerate(original)
+    ]
+    assume(len(singles) > 2)
+    crowd = merge(singles[0], singles[1], scale)
+    merged = banded_pairs._MergedCrowds(original, near, 1)
+    merged.store(0, crowd)
+    crowds, people, own = merged.crowds, near.people, samples_of_boxes(crowd.boxes)
+    most = max(len(own.t_start), int(original.lengths.max()))
+    kind = crowds.boxes.t_start.dtype
+    least = LeastCosts(
+        np.empty(len(people.places.costs), dtype=np.int64),
+        np.empty(people.hours.n_bins, dtype=np.int64),
+        np.empty((5, most), dtype=kind),
+        np.empty(TOGETHER, dtype=kind),
+        np.empty(most, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+    )
+    stored = boxes_of(crowds, 0)
+    least_costs_to_boxes(people.places, stored, 2, scale, least.places)
+    least_waits_to_boxes(people.hours, stored, 2, scale, least.waits)
+    copy_outlines(stored, least.outlines)
+    found, slow = [], []
+    for other, single in enumerate(singles[2:], start=2):
+        its = samples_of_boxes(single.boxes)
+        whole = 3 * max(len(own.t_start), len(its.t_start))
+        total = sum_of_pair(crowds, people, 0, other, least, scale, np.inf)
+        found.append(total / whole)
+        slow.append(box_effort(own, 2, its, 1, scale, np.inf))
+        if len(own.t_start) > len(its.t_start):
+            lowest = lowest_to_person(crowds, people, 0, other, least, scale, np.inf)
+            costs = nearest_boxes(own, 2, its, 1, scale)[1]
+            floors = least.floors[: len(costs)]
+            assert lowest == floors.sum()
+            assert np.all(least.spaces[: len(costs)] <= floors)
+            assert np.all(floors <= costs)
+    assert found == slow
 
 
 @pytest.mark.kernels

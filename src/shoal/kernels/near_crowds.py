@@ -1,79 +1,27 @@
 """The nearest others of a merged crowd, by the same bounds as those of single people (docs/bounds.md)."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from shoal.kernels.bounding_rectangles import Bounding, LeastCosts, lowest_sum_to_rectangles
+from shoal.kernels.crowd_bounds import (
+    TOGETHER,
+    Crowds,
+    LeastCosts,
+    boxes_of,
+    copy_outlines,
+    fill_floors,
+    least_costs_to_boxes,
+    least_waits_to_boxes,
+    lowest_to_person,
+)
 from shoal.kernels.nearest_lists import Nearest, ceiling, offer
-from shoal.kernels.people import Hours, People, Places
-from shoal.kernels.stretch import Samples, Scale, box_sum, box_sum_from
+from shoal.kernels.people import People
+from shoal.kernels.stretch import Samples, Scale
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
-
-class Crowds(NamedTuple):
-    """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s].
-
-    sizes: [n] people in each slot; bounding: the rectangles of each slot.
-    """
-
-    boxes: Samples
-    starts: Integers
-    stops: Integers
-    sizes: Integers
-    bounding: Bounding
-
-
-@compiled
-def boxes_of(crowds: Crowds, slot: int) -> Samples:
-    """The boxes in a slot."""
-    every, own = crowds.boxes, slice(crowds.starts[slot], crowds.stops[slot])
-    return Samples(
-        every.t_start[own],
-        every.t_end[own],
-        every.x_min[own],
-        every.y_min[own],
-        every.x_max[own],
-        every.y_max[own],
-        every.latest_end[own],
-    )
-
-
-@compiled
-def least_costs_to_boxes(places: Places, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[p] with the least spatial cost of a sample at each place to any of a crowd's boxes.
-
-    The sample is one person's; costs are times size + 1.
-    """
-    both = size + 1
-    least[:] = both * scale.half
-    extent = places.side - 1
-    for j in range(len(boxes.t_start)):
-        x_min, x_max, y_min, y_max = boxes.x_min[j], boxes.x_max[j] - 1, boxes.y_min[j], boxes.y_max[j] - 1
-        own = x_max - x_min + y_max - y_min
-        for p in range(len(least)):
-            x, y = places.x[p], places.y[p]
-            gap = max(x_min - x - extent, x - x_max, 0) + max(y_min - y - extent, y - y_max, 0)
-            least[p] = min(least[p], scale.per_cell * (both * gap + own))
-
-
-@compiled
-def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[bin] with the least temporal cost of a sample in each bin to any of a crowd's boxes.
-
-    The sample is one person's; costs are times size + 1.
-    """
-    both, far, width = size + 1, scale.half // scale.per_slot + 1, 1 << hours.shift
-    least[:] = both * scale.half
-    for j in range(len(boxes.t_start)):
-        first, last = boxes.t_start[j] - hours.first_t, boxes.t_end[j] - 1 - hours.first_t
-        for h in range(
-            max(first - far, 0) >> hours.shift, min((last + far) >> hours.shift, hours.n_bins - 1) + 1
-        ):
-            begin = h << hours.shift
-            gap = max(first - begin - width + 1, begin - last, 0)
-            least[h] = min(least[h], scale.per_slot * (both * gap + last - first))
+LANES = 16  # boxes that are compared with one box at once
 
 
 @compiled
@@ -123,19 +71,80 @@ def possible_slots(
 
 
 @compiled
-def fill_floors(people: People, other: int, least: LeastCosts) -> Any:
-    """Fill least.spaces and least.floors for a person's samples beside the crowd that searches.
+def sum_to_boxes(
+    boxes: Samples,
+    a: tuple[int, int, int],
+    b: tuple[int, int, int],
+    least: LeastCosts,
+    lowest: Any,
+    scale: Scale,
+    limit: float,
+) -> Any:
+    """Sum over a's boxes of the least cost to any box of b, times the people in both: Eq. 10 before division.
 
-    Returns the sum of the floors.
+    a, b: where their boxes begin and end, and how many people they are. lowest: the sum of a's least.floors,
+    or 0 for none. Each box replaces its floor by its cost, so that the sum only grows. A sum above ``limit``
+    may come out as any sum above it.
+
+    Each number is cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
+
+    LANES neighbors of b in order of start are compared at once: those around the start of a's box first, then
+    later ones, then earlier ones, each while a bound on all further boxes is below the least cost found. With
+    H the length of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's
+    has H - d_b >= s and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b >= the end
+    of a's box less its own.
     """
-    places, hours, raw = people.places, people.hours, people.raw
-    total = np.int64(0)
-    first = raw.offsets[other]
-    for i in range(first, raw.offsets[other + 1]):
-        space = least.places[places.of_sample[i]]
-        least.spaces[i - first] = space
-        least.floors[i - first] = space + least.waits[hours.slot[i] >> hours.shift]
-        total += least.floors[i - first]
+    kind = boxes.t_start.dtype.type
+    (first, stop, n_a), (first_b, stop_b, n_b) = a, b
+    m_b, both = stop_b - first_b, n_a + n_b
+    cap, slots, cells = kind(both * scale.half), kind(both * scale.per_slot), kind(both * scale.per_cell)
+    slots_a, slots_b = kind(n_a * scale.per_slot), kind(n_b * scale.per_slot)
+    cells_a, cells_b = kind(n_a * scale.per_cell), kind(n_b * scale.per_cell)
+    chunks = (m_b + LANES - 1) // LANES
+    total = np.int64(lowest)
+    near = first_b
+    for i in range(first, stop):
+        t_start, t_end = boxes.t_start[i], boxes.t_end[i]
+        x_min, x_max, y_min, y_max = boxes.x_min[i], boxes.x_max[i], boxes.y_min[i], boxes.y_max[i]
+        while near < stop_b and boxes.t_start[near] < t_start:
+            near += 1
+        own_time = kind(slots_a * (t_end - t_start))
+        own_space = kind(cells_a * (x_max - x_min + y_max - y_min))
+        least_space = least.spaces[i - first] if lowest > 0 else 0
+        best = kind(2 * cap)
+        middle = min((near - first_b) // LANES, chunks - 1)
+        for step in (1, -1):
+            chunk = middle if step > 0 else middle - 1
+            while 0 <= chunk < chunks:
+                begin = first_b + max(min(chunk * LANES, m_b - LANES), 0)
+                if chunk > middle:
+                    late = boxes.t_start[begin] - t_start
+                    bound = slots_b * late + slots_a * max(late - (t_end - t_start), 0)
+                elif chunk < middle:
+                    last = begin + LANES - 1
+                    early = t_start - boxes.t_start[last]
+                    bound = slots_a * early + slots_b * max(t_end - boxes.latest_end[last], 0)
+                else:
+                    bound = 0
+                if min(bound, cap) + least_space >= best:
+                    break
+                for lane in range(LANES):
+                    j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
+                    start, end = boxes.t_start[j], boxes.t_end[j]
+                    left, right, low, top = boxes.x_min[j], boxes.x_max[j], boxes.y_min[j], boxes.y_max[j]
+                    long = kind(max(t_end, end) - min(t_start, start))
+                    wide = kind(max(x_max, right) - min(x_min, left))
+                    high = kind(max(y_max, top) - min(y_min, low))
+                    time = kind(kind(slots * long) - kind(own_time + kind(slots_b * kind(end - start))))
+                    spread = kind(kind(right - left) + kind(top - low))
+                    space = kind(kind(cells * kind(wide + high)) - kind(own_space + kind(cells_b * spread)))
+                    best = min(best, kind(min(time, cap) + min(space, cap)))
+                chunk += step
+        total += best
+        if lowest > 0:
+            total -= least.floors[i - first]
+        if total > limit:
+            break
     return total
 
 
@@ -147,31 +156,23 @@ def sum_of_pair(
 
     A sum above ``limit`` may come out as any sum above it.
     """
-    n, n_other = crowds.sizes[slot], crowds.sizes[other]
-    own, its = boxes_of(crowds, slot), boxes_of(crowds, other)
-    m, m_other = len(own.t_start), len(its.t_start)
-    if m > m_other:
-        lowest = lowest_sum_to_rectangles(
-            own, n, crowds.bounding, other, n_other, people.hours, least, scale, limit
+    own = (crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot])
+    its = (crowds.starts[other], crowds.stops[other], crowds.sizes[other])
+    m, m_other = own[1] - own[0], its[1] - its[0]
+    lowest = np.int64(0)
+    if its[2] == 1:
+        lowest = (
+            lowest_to_person(crowds, people, slot, other, least, scale, limit)
+            if m > m_other
+            else fill_floors(people, other, least)
         )
-        return (
-            lowest
-            if lowest > limit
-            else box_sum_from(own, n, its, n_other, least.spaces, least.floors, lowest, scale, limit)
-        )
-    if n_other == 1:
-        lowest = fill_floors(people, other, least)
-    else:
-        lowest = lowest_sum_to_rectangles(
-            its, n_other, crowds.bounding, slot, n, people.hours, least, scale, limit
-        )
-    total = (
-        lowest
-        if lowest > limit
-        else box_sum_from(its, n_other, own, n, least.spaces, least.floors, lowest, scale, limit)
+        if lowest > limit:
+            return lowest
+    total = sum_to_boxes(
+        crowds.boxes, own if m > m_other else its, its if m > m_other else own, least, lowest, scale, limit
     )
     if m == m_other and total <= limit:
-        total = max(total, box_sum(own, n, its, n_other, scale, limit))
+        total = max(total, sum_to_boxes(crowds.boxes, own, its, least, np.int64(0), scale, limit))
     return total
 
 
@@ -194,17 +195,18 @@ def nearest_to_crowd(
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     least_costs_to_boxes(people.places, boxes, size, scale, least.places)
     least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
-    count = possible_slots(
-        crowds, people, slot, living, ceiling(nearest, slot, threshold), least, scale, possible
-    )
+    copy_outlines(boxes, least.outlines)
+    most = ceiling(nearest, slot, threshold)
+    count = possible_slots(crowds, people, slot, living, most, least, scale, possible)
     for other in possible[:count]:
         whole = (size + crowds.sizes[other]) * max(
             len(boxes.t_start), crowds.stops[other] - crowds.starts[other]
         )
-        limit = ceiling(nearest, slot, threshold) * whole * (1 + 1e-12)
+        limit = most * whole * (1 + 1e-12)
         total = sum_of_pair(crowds, people, slot, other, least, scale, limit)
         if total <= limit:
             offer(nearest, slot, other, total / whole, threshold)
+            most = ceiling(nearest, slot, threshold)
 
 
 @compiled
@@ -222,6 +224,8 @@ def nearest_to_crowds(
     workspace = LeastCosts(
         places=np.empty(len(people.places.costs), dtype=np.int64),
         waits=np.empty(people.hours.n_bins, dtype=np.int64),
+        outlines=np.empty((5, most_boxes), dtype=crowds.boxes.t_start.dtype),
+        gaps=np.empty(TOGETHER, dtype=crowds.boxes.t_start.dtype),
         spaces=np.empty(most_boxes, dtype=np.int64),
         floors=np.empty(most_boxes, dtype=np.int64),
     )

@@ -216,34 +216,6 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
 
 
 @compiled
-def box_sum_from(
-    a: Samples,
-    n_a: int,
-    b: Samples,
-    n_b: int,
-    spaces: Numbers,
-    floors: Numbers,
-    lowest: Any,
-    scale: Scale,
-    limit: float,
-) -> Any:
-    """The same from bounds below the cost of each of a's boxes: floors [m] in all, spaces [m] in space alone.
-
-    lowest: the sum of the floors. Each box replaces its floor by its cost, so that the sum only grows and
-    exceeds the limit as soon as it can.
-    """
-    total = lowest
-    near = 0
-    for i in range(len(a.t_start)):
-        while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
-            near += 1
-        total += nearest_box(a, i, n_a, b, near, n_b, spaces[i], scale)[1] - floors[i]
-        if total > limit:
-            break
-    return total
-
-
-@compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
     """Fingerprint stretch, times 2 * half, of two groups' boxes.
 

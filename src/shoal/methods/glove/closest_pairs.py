@@ -10,20 +10,20 @@ that settles ties.
 """
 
 from heapq import heapify, heappop, heappush
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from shoal.kernels.bounding_rectangles import MOST_RECTANGLES, Bounding, bound_slot, bound_slots
-from shoal.kernels.near_crowds import Crowds, nearest_to_crowds, offer_all
+from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_slot, bound_slots
+from shoal.kernels.near_crowds import LANES, nearest_to_crowds, offer_all
 from shoal.kernels.nearest_lists import Nearest
-from shoal.kernels.stretch import Samples
+from shoal.kernels.stretch import Samples, Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 
 _LIST: Final = 16
@@ -32,6 +32,7 @@ _GROWTH: Final = 1.25
 _MANY: Final = 4000  # living crowds, from which on all threads search for one
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
 _PAIR, _END = 0, 1
+_IN_32_BITS: Final = (1 << 31) - 1
 
 # Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its
 # age.
@@ -140,33 +141,32 @@ class _MergedCrowds:
     """The boxes of all classes; those of merged ones stand behind those of single people."""
 
     def __init__(self, original: Trajectories, near: NearPairs, threads: int) -> None:
-        n = original.n_subjects
+        n, lengths, first = original.n_subjects, original.lengths, original.offsets[:-1]
         own = Boxes.of_samples(original.t, original.x, original.y)
         hours = near.people.hours
         self._near = near
-        self._used = original.n_samples
-        self._most_boxes = int(original.lengths.max())
+        self._most_boxes = int(lengths.max())
         self._far = int(near.scale.half // near.scale.per_slot) + 1
+        self._most_narrow = _most_narrow(original, near.scale)
+        short = np.flatnonzero(lengths < LANES)
+        starts = first.copy()
+        starts[short] = original.n_samples + LANES * np.arange(len(short))
+        again = first[short, None] + np.minimum(np.arange(LANES), lengths[short, None] - 1)
+        self._used = original.n_samples + again.size
+        kind = np.int32 if self._most_narrow > 1 else np.int64
+        room = self._used + self._used // 2
+        boxes = Samples(*(_with_room(column, room, kind) for column in (*own.columns(), own.t_end)))
+        for column in boxes:
+            column[original.n_samples : self._used] = column[again.ravel()]
         bounding = Bounding(
-            around=np.zeros((n, 4), dtype=np.int64),
-            rectangles=np.zeros((n, MOST_RECTANGLES, 4), dtype=np.int64),
-            in_use=np.zeros(n, dtype=np.int64),
-            waits=np.zeros(
+            around=np.empty((n, 4), dtype=np.int64),
+            waits=np.empty(
                 (n, (hours.n_bins >> _BINS_TOGETHER) + 1), dtype=np.int16 if self._far < 1 << 15 else np.int64
             ),
             shift=hours.shift + _BINS_TOGETHER,
-            longest=np.zeros(n, dtype=np.int64),
         )
-        self.crowds = Crowds(
-            boxes=Samples(
-                *(_with_room(column, self._used + self._used // 2) for column in (*own.columns(), own.t_end))
-            ),
-            starts=original.offsets[:-1].copy(),
-            stops=original.offsets[1:].copy(),
-            sizes=np.ones(n, dtype=np.int64),
-            bounding=bounding,
-        )
-        bound_slots(self.crowds.boxes, self.crowds.starts, self.crowds.stops, hours, self._far, bounding)
+        self.crowds = Crowds(boxes, starts, starts + lengths, np.ones(n, dtype=np.int64), bounding)
+        bound_slots(self.crowds, hours, self._far)
         self._lists = [
             Nearest(
                 partner=np.empty((n, _LIST), dtype=np.int32),
@@ -180,17 +180,27 @@ class _MergedCrowds:
 
     def store(self, slot: int, merged: EquivalenceClass) -> None:
         """Append the class's boxes behind those already held."""
-        samples = samples_of_boxes(merged.boxes)
-        crowds, stop = self.crowds, self._used + len(samples.t_start)
-        if stop > len(crowds.boxes.t_start):
-            self.crowds = crowds = crowds._replace(
-                boxes=Samples(*(_with_room(column, stop + stop // 2) for column in crowds.boxes))
-            )
-        for column, own in zip(crowds.boxes, samples, strict=True):
-            column[self._used : stop] = own
-        crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot] = self._used, stop, len(merged.members)
-        bound_slot(samples, self._near.people.hours, self._far, crowds.bounding, slot)
-        self._most_boxes = max(self._most_boxes, len(samples.t_start))
+        ordered = samples_of_boxes(merged.boxes)
+        m = len(ordered.t_start)
+        start, stop = self._used, self._used + max(m, LANES)
+        boxes = self.crowds.boxes
+        kind = boxes.t_start.dtype if len(merged.members) <= self._most_narrow else np.dtype(np.int64)
+        if stop > len(boxes.t_start) or kind != boxes.t_start.dtype:
+            boxes = Samples(*(_with_room(column, stop + stop // 2, kind) for column in boxes))
+            self.crowds = self.crowds._replace(boxes=boxes)
+        for column, own in zip(boxes, ordered, strict=True):
+            column[start : start + m] = own
+            column[start + m : stop] = own[-1]
+        crowds = self.crowds
+        crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot] = start, start + m, len(merged.members)
+        bound_slot(
+            Samples(*(column[start : start + m] for column in boxes)),
+            self._near.people.hours,
+            self._far,
+            crowds.bounding,
+            slot,
+        )
+        self._most_boxes = max(self._most_boxes, m)
         self._used = stop
 
     def nearest(self, slots: Integers, living: Integers, threshold: float, run: Run) -> Nearest:
@@ -227,8 +237,18 @@ class _MergedCrowds:
         return lists[0]
 
 
-def _with_room(column: Integers, room: int) -> Integers:
+def _most_narrow(original: Trajectories, scale: Scale) -> int:
+    """The largest crowds whose costs beside each other fit 32 bits; 0 where not even coordinates do."""
+    ends = [(int(column.min()), int(column.max()) + 1) for column in (original.t, original.x, original.y)]
+    if any(first < -_IN_32_BITS or last > _IN_32_BITS for first, last in ends):
+        return 0
+    t, x, y = (last - first for first, last in ends)
+    most = max(2 * int(scale.half), int(scale.per_slot) * t, int(scale.per_cell) * (x + y))
+    return _IN_32_BITS // most // 2
+
+
+def _with_room(column: Integers, room: int, kind: Any) -> Numbers:
     """A copy at the start of a longer array; memory that nothing has been written to costs nothing."""
-    longer = np.empty(room, dtype=np.int64)
-    longer[: len(column)] = column
+    longer = np.empty(room, dtype=kind)
+    longer[: len(column)] = column[:room]
     return longer
