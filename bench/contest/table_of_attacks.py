@@ -33,15 +33,16 @@ import numpy as np
 
 import shoal
 from contest import BOUNDS
-from shoal.attacks import attack
+from shoal.attacks import attack, attacking
 from shoal.attacks.adversary import Adversary
+from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import ShoalError
 from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import Hiders
 from shoal.model.claims import Claim
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -173,27 +174,12 @@ def asked_of(release: Release) -> list[tuple[Adversary, str]]:
     ]
 
 
-def wins(
-    original: Trajectories,
-    control: Trajectories | None,
-    release: Release,
-    linkage: Linkage,
-    victims: int,
-    text: str,
-) -> tuple[Rate, ...]:
+def wins(drawn: attacking.Prepared, text: str) -> tuple[Rate, ...]:
     """Every rate of an adversary on the release; none where this data does not allow it."""
+    asked = parse_knowledge(text)
     try:
-        return attack(
-            original,
-            release,
-            linkage,
-            knowledge=[text],
-            rng=Randomness.for_research(1),
-            tries=victims,
-            control=control,
-            targets=["release"],
-            run=Run(threads=1),
-        ).rates
+        (evaluation,) = drawn.evaluations.of(asked.adversary)
+        return tuple(asked.rates_on(evaluation, drawn.draws()))
     except ShoalError:
         return ()
 
@@ -254,8 +240,18 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
         head["holds"] = str(shoal.verify(original, release, linkage).holds)
         asked = asked_of(release)
         lacking = [*(text for _, text in asked), "series"]
+        drawn = attacking.prepare(
+            original,
+            release,
+            linkage,
+            Randomness.for_research(1),
+            tries=victims,
+            control=control,
+            targets=["release"],
+            run=Run(threads=1),
+        )
         for row, text in asked:
-            found += [(row, rate) for rate in wins(original, control, release, linkage, victims, text)]
+            found += [(row, rate) for rate in wins(drawn, text)]
             lacking.remove(text)
         found += joined(original, method, victims)
         lacking = []

@@ -11,7 +11,6 @@ import pytest
 
 import table_of_attacks as table
 import table_pages as pages
-from shoal.attacks import attack
 from shoal.attacks.table import ATTACKS
 from shoal.methods import METHODS
 from table_data import DATA, prepared
@@ -84,14 +83,14 @@ def test_a_cell_that_fails_or_takes_too_long_is_noted(monkeypatch: pytest.Monkey
 def test_a_cell_whose_time_is_spent_keeps_what_it_found_and_says_what_it_lacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    played = attack
+    played = table.wins
 
-    def until_noisy(*given: Any, **words: Any) -> Any:
-        if words["knowledge"][0].startswith("noisy"):
+    def until_noisy(drawn: Any, text: str) -> Any:
+        if text.startswith("noisy"):
             table.out_of_time()
-        return played(*given, **words)
+        return played(drawn, text)
 
-    monkeypatch.setattr(table, "attack", until_noisy)
+    monkeypatch.setattr(table, "wins", until_noisy)
     data = prepared(DATA["quick"], None, [])
     glove, static = (
         next(one for one in table.CELLS if (one.method, one.k) == (name, 2)) for name in ("glove", "static")

@@ -186,6 +186,7 @@ def test_clusters_and_tracks_need_no_equal_lengths() -> None:
     )
     alone = [len(np.unique(who[tracks == one])) == 1 for one in range(int(tracks.max()) + 1)]
     assert np.mean(alone) > 0.7
+    assert smoothest_tracks(target, 3, Run(), "control") is tracks  # they are joined once for a target
 
 
 def test_places_that_moved_between_people_are_joined_again() -> None:

@@ -63,8 +63,10 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
     """int64 [p]: the track that each point seems to be of.
 
     Records are gathered k by k, and more loosely, in case clusters are hard to tell. What bends least is
-    kept: the release alone shows which that is.
+    kept: the release alone shows which that is. It is found once for a target.
     """
+    if k in target.tracks:
+        return target.tracks[k]
     alike = Likeness(target, 4 * k)
     sizes = dict.fromkeys((k, 2 * k, max(min(8 * k, _MOST_TOGETHER), k)))
     found = [
@@ -76,7 +78,8 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
         )
         for size in sizes
     ]
-    return min(found, key=lambda tracks: bending(target.t, target.x, target.y, tracks))
+    target.tracks[k] = min(found, key=lambda tracks: bending(target.t, target.x, target.y, tracks))
+    return target.tracks[k]
 
 
 def bending(t: Floats, x: Floats, y: Floats, tracks: Integers) -> float:

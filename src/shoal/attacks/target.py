@@ -4,7 +4,7 @@ Raw data and releases become targets alike: a raw sample is a box of one slot an
 written once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Final
@@ -255,13 +255,15 @@ class PointTarget:
     """Records of points as given.
 
     offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds,
-    x, y: meters, float64 [m] each.
+    x, y: meters, float64 [m] each. tracks: int64 [m], the track that each point seems to be of, by the k of
+    clusters; filled as trackers ask.
     """
 
     offsets: Integers
     t: Floats
     x: Floats
     y: Floats
+    tracks: dict[int, Integers] = field(default_factory=dict)
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "PointTarget":

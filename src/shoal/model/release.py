@@ -12,6 +12,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.intake import Reading
+from shoal.model.row_order import different_rows
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, fixed
@@ -242,11 +243,11 @@ class Release:
         steps = ((points.t, grid.slot_s), (points.x, grid.cell_m), (points.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
         record = np.repeat(np.arange(self.n_records), np.diff(self.offsets))
-        different = np.unique(np.column_stack([record, t, x, y]), axis=0)
+        rows = different_rows(record, t, x, y)
         return replace(
             self,
-            offsets=np.searchsorted(different[:, 0], np.arange(self.n_records + 1)).astype(np.int64),
-            payload=Boxes.of_samples(*np.ascontiguousarray(different[:, 1:].T)),
+            offsets=np.searchsorted(record[rows], np.arange(self.n_records + 1)).astype(np.int64),
+            payload=Boxes.of_samples(t[rows], x[rows], y[rows]),
             grid=grid,
         )
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from shoal.errors import MisuseError
 from shoal.model.columns import COLUMNS
 from shoal.model.intake import Intake
+from shoal.model.row_order import different_rows
 from shoal.runtime.arrays import Floats, Integers, Numbers
 
 if TYPE_CHECKING:
@@ -294,11 +295,8 @@ class Trajectories:
         steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
         owner = np.repeat(np.arange(self.n_subjects), self.lengths)
-        order = np.lexsort((y, x, t, owner))
-        columns = [column[order] for column in (owner, t, x, y)]
-        fresh = np.ones(self.n_samples, dtype=np.bool_)
-        fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-        owner, t, x, y = (column[fresh] for column in columns)
+        rows = different_rows(owner, t, x, y)
+        owner, t, x, y = (column[rows] for column in (owner, t, x, y))
         offsets = np.searchsorted(owner, np.arange(self.n_subjects + 1)).astype(np.int64)
         return replace(self, offsets=offsets, t=t, x=x, y=y, grid=grid, lat=None, lon=None)
 
