@@ -46,9 +46,9 @@ from shoal.verification.files.spreading import (
 from shoal.verification.files.stated import against_manifest, false_statements
 from shoal.verification.files.stored import differing_findings, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
-from shoal.verification.leaks.digests import Digests
 from shoal.verification.leaks.identifiers import raw_identifiers
 from shoal.verification.leaks.lint import columns_of, leak_findings
+from shoal.verification.leaks.spread_digests import SpreadDigests
 from shoal.verification.linking import Links, far_too_many_records, links_of
 
 _PART_ROWS: Final = 1 << 19  # rows of the file, at least, that one task spreads: a row group of shoal's own
@@ -98,7 +98,7 @@ def verify_streamed_folder(
     )
     case = Examination(people, release, linkage, check.parts)
     judged = _examine(case, links_of(people, release, linkage), spread, spreading, workers, run)
-    digests = Digests(raw_identifiers(people))
+    digests = SpreadDigests(raw_identifiers(people), scratch, workers, run)
     find_telling_names(case, digests)
     on_claim = case.verdict()
     own = columns_of(manifest, in_degrees=False)
