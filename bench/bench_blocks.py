@@ -2,10 +2,10 @@
 
     python bench/bench_blocks.py [--subjects 20000] [--sizes 20000 10000 5000 2500] [--k 2] [--output FOLDER]
 
-All tasks run one after another in this process, so that the CPU seconds of each are its own: those of blocks,
-of the table and of its check. The rest is what the process around them does: for everybody in turn (driver),
-on all its threads (k-gaps), or of a sample of fixed size (the page). Prints a table; with --output it also
-writes blocks.json and a plot, blocks.html.
+All tasks run one after another in this process, so that the CPU seconds of each are its own: sorting, blocks,
+the table and its check. The rest is what the process around them does: for everybody in turn (driver), on all
+its threads (k-gaps), or of a sample of fixed size (the page). Prints a table; with --output it also writes
+blocks.json and a plot, blocks.html.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 import shoal
+from shoal.io import storing
 from shoal.model.intake import Reading
 from shoal.publishing import block_table, in_blocks
 from shoal.publishing.in_blocks import publish_in_blocks
@@ -32,16 +33,19 @@ from shoal.runtime.timings import Timings
 from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic
 from shoal.verification.files import streamed
+from shoal.verification.leaks import spread_digests
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 CORES = (2, 16, 64, 256)
 TASKS = (
+    (storing, "sort_buckets"),
     (in_blocks, "anonymize_block"),
     (block_table, "write_part"),
     (streamed, "spread_groups"),
     (streamed, "examine_bucket"),
+    (spread_digests, "compare_part"),
 )
 EVERYBODY = ("reading", "method", "writing", "who vanished", "check of the files", "everything else")
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from naive_release import naive_release, small_city
 from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.verification import verify
-from shoal.verification.leaks import digests
+from shoal.verification.leaks import digests, spread_digests
 from shoal.verification.leaks.digests import hash_like, hashes_among
 
 UID = "caller-0007"
@@ -131,16 +133,16 @@ def test_what_in_a_text_may_be_a_hash() -> None:
 def test_hashes_made_once_find_what_hashes_made_anew_find(
     keeps: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(digests, "_IDS_AT_ONCE", 3)
+    monkeypatch.setattr(digests, "IDS_AT_ONCE", 3)
     monkeypatch.setattr(digests, "_KEPT_BYTES", 1 << 20 if keeps else 0)
     made: list[int] = []
-    make = digests._side_by_side
+    make = digests.side_by_side
 
     def counted(ids: Sequence[str]) -> digests.Codes:
         made.append(len(ids))
         return make(ids)
 
-    monkeypatch.setattr(digests, "_side_by_side", counted)
+    monkeypatch.setattr(digests, "side_by_side", counted)
     ids = ["anna", "ben", "cho", "dee", "\udc80"]
     names = [hashlib.sha384(uid.encode("utf-8", "surrogatepass")).hexdigest()[:20] for uid in ids]
     others = [hashlib.blake2s(b"dee", digest_size=8).hexdigest(), b"dee".hex() + "zz"]
@@ -155,6 +157,21 @@ def test_hashes_made_once_find_what_hashes_made_anew_find(
     assert len(list(shared)) == 2
 
 
+def test_hashes_compared_in_tasks_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread_digests, "_IDS_OF_A_TASK", 7)
+    ids = [f"caller-{number:05d}" for number in range(30)]
+    names = [
+        *Randomness.for_research(5).pseudonyms(20),
+        hashlib.sha512(b"caller-00029").hexdigest()[50:70],
+        hashlib.md5(b"caller-00007").hexdigest()[:8],
+        base64.b64encode(hashlib.sha1(b"caller-00011").digest()).decode(),
+    ]
+    spread = spread_digests.SpreadDigests(ids, tmp_path, Run(threads=2), Run())
+    for looked_for in (names, names[:20], names[21:22]):
+        assert digests.search_hashes(spread, looked_for) == digests.search_hashes(ids, looked_for)
+    assert digests.search_hashes(spread, names).names == set(names[20:])
+
+
 # --- what chance gives --------------------------------------------------------------------------------------
 
 
@@ -162,17 +179,17 @@ def digest_of(uid: str) -> np.ndarray:
     return np.frombuffer(hashlib.sha256(uid.encode()).digest(), dtype=np.uint8)[None, :]
 
 
-def searched(names: list[str], expected: float) -> digests._Search:
+def searched(names: list[str], expected: float) -> digests.Search:
     """A search that has seen one hash, among so many others that chance gives so many runs of 12."""
-    search = digests._Search(digests.HEX, names)
+    search = digests.Search(digests.HEX, names)
     search.look(digest_of(UID))
-    search._compared = int(expected * 2**48 / len(np.unique(search.windows)))
+    search.compared = int(expected * 2**48 / len(np.unique(search.windows)))
     return search
 
 
 def test_what_is_expected_by_chance_is_counted_window_by_window() -> None:
     """A SHA-256 has 53 runs of 12 digits, a name of 16 digits 5, of which these two share one."""
-    search = digests._Search(digests.HEX, ["0123456789abcdef", "fedc0123456789ab"])
+    search = digests.Search(digests.HEX, ["0123456789abcdef", "fedc0123456789ab"])
     assert search.expected == 0
     search.look(digest_of(UID))
     assert search.expected == 9 * 53 / 2**48

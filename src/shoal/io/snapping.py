@@ -135,9 +135,7 @@ def cells(meters: Floats, cell_m: float) -> Integers:
 def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
     """Subjects by id, each one's samples by (t, x, y) without repeats.
 
-    Empties ``parts``; needs at least one row. texts: the id of each code. Whole-number columns are packed
-    with the subject into one 64-bit key where that fits, because sorting one key takes a tenth of the
-    time and memory of sorting four columns.
+    Empties ``parts``; needs at least one row. texts: the id of each code.
     """
     first_row = np.full(len(texts), -1, dtype=np.int64)
     row = sum(len(part.code) for part in parts)
@@ -151,12 +149,7 @@ def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
     rank = np.empty(len(by_text), dtype=np.int64)
     rank[np.argsort(first_row[by_text])] = np.arange(len(by_text))
     n_rows = sum(len(part.code) for part in parts)
-    packing = Packing.of(parts, len(by_text))
-    degrees: list[Floats] = []
-    if packing:
-        subject, t, x, y = packing.sorted_rows(parts, subject_of_code)
-    else:
-        subject, t, x, y, *degrees = _sorted_rows(parts, subject_of_code)
+    subject, t, x, y, *degrees = sorted_rows(parts, subject_of_code, len(by_text))
     return Arranged(
         ids=tuple(texts[code] for code in by_text),
         offsets=np.searchsorted(subject, np.arange(len(by_text) + 1)).astype(np.int64),
@@ -168,6 +161,17 @@ def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
         lat=degrees[0] if degrees else None,
         lon=degrees[1] if degrees else None,
     )
+
+
+def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -> Sequence[Any]:
+    """Subject, t, x, y (and degrees, where they are kept) of the different rows, ascending.
+
+    Empties ``parts``; needs at least one row. Whole-number columns are packed with the subject into one
+    64-bit key where that fits, because sorting one key takes a tenth of the time and memory of sorting four
+    columns.
+    """
+    packing = Packing.of(parts, n_subjects)
+    return packing.sorted_rows(parts, subject_of_code) if packing else _sorted_columns(parts, subject_of_code)
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,7 @@ class Packing:
         return key.view(np.int64), t, x, y
 
 
-def _sorted_rows(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
+def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
     """The same for rows that fit no 64-bit key: points as given, with degrees, or a very large area."""
     given = any(part.lat is not None for part in parts)
     filled = [part for part in parts if part.code.size]

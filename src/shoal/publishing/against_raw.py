@@ -101,7 +101,9 @@ def stream_against_raw(
         explained_write(folder),
         TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch,
     ):
-        people = store_people(raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run)
+        people = store_people(
+            raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run, engine=engine
+        )
         (Path(scratch) / "spread").mkdir()
         spread = Path(scratch) / "spread"
         verdict = verify_streamed_folder(people, folder, linkage, spread, run, engine=engine)

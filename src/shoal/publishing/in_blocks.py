@@ -132,6 +132,7 @@ def publish_in_blocks(
         raise OutputError(f"{output} exists; choose another --output or remove it first")
     require_free(output, linkage_file)
     folder = parts_folder(output).resolve()
+    workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
     with explained_write(folder):
         checkpoint = Checkpoint.open(folder, _job(source, reading, method, size))
         for left_over in (
@@ -141,7 +142,7 @@ def publish_in_blocks(
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
         try:
             with run.stage("reading"):
-                people = store_people(source, reading, folder / PEOPLE, run)
+                people = store_people(source, reading, folder / PEOPLE, run, engine=workers)
             told(people)
             if ground is not NOTHING_BEHIND:
                 x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
@@ -155,7 +156,6 @@ def publish_in_blocks(
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         with run.stage("method"):
             _finish(tasks, folder, engine, run)
-        workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
         published = _publish(
             people,
             tasks,

@@ -103,8 +103,10 @@ class Randomness:
     def pseudonyms(self, n: int) -> tuple[str, ...]:
         """``n`` different fresh names of 16 hexadecimal digits, without relation to anything."""
         names: dict[str, None] = {}
-        while len(names) < n:
-            names[self._draw_bytes(_PSEUDONYM_BYTES).hex()] = None
+        while missing := n - len(names):
+            drawn = self._draw_bytes(_PSEUDONYM_BYTES * missing)
+            text, step = drawn.hex(), 2 * _PSEUDONYM_BYTES
+            names |= dict.fromkeys(text[at : at + step] for at in range(0, len(text), step))
         return tuple(names)
 
     def __repr__(self) -> str:

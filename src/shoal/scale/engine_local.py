@@ -11,6 +11,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, Signals, signal
 from typing import Any, Final, TypeVar
+from weakref import finalize
 
 from shoal.errors import EngineError
 
@@ -21,15 +22,21 @@ _MOST_TRIES: Final = 3
 
 
 class Processes:
-    """As many workers as asked for, each with one task at a time."""
+    """As many workers as asked for, each with one task at a time; they wait for more as long as this does.
+
+    A worker loads what it needs once, which takes longer than many a task.
+    """
 
     def __init__(self, workers: int) -> None:
         self._n_workers = workers
+        self._idle: list[_Worker] = []
+        finalize(self, _stop, self._idle)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map. The workers live until the last result is taken, or the caller stops asking."""
+        """As Engine.map. The workers are killed when the caller stops asking before the last result."""
         n_workers = min(self._n_workers, len(parts)) or 1
-        workers = [_Worker(get_context("spawn")) for _ in range(n_workers)]
+        workers = [self._idle.pop() for _ in range(min(n_workers, len(self._idle)))]
+        workers += [_Worker(get_context("spawn")) for _ in range(n_workers - len(workers))]
         free: SimpleQueue[_Worker] = SimpleQueue()
         for worker in workers:
             free.put(worker)
@@ -51,8 +58,10 @@ class Processes:
                 for worker in workers:
                     worker.kill()
             pool.shutdown(wait=True, cancel_futures=True)
-            for worker in workers:
-                worker.stop()
+            if done:
+                self._idle += workers
+            else:
+                _stop(workers)
 
 
 class _Worker:
@@ -108,6 +117,11 @@ class _Worker:
             self._process.start()
             theirs.close()
         return self._process, self._pipe
+
+
+def _stop(workers: list[_Worker]) -> None:
+    for worker in workers:
+        worker.stop()
 
 
 def _serve(pipe: Connection) -> None:

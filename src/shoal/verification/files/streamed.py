@@ -48,6 +48,7 @@ from shoal.verification.files.stored import differing_findings, strange_pseudony
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.lint import columns_of, leak_findings
+from shoal.verification.leaks.spread_digests import SpreadDigests
 from shoal.verification.linking import Links, far_too_many_records, links_of
 
 _PART_ROWS: Final = 1 << 19  # rows of the file, at least, that one task spreads: a row group of shoal's own
@@ -97,7 +98,7 @@ def verify_streamed_folder(
     )
     case = Examination(people, release, linkage, check.parts)
     judged = _examine(case, links_of(people, release, linkage), spread, spreading, workers, run)
-    known = RawIdentifiers.of(people)
+    known = RawIdentifiers.of(people, lambda ids: SpreadDigests(ids, scratch, workers, run))
     find_telling_names(case, known)
     on_claim = case.verdict()
     own = columns_of(manifest, in_degrees=False)

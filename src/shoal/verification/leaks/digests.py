@@ -26,7 +26,7 @@ SHORTEST_RUN: Final = 12  # characters that a name and a hash have in common, an
 SHORTEST_IN_TEXT: Final = 16  # characters of what is looked at in running text
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that runs found by chance refuse
 _LONGEST_IN_TEXT: Final = 160
-_IDS_AT_ONCE: Final = 1024
+IDS_AT_ONCE: Final = 1024
 _KEPT_BYTES: Final = 1 << 26  # of all hashes of some identifiers; more are made anew for each search
 _FILTERED: Final = 32  # bits of a filter for each run that it holds
 _APART: Final = 15  # bytes after which all spellings begin anew
@@ -61,6 +61,7 @@ _STARTS: Final = tuple(
     sum(-(-size // _APART) for size in _SIZES[:n]) * _APART for n in range(len(_SIZES) + 1)
 )
 Codes = npt.NDArray[np.uint8]
+FirstDigits = npt.NDArray[np.uint32]
 Windows = npt.NDArray[np.uint64]
 
 
@@ -164,15 +165,22 @@ class Digests:
 
     def __iter__(self) -> Iterator[Codes]:
         """uint8 [n, bytes] for each thousand: identifier and hashes side by side, fillings between them."""
-        for part, start in enumerate(range(0, len(self._ids), _IDS_AT_ONCE)):
-            some = self._ids[start : start + _IDS_AT_ONCE]
+        for part, start in enumerate(range(0, len(self._ids), IDS_AT_ONCE)):
+            some = self._ids[start : start + IDS_AT_ONCE]
             if not self._keeps:
-                yield _side_by_side(some)
+                yield side_by_side(some)
                 continue
             with self._lock:  # of two searches at once, one makes them
                 if part == len(self._kept):
-                    self._kept.append(_side_by_side(some))
+                    self._kept.append(side_by_side(some))
             yield self._kept[part]
+
+    def compare(self, prefixes: "Prefixes", searches: Sequence["Search"]) -> None:
+        """Have everything that is looked for compared with all hashes."""
+        for digests in self:
+            prefixes.look(digests)
+            for search in searches:
+                search.look(digests)
 
 
 def hashes_among(ids: Iterable[str] | Digests, names: Iterable[str]) -> frozenset[str]:
@@ -190,23 +198,20 @@ def search_hashes(ids: Iterable[str] | Digests, names: Iterable[str]) -> Hashes:
     known = sorted(set(names))
     if not known:
         return Hashes(names=frozenset())
-    prefixes = _Prefixes(known)
+    prefixes = Prefixes(known)
     searches = [
-        search for search in (_Search(spelling, known) for spelling in SPELLINGS) if len(search.windows)
+        search for search in (Search(spelling, known) for spelling in SPELLINGS) if len(search.windows)
     ]
     if not (prefixes.by_prefix or searches):
         return Hashes(names=frozenset())
-    for digests in ids if isinstance(ids, Digests) else Digests(ids):
-        prefixes.look(digests)
-        for search in searches:
-            search.look(digests)
+    (ids if isinstance(ids, Digests) else Digests(ids)).compare(prefixes, searches)
     found = frozenset([known[place] for search in searches for place in search.found()]) | prefixes.found
     rest = {place for search in searches for place in search.hit() if known[place] not in found}
     expected = sum(search.expected for search in searches)
     return Hashes(names=found, n_by_chance=len(rest), chance=at_least(len(rest), expected))
 
 
-def _side_by_side(ids: Sequence[str]) -> Codes:
+def side_by_side(ids: Sequence[str]) -> Codes:
     """uint8 [n, bytes]: each identifier, spelled out, and its hashes, at _STARTS, fillings between them."""
     filling = np.frombuffer(_FILLING, dtype=np.uint8)
     found = np.empty((len(ids), _STARTS[-1]), dtype=np.uint8)
@@ -226,8 +231,11 @@ def _spelled_out(uid: bytes) -> bytes:
     return (uid + 2 * _FILLING)[:_LONGEST_ID]
 
 
-class _Prefixes:
-    """Names that are nothing but the first digits of a hash."""
+class Prefixes:
+    """Names that are nothing but the first digits of a hash.
+
+    first: uint32 [p], their first 8 digits, ascending.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.found: set[str] = set()
@@ -237,28 +245,35 @@ class _Prefixes:
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
                 first = bytes.fromhex(digits[:SHORTEST_PREFIX])
                 self.by_prefix.setdefault(first, []).append((digits, name))
-        self._prefixes = np.sort(np.frombuffer(b"".join(self.by_prefix), dtype=np.uint32))
+        self.first: FirstDigits = np.sort(np.frombuffer(b"".join(self.by_prefix), dtype=np.uint32))
 
     def look(self, digests: Codes) -> None:
         """Mark the names with which these digests [n, bytes] begin."""
-        if not self.by_prefix:
-            return
-        for start, size in zip(_STARTS, _SIZES, strict=False):
-            own = (
-                np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
-            )
-            nearest = np.searchsorted(self._prefixes[:-1], own)
-            for row in np.flatnonzero(self._prefixes[nearest] == own).tolist():
-                digest = digests[row, start : start + size].tobytes()
-                for digits, name in self.by_prefix[digest[: SHORTEST_PREFIX // 2]]:
-                    if digest.hex().startswith(digits):
-                        self.found.add(name)
+        self.take(beginning_with(self.first, digests))
+
+    def take(self, digests: Iterable[bytes]) -> None:
+        """Mark the names with which these begin, each of which begins as a name does."""
+        for digest in digests:
+            for digits, name in self.by_prefix[digest[: SHORTEST_PREFIX // 2]]:
+                if digest.hex().startswith(digits):
+                    self.found.add(name)
 
 
-class _Search:
+def beginning_with(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
+    """The hashes among these digests [n, bytes] whose first 8 digits are among these, ascending."""
+    if not len(first):
+        return
+    for start, size in zip(_STARTS, _SIZES, strict=False):
+        own = np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
+        for row in np.flatnonzero(first[np.searchsorted(first[:-1], own)] == own).tolist():
+            yield digests[row, start : start + size].tobytes()
+
+
+class Search:
     """All runs of 12 characters in some names, in one spelling, and which of them hashes have, too.
 
-    windows: uint64 [w], the runs, ascending.
+    windows: uint64 [w], the runs, ascending. filter: of them. met: [w], which hashes have, of equal ones the
+    first. compared: runs of hashes that were looked at.
     """
 
     def __init__(self, spelling: Spelling, names: Sequence[str]) -> None:
@@ -280,31 +295,30 @@ class _Search:
         self.windows: Windows = every[order]
         self._owner = np.concatenate(owner)[order] if owner else np.empty(0, dtype=np.int64)
         self._at = np.concatenate(at)[order] if at else np.empty(0, dtype=np.int64)
-        self._met = np.zeros(len(every), dtype=np.bool_)
-        self._compared = 0
+        self.met = np.zeros(len(every), dtype=np.bool_)
+        self.compared = 0
         bits = max(10, min(32, (_FILTERED * len(every)).bit_length()))
-        self._filter = np.zeros(1 << (bits - 3), dtype=np.uint8)
-        fill_filter(self.windows, self._filter)
+        self.filter = np.zeros(1 << (bits - 3), dtype=np.uint8)
+        fill_filter(self.windows, self.filter)
+        self._n_windows = int(np.count_nonzero(np.diff(self.windows))) + min(1, len(every))
 
     def look(self, digests: Codes) -> None:
         """Mark the runs that these digests [n, bytes] hold."""
-        bits = self.spelling.bits
-        for start in range(self.spelling.starts):
-            self._compared += mark_runs(
-                digests, start, bits, SHORTEST_RUN, self.windows, self._filter, self._met
-            )
+        self.compared += mark_spelled(self.spelling, digests, self.windows, self.filter, self.met)
 
     @property
     def expected(self) -> float:
         """How many runs of 12 characters chance lets names and hashes have in common."""
         possible = 2.0 ** min(64, self.spelling.bits * SHORTEST_RUN)
-        return len(np.unique(self.windows)) * self._compared / possible
+        return self._n_windows * self.compared / possible
 
     def _are_seen(self) -> Flags:
         """Boolean [w]: which runs a hash has, too."""
-        if not self._met.any():
-            return self._met
-        return np.isin(self.windows, self.windows[self._met])
+        first = np.flatnonzero(self.met)
+        edges = np.zeros(len(self.met) + 1, dtype=np.int8)
+        edges[first] += 1
+        edges[np.searchsorted(self.windows, self.windows[first], side="right")] -= 1
+        return np.cumsum(edges[:-1], dtype=np.int8) > 0
 
     def hit(self) -> list[int]:
         """The places of all names with such a run."""
@@ -323,6 +337,14 @@ class _Search:
         length = np.diff(np.r_[starts, len(owner)]) + SHORTEST_RUN - 1
         least = _longer_than_chance(length, self.expected, self.spelling.bits)
         return np.unique(owner[starts][length >= least])
+
+
+def mark_spelled(spelling: Spelling, digests: Codes, windows: Windows, filled: Codes, met: Flags) -> int:
+    """Mark the runs that these digests [n, bytes] hold, spelled so; how many of theirs were looked at."""
+    return sum(
+        mark_runs(digests, start, spelling.bits, SHORTEST_RUN, windows, filled, met)
+        for start in range(spelling.starts)
+    )
 
 
 def at_least(n: int, expected: float) -> float:

@@ -1,6 +1,7 @@
 """The raw identifiers as all searches for them take them, each form made once."""
 
 import re
+from collections.abc import Callable
 from itertools import chain
 from threading import Lock
 from typing import Final, Self
@@ -19,19 +20,21 @@ class RawIdentifiers:
     ids: every subject's, and the person's own where a person's days are the subjects. digests: their hashes.
     """
 
-    def __init__(self, ids: tuple[str, ...]) -> None:
-        self.ids, self.digests = ids, Digests(ids)
+    def __init__(
+        self, ids: tuple[str, ...], digests_of: Callable[[tuple[str, ...]], Digests] = Digests
+    ) -> None:
+        self.ids, self.digests = ids, digests_of(ids)
         self._names: Names | None = None
         self._kinds: tuple[Kind, ...] | None = None
         self._lock = Lock()
 
     @classmethod
-    def of(cls, original: Population) -> Self:
-        """Those of these people."""
+    def of(cls, original: Population, digests_of: Callable[[tuple[str, ...]], Digests] = Digests) -> Self:
+        """Those of these people; digests_of: makes and compares their hashes."""
         if not original.intake.reading.per_day:
-            return cls(original.ids)
+            return cls(original.ids, digests_of)
         people = (_DAY_AT_END.sub("", uid) for uid in original.ids)
-        return cls(tuple(dict.fromkeys(chain(original.ids, people))))
+        return cls(tuple(dict.fromkeys(chain(original.ids, people))), digests_of)
 
     @property
     def names(self) -> Names:

@@ -1,0 +1,91 @@
+"""What the process around the blocks does for very many people when all tasks are empty.
+
+    python bench/bench_control.py [--people 1000000] [--size 20000] [--engine local]
+
+Nobody has a sample: blocks are cut, given to the engine as empty tasks, records ordered and named, and names
+searched for ids. Prints the CPU seconds of each step in this process, and its peak memory up to there.
+"""
+
+import argparse
+import operator
+import resource
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.methods.assembly import unrelated_order
+from shoal.model.release import Linkage
+from shoal.runtime.randomness import Randomness
+from shoal.scale.blocks import split_into_blocks
+from shoal.scale.engines import engine_of
+from shoal.verification.leaks.digests import SPELLINGS, Prefixes, Search
+from shoal.verification.leaks.glued import glued
+from shoal.verification.leaks.identifiers import Names
+from shoal.verification.leaks.order import order_findings
+
+CAPS = (480.0, 200.0, 200.0)  # 8 hours and 20 km, in slots of 60 s and cells of 100 m
+K = 2
+
+
+class Steps:
+    """Prints what each step took."""
+
+    def __init__(self) -> None:
+        self._began = time.process_time()
+
+    def done(self, name: str) -> None:
+        unit = 1 if sys.platform == "darwin" else 1024
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+        print(f"{name:>20}: {time.process_time() - self._began:7.2f} CPU s, peak {peak:.2f} GiB", flush=True)
+        self._began = time.process_time()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--people", type=int, default=1_000_000)
+    options.add_argument("--size", type=int, default=20_000)
+    options.add_argument("--engine", default="local")
+    asked = options.parse_args()
+    n = asked.people
+    rng, chance = np.random.default_rng(1), Randomness.for_research(1)
+
+    steps = Steps()
+    column = pa.array([f"caller-{number:08d}" for number in range(n)])
+    middles, input_rank = rng.integers(0, 20_000, (n, 3)), rng.permutation(n)
+    steps.done("made up")
+    blocks = split_into_blocks(middles, CAPS, asked.size, K)
+    steps.done(f"{len(blocks)} blocks cut")
+    for _ in engine_of(asked.engine).map(operator.neg, range(len(blocks))):
+        pass
+    steps.done("empty tasks")
+    crowd_of = np.repeat(np.arange(n // K), K)
+    subjects = np.concatenate(blocks)[: len(crowd_of)]
+    order = unrelated_order(subjects, crowd_of, input_rank, chance)
+    steps.done("order of records")
+    pseudonyms = chance.pseudonyms(len(subjects))
+    uids = column.take(np.sort(subjects)).to_pylist()
+    Linkage(tuple(uids), tuple(pseudonyms[place] for place in np.argsort(subjects[order]).tolist()))
+    steps.done("names and linkage")
+    known = sorted(set(pseudonyms))
+    prefixes, searches = Prefixes(known), [Search(spelling, known) for spelling in SPELLINGS]
+    steps.done("what hashes may meet")
+    del known, prefixes, searches
+    names = Names.of(uids)
+    sum(map(names.in_text, pseudonyms))
+    steps.done("ids in names")
+    del names
+    glued(uids, pseudonyms)
+    steps.done("ids inside words")
+    people: Any = SimpleNamespace(input_rank=input_rank)  # all that is looked at
+    list(order_findings(people, subjects[order], pseudonyms))
+    steps.done("order of names")
+
+
+if __name__ == "__main__":
+    main()
