@@ -11,6 +11,7 @@ from shoal.verification.leaks.digests import Digests
 from shoal.verification.leaks.glued import Kind, kinds_of
 from shoal.verification.leaks.identifiers import Names
 
+_DigestsOf = Callable[[tuple[str, ...]], Digests]
 _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 
 
@@ -20,16 +21,14 @@ class RawIdentifiers:
     ids: every subject's, and the person's own where a person's days are the subjects. digests: their hashes.
     """
 
-    def __init__(
-        self, ids: tuple[str, ...], digests_of: Callable[[tuple[str, ...]], Digests] = Digests
-    ) -> None:
-        self.ids, self.digests = ids, digests_of(ids)
+    def __init__(self, ids: tuple[str, ...], digests_of: _DigestsOf | None = None) -> None:
+        self.ids, self.digests = ids, (digests_of or Digests)(ids)
         self._names: Names | None = None
         self._kinds: tuple[Kind, ...] | None = None
         self._lock = Lock()
 
     @classmethod
-    def of(cls, original: Population, digests_of: Callable[[tuple[str, ...]], Digests] = Digests) -> Self:
+    def of(cls, original: Population, digests_of: _DigestsOf | None = None) -> Self:
         """Those of these people; digests_of: makes and compares their hashes."""
         if not original.intake.reading.per_day:
             return cls(original.ids, digests_of)
