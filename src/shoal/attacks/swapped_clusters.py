@@ -64,8 +64,8 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
 
     Records are gathered k by k, and more loosely, in case clusters are hard to tell. The gathering is kept
     whose tracks by last steps bend least: the release alone shows which that is. The filter runs on that one
-    only. What it finds bends least where records are gathered most loosely, whether or not that is right.
-    It is found once for a target.
+    only; to choose by what it finds prefers loose gatherings more often, and restores less. It is found once
+    for a target.
     """
     if k in target.tracks:
         return target.tracks[k]
