@@ -13,8 +13,8 @@ import argparse
 import numpy as np
 
 import shoal
-from measure_tracks import Join, rates, read_points
-from shoal.attacks.swapped_clusters import least_bent
+from measure_tracks import Join, as_track, rates, read_points
+from shoal.attacks.swapped_clusters import by_last_steps
 from shoal.kernels.kalman import join_on
 from shoal.kernels.tracking import join_points
 from shoal.methods.swapping.swap_locations import SwapLocations
@@ -23,10 +23,6 @@ from shoal.runtime.randomness import Randomness
 
 STEPS = 2  # rounds by last steps, and by the filter, as many as the attack has
 ROUNDS = 3
-
-
-def by_steps(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
-    return np.asarray(join_points(t, x, y, tracks, STEPS))
 
 
 def by_kalman(freedom: float, steps: int) -> Join:
@@ -40,12 +36,12 @@ def by_kalman(freedom: float, steps: int) -> Join:
 
 
 COSTS: dict[str, Join] = {
-    "last steps": by_steps,
+    "last steps": by_last_steps,
     "Gaussian": by_kalman(1e6, 0),
     "heavy tails": by_kalman(1.0, 0),
     "Gaussian, after last steps": by_kalman(1e6, STEPS),
     "heavy tails, after last steps": by_kalman(1.0, STEPS),
-    "what bends less, as `track`": least_bent,
+    "what bends less, as `track`": as_track,
 }
 
 

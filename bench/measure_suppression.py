@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import numpy as np
 
 import shoal
-from shoal.kernels.hiding import NOBODY
 from shoal.methods.assembly import assemble
 from shoal.methods.kte_hide.epochs import cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, _assign, _Memory
@@ -32,8 +31,7 @@ def suppressed_after(original: Trajectories, method: shoal.KteHide) -> tuple[Rel
     slot_s = original.snapped_grid().slot_s
     epochs = cut_into_epochs(original, round(method.epsilon_s / slot_s), 2)
     states = np.ones(len(epochs.subject), dtype=np.int64)
-    nobody = np.full((original.n_subjects, 8), NOBODY, dtype=np.int64)
-    memory = _Memory(nobody, np.zeros(original.n_subjects, dtype=np.int64))
+    memory = _Memory.of_nobody(original.n_subjects)
     search = Search(method.neighborhood, round(method.space_weight_s / slot_s))
     windows: list[Window] = []
     for at in range(epochs.n_windows):
@@ -41,7 +39,7 @@ def suppressed_after(original: Trajectories, method: shoal.KteHide) -> tuple[Rel
         pieces = window.table[failed]
         states[pieces[pieces >= 0]] = UNPUBLISHED
         window.hiders[failed] = failed[:, None]
-        memory.push(window)
+        memory.push(at, window)
         windows.append(window)
     return assemble(
         original,

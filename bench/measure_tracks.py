@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
-from shoal.attacks.swapped_clusters import least_bent
+from shoal.attacks.swapped_clusters import by_last_steps, least_bent
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -29,8 +29,13 @@ Join = Callable[[Floats, Floats, Floats, int], Integers]
 KEEP = (1.0, 0.5, 0.25, 0.1)
 
 
+def as_track(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
+    """Joined as the attack joins the points of a cluster."""
+    return least_bent(t, x, y, tracks, by_last_steps(t, x, y, tracks))
+
+
 def rates(
-    original: Trajectories, release: Release, linkage: Linkage, join: Join = least_bent
+    original: Trajectories, release: Release, linkage: Linkage, join: Join = as_track
 ) -> tuple[float, float, float]:
     """The share rejoined, the share of people restored whole, and the share of raw points published."""
     trace = linkage.trace

@@ -87,4 +87,4 @@ def test_what_bends_less_is_kept(seed: int) -> None:
     by_steps = np.asarray(join_points(t, x, y, n, 2))
     filtered = np.asarray(join_on(t, x, y, by_steps, n, 3, 1.0))
     least = min(bending(t, x, y, one) for one in (by_steps, filtered))
-    assert bending(t, x, y, least_bent(t, x, y, n)) == least
+    assert bending(t, x, y, least_bent(t, x, y, n, by_steps)) == least

@@ -1,6 +1,7 @@
 """The tracker and who belongs together: oracles, known answers, and data that tells nothing."""
 
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks import Rate, attack
+from shoal.attacks import Rate, attack, swapped_clusters
 from shoal.attacks.knowledge import record_knowledge
-from shoal.attacks.swapped_clusters import smoothest_tracks
+from shoal.attacks.swapped_clusters import bending, restored_tracks, smoothest_tracks
 from shoal.attacks.target import PointTarget
+from shoal.kernels.kalman import join_on
 from shoal.kernels.tracking import FAR, apart, assign_followers, join_points, most_alike, outline
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, fixed
+from shoal.runtime.arrays import Floats, Integers, fixed
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import drivers, town
@@ -187,6 +189,32 @@ def test_clusters_and_tracks_need_no_equal_lengths() -> None:
     alone = [len(np.unique(who[tracks == one])) == 1 for one in range(int(tracks.max()) + 1)]
     assert np.mean(alone) > 0.7
     assert smoothest_tracks(target, 3, Run(), "control") is tracks  # they are joined once for a target
+
+
+def test_the_gathering_is_chosen_by_last_steps_and_the_filter_runs_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release, _ = shoal.SwapLocations(k=3).anonymize(walkers(60, 20, step_m=40), Randomness.for_research(2))
+    target = PointTarget.of_release(release)
+    found: list[tuple[Integers, Integers]] = []
+    filtered: list[int] = []
+
+    def restored(target: PointTarget, cluster: Integers, *words: Any) -> Integers:
+        found.append((cluster, restored_tracks(target, cluster, *words)))
+        return found[-1][1]
+
+    def join(t: Floats, *words: Any) -> Integers:
+        filtered.append(len(t))
+        return np.asarray(join_on(t, *words))
+
+    monkeypatch.setattr(swapped_clusters, "restored_tracks", restored)
+    monkeypatch.setattr(swapped_clusters, "join_on", join)
+    tracks = smoothest_tracks(target, 3, Run(), "release")
+    *by_steps, (chosen, last) = found
+    assert tracks is last
+    assert sum(filtered) == release.n_samples
+    cluster, _ = min(by_steps, key=lambda one: bending(target.t, target.x, target.y, one[1]))
+    assert chosen is cluster
 
 
 def test_places_that_moved_between_people_are_joined_again() -> None:

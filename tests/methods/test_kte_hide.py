@@ -21,6 +21,7 @@ from naive_release import hull, samples_of
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.assignment import least_assignment
 from shoal.kernels.hiding import Past, Pieces, hide_each_other, pair_costs
+from shoal.methods.kte_hide import hiding_sets
 from shoal.methods.kte_hide.epochs import cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide.kte_hide import KteHide, generalize
@@ -321,6 +322,31 @@ def test_threads_change_nothing() -> None:
         crowds = list(generalize(epochs, states, windows, Run(threads=threads)))
         outcomes.append([np.stack(crowd.boxes.columns()).tolist() for crowd in crowds])
     assert outcomes[0] == outcomes[1]
+
+
+def test_windows_that_are_done_again_are_as_if_nothing_were_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where hiders run out, windows are taken back; a neighborhood that is as before is not solved again."""
+    original = planted(16, 17, seed=3, activity=0.9)
+    epochs = cut_into_epochs(original, EPOCH, 3)
+    solved: list[int] = []
+    outcomes = []
+
+    def counted(*words: Any) -> int:
+        solved[-1] += 1
+        return hide_each_other(*words)
+
+    monkeypatch.setattr(hiding_sets, "hide_each_other", counted)
+    for remembered in (0, 1, 48):
+        monkeypatch.setattr(hiding_sets, "_WINDOWS_REMEMBERED", remembered)
+        solved.append(0)
+        states = np.ones(len(epochs.subject), dtype=np.int64)
+        windows = choose_hiders(epochs, states, 3, Search(4, 10), Run(threads=1))
+        outcomes.append([states.tolist(), *(window.hiders.tolist() for window in windows)])
+    assert (np.array(outcomes[0][0]) == UNPUBLISHED).any()
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+    assert solved[0] > solved[1] > solved[2]
 
 
 def test_clusters_are_kept_apart_and_of_the_size_that_the_rule_wants() -> None:

@@ -62,23 +62,22 @@ class Likeness:
 def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integers:
     """int64 [p]: the track that each point seems to be of.
 
-    Records are gathered k by k, and more loosely, in case clusters are hard to tell. What bends least is
-    kept: the release alone shows which that is. It is found once for a target.
+    Records are gathered k by k, and more loosely, in case clusters are hard to tell. The gathering is kept
+    whose tracks by last steps bend least: the release alone shows which that is. The filter runs on that one
+    only; to choose by what it finds prefers loose gatherings more often, and restores less. It is found once
+    for a target.
     """
     if k in target.tracks:
         return target.tracks[k]
     alike = Likeness(target, 4 * k)
-    sizes = dict.fromkeys((k, 2 * k, max(min(8 * k, _MOST_TOGETHER), k)))
-    found = [
-        restored_tracks(
-            target,
-            np.asarray(gather(alike.outlines, alike.names, alike.values, size, alike.per_s, alike.per_m)),
-            run,
-            label,
-        )
-        for size in sizes
+    gathered = [
+        np.asarray(gather(alike.outlines, alike.names, alike.values, size, alike.per_s, alike.per_m))
+        for size in dict.fromkeys((k, 2 * k, max(min(8 * k, _MOST_TOGETHER), k)))
     ]
-    target.tracks[k] = min(found, key=lambda tracks: bending(target.t, target.x, target.y, tracks))
+    found = [restored_tracks(target, cluster, None, run, label) for cluster in gathered]
+    bends = [bending(target.t, target.x, target.y, tracks) for tracks in found]
+    least = bends.index(min(bends))
+    target.tracks[k] = restored_tracks(target, gathered[least], found[least], run, label)
     return target.tracks[k]
 
 
@@ -92,24 +91,38 @@ def bending(t: Floats, x: Floats, y: Floats, tracks: Integers) -> float:
     return float(np.log1p(np.hypot(*errors)).mean()) if three.any() else 0.0
 
 
-def least_bent(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
-    """int64 [p]: the track of each point, by last steps or by a Kalman filter; points ascend by time."""
-    by_steps = np.asarray(join_points(t, x, y, tracks, _ROUNDS))
+def by_last_steps(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
+    """int64 [p]: the track of each point, as the last step of each shows; points ascend by time."""
+    return np.asarray(join_points(t, x, y, tracks, _ROUNDS))
+
+
+def least_bent(t: Floats, x: Floats, y: Floats, tracks: int, by_steps: Integers) -> Integers:
+    """int64 [p]: the track of each point, by last steps or by a Kalman filter that starts from there."""
     filtered = np.asarray(join_on(t, x, y, by_steps, tracks, _KALMAN_ROUNDS, _FREEDOM))
     return min((by_steps, filtered), key=lambda found: bending(t, x, y, found))
 
 
-def restored_tracks(target: PointTarget, cluster: Integers, run: Run, label: str) -> Integers:
-    """int64 [p]: the track that each point seems to be of. cluster: [r], whose points may be joined."""
+def restored_tracks(
+    target: PointTarget, cluster: Integers, by_steps: Integers | None, run: Run, label: str
+) -> Integers:
+    """int64 [p]: the track that each point seems to be of.
+
+    cluster: [r], whose points may be joined. by_steps: [p] the tracks by last steps if they are known, from
+    which the filter starts.
+    """
     of_point = cluster[target.record_of_point]
     order = np.lexsort((target.y, target.x, target.t, of_point))
     bounds = np.searchsorted(of_point[order], np.arange(int(cluster.max()) + 2))
     sizes = np.bincount(cluster)
     t, x, y = (column[order] for column in (target.t, target.x, target.y))
+    begun = None if by_steps is None else by_steps[order]
 
     def join(one: int) -> Integers:
         mine = slice(bounds[one], bounds[one + 1])
-        return least_bent(t[mine], x[mine], y[mine], int(sizes[one]))
+        points, tracks = (t[mine], x[mine], y[mine]), int(sizes[one])
+        if begun is None:
+            return by_last_steps(*points, tracks)
+        return least_bent(*points, tracks, begun[mine] - begun[mine][:1])
 
     found = list(run.map(join, range(len(sizes)), label=f"joining points ({label})"))
     counts = [int(part.max(initial=-1)) + 1 for part in found]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from shoal.runtime.run import Run
 
 UNPUBLISHED = 0
 WINDOWS_A_PART: Final = 48  # kept at once: seconds of work with many people
+_WINDOWS_REMEMBERED: Final = 48  # what was found in so many windows before the one at hand
 _LARGEST_NEIGHBORHOOD = 512
 _NODES_AT_ONCE = 8
 _LABEL: Final = "choosing hiders"
@@ -64,28 +65,70 @@ class _Node:
     missing: int = 0
 
 
+class _Pushed(NamedTuple):
+    """How a window was done last: the hiders of each subject, [n, k - 1], and versions of its past."""
+
+    subjects: Integers
+    hiders: Integers
+    before: Integers
+    after: Integers
+
+
+_Found = dict[bytes, tuple[Integers, int]]
+
+
 @dataclass(eq=False, repr=False)
 class _Memory:
-    """Who has hidden whom, as a stack: windows are taken back in the reverse order."""
+    """Who has hidden whom, as a stack: windows are taken back in the reverse order.
+
+    version: [subjects] equal only where all hiders so far are. So what was found for a neighborhood holds
+    again, when its window is done once more, if its pieces and versions are the same. pushed, found: of the
+    last windows, by number.
+    """
 
     hiders: Integers
     count: Integers
+    version: Integers
+    n_versions: int = 1
+    pushed: dict[int, _Pushed] = field(default_factory=dict)
+    found: dict[int, _Found] = field(default_factory=dict)
 
-    def push(self, window: Window) -> None:
-        turns = window.hiders.shape[1]
+    @classmethod
+    def of_nobody(cls, n_subjects: int) -> "_Memory":
+        """Nobody has hidden anybody."""
+        count, version = np.zeros((2, n_subjects), dtype=np.int64)
+        return cls(np.full((n_subjects, 8), NOBODY, dtype=np.int64), count, version)
+
+    def push(self, at: int, window: Window) -> None:
+        chosen = window.subjects[window.hiders]
+        turns = chosen.shape[1]
         most = int(self.count.max(initial=0)) + turns
         if most > self.hiders.shape[1]:
             wider = np.full((len(self.count), 2 * most), NOBODY, dtype=np.int64)
             wider[:, : self.hiders.shape[1]] = self.hiders
             self.hiders = wider
         for turn in range(turns):
-            self.hiders[window.subjects, self.count[window.subjects]] = window.subjects[
-                window.hiders[:, turn]
-            ]
+            self.hiders[window.subjects, self.count[window.subjects]] = chosen[:, turn]
             self.count[window.subjects] += 1
+        before, after = self.version[window.subjects], self._new_versions(len(chosen))
+        last = self.pushed.get(at)
+        if last is not None and len(last.subjects):
+            row = np.minimum(np.searchsorted(last.subjects, window.subjects), len(last.subjects) - 1)
+            same = (last.subjects[row] == window.subjects) & (last.before[row] == before)
+            same &= (last.hiders[row] == chosen).all(axis=1)
+            after[same] = last.after[row[same]]
+        self.version[window.subjects] = after
+        self.pushed[at] = _Pushed(window.subjects, chosen, before, after)
+        self.pushed.pop(at - _WINDOWS_REMEMBERED, None)
 
-    def pop(self, window: Window) -> None:
+    def pop(self, at: int, window: Window) -> None:
         self.count[window.subjects] -= window.hiders.shape[1]
+        last = self.pushed.get(at)
+        self.version[window.subjects] = last.before if last else self._new_versions(len(window.subjects))
+
+    def _new_versions(self, n: int) -> Integers:
+        self.n_versions += n
+        return np.arange(self.n_versions - n, self.n_versions)
 
 
 @dataclass(eq=False, repr=False)
@@ -134,12 +177,13 @@ class _Walk:
             self._push(Window(subjects, table, hiders.astype(np.int64)))
 
     def _push(self, window: Window) -> None:
-        self.memory.push(window)
+        self.memory.push(len(self.done), window)
         self.done.append(window)
 
     def _back_to(self, count: int) -> None:
         while len(self.done) > count:
-            self.memory.pop(self.done.pop())
+            window = self.done.pop()
+            self.memory.pop(len(self.done), window)
 
 
 def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
@@ -149,8 +193,7 @@ def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run:
     in all epochs of a window may hide each other there. The run keeps finished windows.
     """
     n_subjects = int(epochs.subject.max()) + 1
-    memory = _Memory(np.full((n_subjects, 8), NOBODY, dtype=np.int64), np.zeros(n_subjects, dtype=np.int64))
-    walk = _Walk(epochs, states, k, search, memory)
+    walk = _Walk(epochs, states, k, search, _Memory.of_nobody(n_subjects))
     run.progress(_LABEL, 0, epochs.n_windows)
     for begin in range(0, epochs.n_windows, WINDOWS_A_PART):
         goal = min(begin + WINDOWS_A_PART, epochs.n_windows)
@@ -172,20 +215,22 @@ def _assign(
         leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighborhood)
     ]
     past = Past(memory.hiders, memory.count)
+    known: _Found = memory.found.get(at, {})
+    found = memory.found[at] = {}
+    memory.found.pop(at - _WINDOWS_REMEMBERED, None)
 
     def solve(nodes: list[_Node]) -> None:
         for node in nodes:
-            node.hiders = np.full((len(node.rows), k - 1), NOBODY, dtype=np.int64)
-            node.missing = hide_each_other(
-                epochs.pieces,
-                table[node.rows],
-                subjects[node.rows],
-                past,
-                search.space_weight,
-                k - 1,
-                search.cycles,
-                node.hiders,
-            )
+            pieces, own = table[node.rows], subjects[node.rows]
+            key = pieces.tobytes() + memory.version[own].tobytes()
+            if key in known:
+                node.hiders, node.missing = known[key]
+            else:
+                node.hiders = np.full((len(own), k - 1), NOBODY, dtype=np.int64)
+                node.missing = hide_each_other(
+                    epochs.pieces, pieces, own, past, search.space_weight, k - 1, search.cycles, node.hiders
+                )
+            found[key] = node.hiders, node.missing
 
     while waiting:
         for _ in run.map(
