@@ -3,6 +3,7 @@
 The same nearest others and the same merges, on easy and on hostile populations.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from shoal.kernels.crowd_bounds import (
 )
 from shoal.kernels.near_crowds import sum_of_pair
 from shoal.kernels.stretch import box_effort, nearest_boxes
+from shoal.measures import nearest_pairs
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
@@ -224,6 +226,22 @@ def test_nearest_others_are_those_of_the_matrix(original: Trajectories, count: i
 @pytest.mark.parametrize("threshold", [400.0, EVERYTHING])
 def test_nearest_others_of_hostile_populations(make: Any, threshold: float) -> None:
     assert_nearest(make(), 7, threshold)
+
+
+@pytest.mark.parametrize("make", [*HOSTILE, walkers])
+@pytest.mark.parametrize("count", [1, 7])
+def test_limits_of_each_person_lose_nobody(make: Any, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever stands in a neighborhood only decides how far the search looks."""
+    original = make()
+    efforts = all_efforts(original)
+    near = NearPairs(original, Caps(), Run(threads=2))
+    for together, wanted in itertools.product((2, 8, 64), (slice(None), slice(3, None, 7))):
+        monkeypatch.setattr(nearest_pairs, "_TOGETHER", together)
+        asked = np.zeros(original.n_subjects, dtype=np.bool_)
+        asked[wanted] = True
+        found = near.nearest_others(count, asked)
+        nearest = np.argsort(efforts, axis=1, kind="stable")[:, :count]
+        assert np.array_equal(found[asked], nearest[asked])
 
 
 def assert_nearest(original: Trajectories, count: int, threshold: float) -> None:
