@@ -26,7 +26,7 @@ from shoal.report.pages.comparison import RAW_DATA, frontier_figure
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
-from shoal.utility import measure
+from shoal.utility import measure, measured, queries
 from shoal.utility.accuracy import measure_accuracy
 from shoal.utility.frontier import Budget, Point, at_equal_risk, best_within, frontier, recommend
 
@@ -203,6 +203,21 @@ def test_a_study_goes_on_where_it_was(city: Path, finished: Path, monkeypatch: p
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
 
 
+def test_a_release_of_boxes_is_measured_once(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.toml").write_text('tries = 10\nknowledge = []\n[[runs]]\nmethod = "glove"\nk = [2]\n')
+    asked, honest = [], queries.ask
+
+    def counted(*parts: Any) -> Any:
+        asked.append(1)
+        return honest(*parts)
+
+    monkeypatch.setattr(queries, "ask", counted)
+    found = comparison.compare(read(city), read_study(tmp_path / "study.toml"), tmp_path / "out")
+    assert len(found.points) == len(asked) == 1
+
+
 def test_an_interruption_loses_only_the_release_under_way(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,9 +229,9 @@ def test_an_interruption_loses_only_the_release_under_way(
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return measure(*parts)
+        return measured(*parts)
 
-    monkeypatch.setattr(comparison, "measure", interrupted)
+    monkeypatch.setattr(comparison, "measured", interrupted)
     with pytest.raises(KeyboardInterrupt):
         comparison.compare(read(city), study, tmp_path / "out")
     assert not (tmp_path / "out/comparison.html").exists()

@@ -24,6 +24,7 @@ from shoal.kernels.crowd_bounds import (
 )
 from shoal.kernels.near_crowds import sum_of_pair
 from shoal.kernels.stretch import box_effort, nearest_boxes
+from shoal.measures import nearest_pairs
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
@@ -224,6 +225,22 @@ def test_nearest_others_are_those_of_the_matrix(original: Trajectories, count: i
 @pytest.mark.parametrize("threshold", [400.0, EVERYTHING])
 def test_nearest_others_of_hostile_populations(make: Any, threshold: float) -> None:
     assert_nearest(make(), 7, threshold)
+
+
+@pytest.mark.parametrize("make", [*HOSTILE, walkers])
+@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize("together", [2, 64])
+@pytest.mark.parametrize("step", [1, 7])
+def test_limits_of_each_person_lose_nobody(
+    make: Any, count: int, together: int, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stands in a neighborhood only decides how far the search looks."""
+    monkeypatch.setattr(nearest_pairs, "_TOGETHER", together)
+    original = make()
+    asked = np.arange(original.n_subjects) % step == 0
+    found = NearPairs(original, Caps(), Run(threads=2)).nearest_others(count, asked)
+    nearest = np.argsort(all_efforts(original), axis=1, kind="stable")[:, :count]
+    assert np.array_equal(found[asked], nearest[asked])
 
 
 def assert_nearest(original: Trajectories, count: int, threshold: float) -> None:

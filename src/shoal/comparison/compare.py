@@ -37,7 +37,7 @@ from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
-from shoal.utility import METRICS, Facts, measure
+from shoal.utility import METRICS, Facts, measured
 from shoal.utility.frontier import (
     LEVELS,
     STRONGEST,
@@ -288,6 +288,7 @@ def _result_of(
             "label": setting.label,
             "claim": setting.method.claim().name,
         }
+    facts: Facts | None = None
     if not ((place / "release").exists() and (place / "linkage.parquet").exists()):
         if (place / "release").exists():
             raise OutputError(
@@ -297,7 +298,7 @@ def _result_of(
             place.mkdir(exist_ok=True)
         for left in ("linkage.parquet", TRACE_FILE):
             (place / left).unlink(missing_ok=True)
-        publish(
+        facts = publish(
             source,
             setting.method,
             place / "release",
@@ -305,9 +306,13 @@ def _result_of(
             run=run,
             linkage_file=place / "linkage.parquet",
             tries=0,  # the study attacks it itself
-        )
+        ).facts
     given, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
     release = given.as_boxes(published.snapped_grid())
+    if facts is None or given.kind == "points":  # points are judged on the cells of ``published``
+        facts = Facts(published, release, linkage, run=run)
+    measurements = measured(facts)
+    del facts  # attacks need the memory
     found = attack(
         published,
         release,
@@ -359,7 +364,7 @@ def _result_of(
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,
         "attacks_of_its_claim": own,
-        "measurements": [one.to_json() for one in measure(published, release, linkage)],
+        "measurements": [one.to_json() for one in measurements],
         "notes": list(dict.fromkeys(notes)),
     }
     _write_text(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n", result_file)

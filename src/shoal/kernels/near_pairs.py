@@ -14,27 +14,30 @@ from shoal.kernels.cost_table import Workspace, choose_columns, fill_cost_table,
 from shoal.kernels.nearest_lists import Nearest, accepts, ceiling, offer
 from shoal.kernels.people import Hours, People, Places
 from shoal.kernels.stretch import Raw, Scale, raw_sum
-from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 _NO_LIMIT = 1 << 62
 _AT_ONCE = 256  # compared before the lists are looked at again
+_MOST = (1 << 31) - 1
+_FEW = 16  # of a neighborhood, the longest, who have too few longer neighbors
+SLACK = 1.000001  # of limits, for what rounding takes
 
 
 class Search(NamedTuple):
     """What stays the same for all blocks.
 
-    order: subjects by rank. limits: [2, n] what the bounds of each rank must stay below, beside a block in
-    which nobody's nearest are wanted and beside one in which somebody's are. shift: bits that least costs
-    lose for the bounds. threshold: in units of 1 / (2 * half).
+    order: subjects by rank. below: [n] what efforts of each subject stay below, in units of 1 / (2 * half);
+    0 = its nearest are not wanted. limits: [n] what follows for the bounds of each rank. shift: bits that
+    least costs lose for the bounds.
     """
 
     people: People
     ranked: Ranked
     order: Integers
+    below: Floats
     limits: Numbers
     shift: int
-    threshold: float
     scale: Scale
 
 
@@ -86,7 +89,7 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 
 @compiled
 def sieve(search: Search, begin: int, nearest: Nearest, workspace: Workspace) -> None:
-    """Offer to each other all pairs of a block and those behind it with an effort below the threshold.
+    """Offer to each other all pairs of a block and those behind it with an effort below what either asks.
 
     The block is the LANES ranks from ``begin`` on. Pairs enter as far as the lists reach.
     """
@@ -105,19 +108,57 @@ def sieve(search: Search, begin: int, nearest: Nearest, workspace: Workspace) ->
     passed = Passed(np.empty(LANES, dtype=np.int64), rank, np.empty(rank.shape, dtype=np.int32))
     half = int(scale.half)
     lanes = min(LANES, len(order) - begin)
-    somebody = np.any(nearest.wanted[order[begin : begin + lanes]])
     for lane in range(lanes):
         least_costs(people.places, order[begin + lane], least[lane])
         least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
     least_of_all(least[:lanes], costs.least)
     lay_across(least[:lanes], costs.least, half, search.shift, costs.near)
     lay_across(gaps[:lanes], np.zeros(n_bins, dtype=gaps.dtype), half, search.shift, costs.soon)
-    pass_bounds(ranked, begin, search.limits[int(somebody)], costs, passed)
+    pass_bounds(ranked, begin, limits_beside(search, begin, lanes), costs, passed)
     for lane in range(lanes):
         for first in range(0, passed.found[lane], _AT_ONCE):
             some = slice(first, min(first + _AT_ONCE, passed.found[lane]))
             ranks, bounds = passed.rank[lane, some], passed.bound[lane, some]
             evaluate(search, begin + lane, ranks, bounds, least[lane], gaps[lane], nearest, workspace)
+
+
+@compiled
+def limits_beside(search: Search, begin: int, lanes: int) -> Numbers:
+    """What the bounds of each rank must stay below beside a block, for itself or for anybody of the block."""
+    most: Any = 0.0
+    for subject in search.order[begin : begin + lanes]:
+        most = max(most, search.below[subject])
+    if most == 0.0:
+        return search.limits
+    lengths, limits = search.ranked.lengths, np.empty_like(search.limits)
+    factor = most / (1 << search.shift) * SLACK
+    for r in range(len(limits)):
+        limits[r] = max(search.limits[r], np.int32(min(factor * lengths[r] + 1.0, _MOST)))
+    return limits
+
+
+@compiled
+def offer_neighbors(search: Search, ranks: Numbers, nearest: Nearest, workspace: Workspace) -> None:
+    """Offer some of these neighbors to each other, so that nobody's limit stays high.
+
+    ranks: int32, ascending by length and rank. Whoever wants others meets all that are longer, and the
+    longest meet each other.
+    """
+    people, order, scale = search.people, search.order, search.scale
+    kind = people.places.costs.dtype
+    least = np.empty(len(people.places.costs), dtype=kind)
+    gaps = np.empty(people.hours.n_bins, dtype=kind)
+    for i in range(len(ranks) - 1):
+        b = order[ranks[i]]
+        others = ranks[i + 1 :]
+        if search.below[b] == 0 and (len(others) >= _FEW or not np.any(search.below[order[others]])):
+            continue
+        least_costs(people.places, b, least)
+        least_gaps(people.raw, people.hours, b, scale, gaps)
+        bounds = np.empty(len(others), dtype=np.int32)
+        for j in range(len(others)):
+            bounds[j] = lowest_sum(people, order[others[j]], least, gaps, np.inf)
+        evaluate(search, ranks[i], others, bounds, least, gaps, nearest, workspace)
 
 
 @compiled
@@ -149,7 +190,7 @@ def evaluate(
 
     least, gaps: the least costs from each place and bin to b.
     """
-    people, order, threshold, scale = search.people, search.order, search.threshold, search.scale
+    people, order, below, scale = search.people, search.order, search.below, search.scale
     raw, places = people.raw, people.places
     b = order[rank_of_b]
     m_b = raw.offsets[b + 1] - raw.offsets[b]
@@ -158,9 +199,9 @@ def evaluate(
     count = 0
     for position in range(len(ranks)):
         a = order[ranks[position]]
-        if accepts(nearest, a, b, 0.0, threshold) or accepts(nearest, b, a, 0.0, threshold):
+        if accepts(nearest, a, b, 0.0, below[a]) or accepts(nearest, b, a, 0.0, below[b]):
             m = raw.offsets[a + 1] - raw.offsets[a]
-            limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
+            limit = max(ceiling(nearest, a, below[a]), ceiling(nearest, b, below[b])) * m * (1 + 1e-12)
             lowest = (
                 np.int64(bounds[position]) if search.shift == 0 else lowest_sum(people, a, least, gaps, limit)
             )
@@ -173,16 +214,14 @@ def evaluate(
     for position in range(count):
         a, lowest = chosen[position], sums[position]
         m = raw.offsets[a + 1] - raw.offsets[a]
-        if not (
-            accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)
-        ):
+        if not (accepts(nearest, a, b, lowest / m, below[a]) or accepts(nearest, b, a, lowest / m, below[b])):
             continue
         nearest.tally[0] += 1
-        limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
+        limit = max(ceiling(nearest, a, below[a]), ceiling(nearest, b, below[b])) * m * (1 + 1e-12)
         total = sum_by_cost_table(people, a, workspace, gaps, lowest, np.int64(min(limit, _NO_LIMIT)), scale)
         if total <= limit and (places.side > 1 or m == m_b):
             total = pair_sum(raw, a, b, limit, workspace.least_spaces, scale)
         if total <= limit:
             nearest.tally[1] += 1
-            offer(nearest, a, b, total / m, threshold)
-            offer(nearest, b, a, total / m, threshold)
+            offer(nearest, a, b, total / m, below[a])
+            offer(nearest, b, a, total / m, below[b])

@@ -21,10 +21,6 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.units import is_number
 
-# First threshold, of the largest effort there is, and growth. A band costs something for every person, so few
-# people are sought in few bands.
-_BANDS_OF_ALL: Final = (1 / 16, 1.5)
-_BANDS_OF_SOME: Final = (1 / 8, 2.0)
 _ALL_UP_TO: Final = 2_000
 _DRAWN: Final = 1_000
 _DRAW_SEED: Final = 1_115  # the same people for everybody who has the same data
@@ -221,23 +217,8 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
 
 def _nearest_others(near: NearPairs, count: int, subjects: Integers | None) -> Integers:
-    """[n, count] the nearest others of these subjects, the first of equals; None = of everybody.
-
-    They are sought in bands of a growing threshold; whoever has enough below it is done.
-    """
-    n, largest = len(near.lengths), 2 * float(near.scale.half)
-    everybody, missing = np.arange(n), np.ones(n, dtype=np.bool_)
-    first_band, growth = _BANDS_OF_ALL
+    """[n, count] the nearest others of these subjects, the first of equals; None = of everybody."""
+    wanted = np.full(len(near.lengths), subjects is None)
     if subjects is not None:
-        missing[:] = False
-        missing[subjects] = True
-        first_band, growth = _BANDS_OF_SOME
-    neighbors = np.empty((n, count), dtype=np.int64)
-    threshold = largest * first_band
-    while missing.any():
-        found = near.nearest(everybody, count, threshold, missing)
-        done = missing & (found.known == count)
-        neighbors[done] = found.partner[done]
-        missing &= ~done
-        threshold *= growth
-    return neighbors
+        wanted[subjects] = True
+    return near.nearest_others(count, wanted)

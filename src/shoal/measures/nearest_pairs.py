@@ -7,14 +7,14 @@ import numpy as np
 
 from shoal.kernels.bounds import LANES, Ranked, in_order
 from shoal.kernels.cost_table import Workspace
-from shoal.kernels.near_pairs import Search, sieve
+from shoal.kernels.near_pairs import SLACK, Search, offer_neighbors, sieve
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.people import Hours, People, Places
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
 from shoal.kernels.stretch import Raw, Scale
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
 
 _MOST_PLACES: Final = 4096
@@ -23,6 +23,7 @@ _INDEX_BITS: Final = 15
 _BINS_BITS: Final = 12
 _BIN_S: Final = 1800
 _STRATA: Final = 8
+_TOGETHER: Final = 64  # neighbors by their main places
 _LABEL: Final = "looking for the closest"
 # Up to here costs, rows and slots are kept in few bits, which fit the caches; beyond, all of them are wide.
 _MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
@@ -47,17 +48,40 @@ class NearPairs:
         self.tally = np.zeros(2, dtype=np.int64)
 
     def nearest(
-        self, among: Integers, count: int, threshold: float, wanted: Numbers | None = None
+        self, among: Integers, count: int, below: float | Floats, wanted: Numbers | None = None
     ) -> Nearest:
-        """Of each of ``among``, the ``count`` nearest others of ``among`` with an effort below ``threshold``.
+        """Of each of ``among``, the ``count`` nearest others of ``among`` with an effort below ``below``.
 
-        Of equals the first. among: ascending subjects. threshold: in units of 1 / (2 * half). wanted: [n]
-        whose nearest are asked for; None = everybody's.
+        Of equals the first. among: ascending subjects. below: in units of 1 / (2 * half), for all or for each
+        of n. wanted: [n] whose nearest are asked for; None = everybody's.
         """
-        n = len(self.lengths)
-        wanted = np.ones(n, dtype=np.bool_) if wanted is None else wanted
+        wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
+        return self._all_blocks(self._prepared(among, below, wanted), count, wanted)
+
+    def nearest_others(self, count: int, wanted: Numbers) -> Integers:
+        """[n, count] the nearest others of all who are wanted, [n], among everybody; of equals the first.
+
+        Nobody's are farther than as many others whose main places are near. So these are looked at first, and
+        then everybody, with a limit for each person.
+        """
+        search = self._prepared(np.arange(len(self.lengths)), np.inf, wanted)
+        neighbors = self._neighborhoods(search.order, max(_TOGETHER, 2 * count))
+
+        def part(some: list[Numbers]) -> Nearest:
+            found, workspace = self._empty(count, wanted), self.workspace(search.order)
+            for ranks in some:
+                offer_neighbors(search, ranks, found, workspace)
+            return found
+
+        threads = self.run.threads
+        known = _joined(list(self.run.map(part, [neighbors[first::threads] for first in range(threads)])))
+        below = np.nextafter(known.effort[:, -1], np.inf)  # without a limit where so many are not known
+        search = self._prepared(np.arange(len(self.lengths)), below, wanted)
+        return self._all_blocks(search, count, wanted).partner
+
+    def _prepared(self, among: Integers, below: float | Floats, wanted: Numbers) -> Search:
+        """The search for those near ``among``, as far as any two of them want each other."""
         order, stratum = self._ranking(among, wanted)
-        threads, possible = self.run.threads, len(among) * (len(among) - 1) // 2
         places, bins = (
             in_order(lists.offsets, lists.own, lists.weights, order)
             for lists in (self.people.places, self.people.hours)
@@ -71,19 +95,17 @@ class NearPairs:
             *places,
             *bins,
         )
+        below = np.where(wanted, below, 0.0)
+        shift, limits = self._limits(ranked.lengths, below[order])
+        return Search(self.people, ranked, order, below, limits, shift, self.scale)
 
-        shift, limits = self._limits(ranked.lengths, wanted[order], threshold)
-        search = Search(self.people, ranked, order, limits, shift, threshold, self.scale)
+    def _all_blocks(self, search: Search, count: int, wanted: Numbers) -> Nearest:
+        """The nearest of everybody who is wanted."""
+        order, threads = search.order, self.run.threads
+        possible = len(order) * (len(order) - 1) // 2
 
         def part(first: int) -> Nearest:
-            found = Nearest(
-                partner=np.empty((n, count), dtype=np.int32),
-                effort=np.empty((n, count)),
-                known=np.zeros(n, dtype=np.int32),
-                wanted=wanted,
-                tally=np.zeros(2, dtype=np.int64),
-            )
-            workspace = self.workspace(order)
+            found, workspace = self._empty(count, wanted), self.workspace(order)
             for begin in range(first * LANES, len(order), threads * LANES):
                 sieve(search, begin, found, workspace)
                 if first == 0:  # one thread speaks for all: they advance alike
@@ -96,6 +118,27 @@ class NearPairs:
         self.run.progress(_LABEL, possible, possible)
         self.tally += np.sum([found.tally for found in parts], axis=0)
         return _joined(parts)
+
+    def _empty(self, count: int, wanted: Numbers) -> Nearest:
+        n = len(self.lengths)
+        return Nearest(
+            partner=np.empty((n, count), dtype=np.int32),
+            effort=np.empty((n, count)),
+            known=np.zeros(n, dtype=np.int32),
+            wanted=wanted,
+            tally=np.zeros(2, dtype=np.int64),
+        )
+
+    def _neighborhoods(self, order: Integers, size: int) -> list[Numbers]:
+        """Ranks in groups of about so many whose main places are near each other, the shortest first."""
+        places = self.people.places
+        main = places.own[places.offsets[order]]
+        strips = math.ceil(math.sqrt(len(order) / size))
+        strip = np.empty(len(order), dtype=np.int64)
+        strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(order)) * strips // len(order)
+        near = np.lexsort((places.y[main], strip))
+        groups = np.array_split(near, max(len(near) // size, 1))
+        return [ranks[np.lexsort((ranks, self.lengths[order[ranks]]))].astype(np.int32) for ranks in groups]
 
     def _ranking(self, among: Integers, wanted: Numbers) -> tuple[Integers, int]:
         """Subjects in strata of ascending length, and how many are in a stratum.
@@ -115,17 +158,16 @@ class NearPairs:
             order[first : first + stratum] = own[np.lexsort((places.y[main], strip, ~wanted[own]))]
         return order, stratum
 
-    def _limits(self, lengths: Integers, wanted: Numbers, threshold: float) -> tuple[int, Numbers]:
+    def _limits(self, lengths: Integers, below: Floats) -> tuple[int, Numbers]:
         """How many bits least costs lose, rounded down, so that sums of them fit; and the limits of sums.
 
-        lengths, wanted: by rank. The limits are int32 [2, n], beside a block of nobody wanted (no sum is
-        below 0) and beside any other.
+        All by rank. The limits are int32; no sum is below the 0 of those who are not wanted.
         """
         shift, half, longest = 0, int(self.scale.half), int(lengths.max(initial=1))
         while half >> shift >= 1 << 15 or (half >> shift) * 2 * longest >= 1 << 31:
             shift += 1
-        limits = np.minimum(threshold * lengths / (1 << shift) * 1.000001 + 1, (1 << 31) - 1).astype(np.int32)
-        return shift, np.stack([np.where(wanted, limits, np.int32(0)), limits])
+        limits = np.minimum(below * lengths / (1 << shift) * SLACK + 1, (1 << 31) - 1)
+        return shift, np.where(below > 0, limits, 0).astype(np.int32)
 
     def workspace(self, order: Integers) -> Workspace:
         """Space for the cost table of any of these subjects; each thread needs its own."""

@@ -64,6 +64,8 @@ class Publication:
         Who became which record: as secret as the raw data.
     accuracy
         What boxes leave of place and time; points have none.
+    facts
+        What was found for the report, as secret as the raw data.
     """
 
     folder: Path
@@ -71,6 +73,7 @@ class Publication:
     release: Release
     linkage: Linkage
     accuracy: Accuracy | None
+    facts: Facts
 
     def _repr_html_(self) -> str:
         claim = self.release.claim
@@ -202,7 +205,14 @@ def publish(
         shutil.rmtree(parts, ignore_errors=True)
     boxes = evidence.release_facts.boxes
     accuracy = None if boxes is None else boxes.accuracy
-    return Publication(folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=accuracy)
+    return Publication(
+        folder=output,
+        manifest=manifest,
+        release=release,
+        linkage=linkage,
+        accuracy=accuracy,
+        facts=evidence.facts,
+    )
 
 
 def require_ground_over(original: Trajectories, ground: MapGround) -> None:

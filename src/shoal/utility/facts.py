@@ -22,6 +22,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.utility import queries
 from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of
+from shoal.utility.measuring import Measurement
 from shoal.utility.points import PointUtility, space_distortion
 
 Flags = npt.NDArray[np.bool_]
@@ -67,6 +68,7 @@ class Facts:
         self.original, self.release, self.linkage = original, release, linkage
         self.run = run or Run()
         self._exact = exact
+        self.measurements: dict[str, Measurement] = {}
         self.records: Integers = records_that_belong(original, release, linkage)
         if gaps is not None:
             self.gaps = tuple(gaps)

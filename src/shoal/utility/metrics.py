@@ -326,7 +326,10 @@ def measured(facts: Facts, names: Iterable[str] | None = None) -> Measured:
 
 
 def _measurement(facts: Facts, name: str) -> Measurement:
-    metric = METRICS[name]
-    with facts.run.stage(name):
-        found = metric.function(facts if metric.as_given else facts.on_grid)
-    return Measurement(name=name, metric=metric, found=found)
+    """By this metric; computed once for the same facts."""
+    if name not in facts.measurements:
+        metric = METRICS[name]
+        with facts.run.stage(name):
+            found = metric.function(facts if metric.as_given else facts.on_grid)
+        facts.measurements[name] = Measurement(name=name, metric=metric, found=found)
+    return facts.measurements[name]
