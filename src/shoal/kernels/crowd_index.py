@@ -163,12 +163,16 @@ def lower_sums(
     kind = boxes.t_start.dtype.type
     first, stop = crowds.starts[slot], crowds.stops[slot]
     reaches, windows = reaches_and_windows(crowds, index, slot, most, scale)
+    around = crowds.bounding.around
     terms = np.int64(0)
     for place in range(len(index.slots)):
         other = index.slots[place]
         longer = max(stop - first, crowds.stops[other] - crowds.starts[other])
         lowest.sums[other] = reaches[index.size_of[place]] * longer
-        terms += longer
+        away = max(around[slot, 0] - around[other, 1], around[other, 0] - around[slot, 1], 0) + max(
+            around[slot, 2] - around[other, 3], around[other, 2] - around[slot, 3], 0
+        )
+        terms += longer * (scale.per_cell * away <= most)  # others are ruled out by their surroundings
     if scale.half <= most or boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
         lowest.sums[index.slots] = 0
         return
