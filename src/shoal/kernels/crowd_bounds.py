@@ -183,7 +183,7 @@ def rule_out_shorter(
     """Keep in ``possible`` who is not ruled out by the first boxes of ``slot``; how many those are.
 
     People with fewer samples than the crowd has boxes are judged, by the same inequality in space as in
-    lowest_to_person, whose call takes longer than this bound.
+    lowest_to_person, in one loop for all of them.
     """
     outlines, gaps, rows, measured = least.outlines, least.gaps, least.gaps_of_place, least.measured
     kind = gaps.dtype.type
