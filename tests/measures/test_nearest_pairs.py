@@ -22,6 +22,7 @@ from shoal.kernels.crowd_bounds import (
     least_waits_to_boxes,
     lowest_to_person,
 )
+from shoal.kernels.crowd_index import lower_sums
 from shoal.kernels.near_crowds import sum_of_pair
 from shoal.kernels.stretch import box_effort, nearest_boxes
 from shoal.measures import nearest_pairs
@@ -191,6 +192,8 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
         np.empty(people.hours.n_bins, dtype=np.int64),
         np.empty((5, most), dtype=kind),
         np.empty(TOGETHER, dtype=kind),
+        np.empty((len(people.places.costs), TOGETHER), dtype=kind),
+        np.empty(len(people.places.costs), dtype=np.bool_),
         np.empty(most, dtype=np.int64),
         np.empty(most, dtype=np.int64),
     )
@@ -213,6 +216,53 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
             assert np.all(least.spaces[: len(costs)] <= floors)
             assert np.all(floors <= costs)
     assert found == slow
+
+
+def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple[int, int]]:
+    """Between all crowds of two neighbors in order: the bound by the index, and what it stands for."""
+    scale, near = Caps().scale_on(original.snapped_grid()), NearPairs(original, Caps(), Run(threads=1))
+    singles = [
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*p)) for i, p in enumerate(original)
+    ]
+    slots = np.arange(0, len(singles) - 1, 2)
+    merged, boxes = banded_pairs._MergedCrowds(original, near, 1), {}
+    for slot in slots.tolist():
+        crowd = merge(singles[slot], singles[slot + 1], scale)
+        merged.store(slot, crowd)
+        boxes[slot] = samples_of_boxes(crowd.boxes)
+    merged._index_again(slots)
+    lowest, reach, both = merged._lowest[0], int(min(1.25 * most, scale.half) * 4), []
+    for slot, own in boxes.items():
+        lower_sums(merged.crowds, merged._index, near.people.hours, slot, most, lowest, scale)
+        for other, its in boxes.items():
+            a, b = own, its
+            if len(b.t_start) > len(a.t_start):
+                a, b = b, a
+            costs = nearest_boxes(a, 2, b, 2, scale)[1]
+            both.append((int(lowest.sums[other]), int(np.minimum(costs, reach).sum())))
+    return both
+
+
+@pytest.mark.kernels
+@given(populations(most=9), st.sampled_from([30.0, 300.0, 1100.0, 2300.0]))
+def test_bounds_by_the_index_of_crowds(original: Trajectories, most: float) -> None:
+    """No box costs less than the lesser of reach and its cost, and the index finds just that, or gives up."""
+    assume(original.n_subjects > 3)
+    both = sums_by_index_and_by_hand(original, most)
+    assert [found for found, _ in both] == [expected if found else 0 for found, expected in both]
+
+
+def test_the_index_of_crowds_does_not_give_up_on_call_records() -> None:
+    both = sums_by_index_and_by_hand(shoal.read(shoal.synthesize(60, 7, 4, layout="city")), 600.0)
+    assert len(both) == 900
+    assert [found for found, _ in both] == [expected for _, expected in both]
+
+
+def test_merges_with_everybody_in_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(banded_pairs, "_SINCE", -1)
+    assert_same_merges(shoal.read(shoal.synthesize(200, 3, 5, layout="city")), 5)
+    for make in (one_place, one_sample_people_beside_a_long_one, far_outliers, equal_lengths):
+        assert_same_merges(make(), 5)
 
 
 @pytest.mark.kernels

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.kernels.people import Hours, People, Places
 from shoal.kernels.stretch import Samples, Scale
-from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 TOGETHER = 64  # boxes that are compared with all places of a person before it is looked whether to go on
@@ -16,12 +16,15 @@ class Bounding(NamedTuple):
     """Where and when the boxes of each slot are, roughly.
 
     around: [n, 4] first and last x, first and last y of all boxes. waits: [n, bins] least slots between any
-    slot of a bin of 1 << shift slots and any box.
+    slot of a bin of 1 << shift slots and any box. main_place, main_weight: [n] the place with most samples of
+    the person who began in the slot, and how many those are.
     """
 
     around: Integers
     waits: Numbers
     shift: int
+    main_place: Integers
+    main_weight: Integers
 
 
 class Crowds(NamedTuple):
@@ -43,14 +46,17 @@ class LeastCosts(NamedTuple):
 
     places: [P] what one person's sample at each place costs in space at least, and waits: [bins of Hours] in
     time, both times size + 1. outlines: [5, boxes] first and last x, first and last y, and dx + dy - 2 of the
-    boxes of the crowd. gaps: [TOGETHER] cells between boxes and places. spaces, floors: for each box of the
-    longer of two slots, bounds below its cost in space and in all, times the size of both.
+    boxes of the crowd. gaps: [TOGETHER] cells between boxes and all places of a person, and gaps_of_place
+    [P, TOGETHER] between its first boxes and one place, where measured [P] is set. spaces, floors: for each
+    box of the longer of two slots, bounds below its cost in space and in all, times the size of both.
     """
 
     places: Integers
     waits: Integers
     outlines: Numbers
     gaps: Numbers
+    gaps_of_place: Numbers
+    measured: Flags
     spaces: Integers
     floors: Integers
 
@@ -162,6 +168,54 @@ def copy_outlines(boxes: Samples, outlines: Numbers) -> None:
         outlines[0, j], outlines[1, j] = boxes.x_min[j], boxes.x_max[j] - 1
         outlines[2, j], outlines[3, j] = boxes.y_min[j], boxes.y_max[j] - 1
         outlines[4, j] = boxes.x_max[j] - boxes.x_min[j] + boxes.y_max[j] - boxes.y_min[j] - 2
+
+
+@compiled
+def rule_out_shorter(
+    crowds: Crowds,
+    places: Places,
+    slot: int,
+    most: float,
+    least: LeastCosts,
+    scale: Scale,
+    possible: Integers,
+) -> int:
+    """Keep in ``possible`` who is not ruled out by the first boxes of ``slot``; how many those are.
+
+    People with fewer samples than the crowd has boxes are judged, by the same inequality in space as in
+    lowest_to_person, in one loop for all of them.
+    """
+    outlines, gaps, rows, measured = least.outlines, least.gaps, least.gaps_of_place, least.measured
+    kind = gaps.dtype.type
+    m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
+    cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
+    extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # no gap costs more than far
+    limit, count = most * (both * m), min(m, TOGETHER)
+    measured[:] = False
+    kept = 0
+    for other in possible:
+        total = np.int64(0)
+        if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
+            for lane in range(count):
+                gaps[lane] = far
+            for own in range(places.offsets[other], places.offsets[other + 1]):
+                p = np.uint64(places.own[own])
+                if not measured[p]:
+                    measured[p] = True
+                    x, y = kind(places.x[p]), kind(places.y[p])
+                    x_last, y_last = kind(x + extent), kind(y + extent)
+                    for lane in range(count):
+                        wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
+                        high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
+                        rows[p, lane] = kind(wide + high)
+                for lane in range(count):
+                    gaps[lane] = min(gaps[lane], rows[p, lane])
+            for lane in range(count):
+                total += min(kind(kind(cells * min(gaps[lane], far)) + kind(cell * outlines[4, lane])), cap)
+        if total <= limit:
+            possible[kept] = other
+            kept += 1
+    return kept
 
 
 @compiled

@@ -14,7 +14,9 @@ from shoal.kernels.crowd_bounds import (
     least_costs_to_boxes,
     least_waits_to_boxes,
     lowest_to_person,
+    rule_out_shorter,
 )
+from shoal.kernels.crowd_index import CrowdIndex, Lowest, lower_sums
 from shoal.kernels.nearest_lists import Nearest, ceiling, offer
 from shoal.kernels.people import People
 from shoal.kernels.stretch import Samples, Scale
@@ -31,23 +33,40 @@ def possible_slots(
     slot: int,
     living: Integers,
     ceiling_of_slot: float,
+    index: CrowdIndex,
     least: LeastCosts,
+    lowest: Lowest,
     scale: Scale,
     possible: Integers,
 ) -> int:
     """Fill ``possible`` with the living slots that may be close enough to ``slot``; how many there are.
 
     Their effort may be at most the ceiling. People with at least as many samples as the crowd has boxes
-    are judged by their places and bins, others by the gap between the rectangles around all boxes.
+    are judged by their places and bins, others by the gap between the rectangles around all boxes, and
+    crowds in the index by the bounds from there. Crowds that entered later than ``slot`` looked at it then.
     """
     places, hours, sizes, around = people.places, people.hours, crowds.sizes, crowds.bounding.around
+    main_place, main_weight = crowds.bounding.main_place, crowds.bounding.main_weight
     size, m = sizes[slot], crowds.stops[slot] - crowds.starts[slot]
     x_first, x_last, y_first, y_last = around[slot]
+    most = ceiling_of_slot * (1 + 1e-12)
     count = 0
     for other in living:
         m_other = crowds.stops[other] - crowds.starts[other]
+        limit = most * ((size + 1) * m_other)
+        possible[count] = other
+        count += (
+            (sizes[other] > 1)
+            | (m_other < m)
+            | (main_weight[other] * least.places[main_place[other]] <= limit)
+        )
+    kept = 0
+    for other in possible[:count]:
+        if crowds.starts[other] >= crowds.starts[slot]:
+            continue
+        m_other = crowds.stops[other] - crowds.starts[other]
         both, longer = size + sizes[other], max(m, m_other)
-        limit = ceiling_of_slot * both * longer * (1 + 1e-12)
+        limit = most * both * longer
         total = np.int64(0)
         if sizes[other] == 1 and m_other >= m:
             for own in range(places.offsets[other], places.offsets[other + 1]):
@@ -59,15 +78,17 @@ def possible_slots(
                     total += np.int64(hours.weights[own]) * least.waits[hours.own[own]]
                     if total > limit:
                         break
-        else:
+        elif sizes[other] > 1 and crowds.starts[other] < index.until:
+            total = lowest.sums[other]
+        if total <= limit and (sizes[other] > 1 or m_other < m):
             away = max(x_first - around[other, 1], around[other, 0] - x_last, 0) + max(
                 y_first - around[other, 3], around[other, 2] - y_last, 0
             )
-            total = longer * min(scale.per_cell * both * away, both * scale.half)
-        if total <= limit and other != slot:
-            possible[count] = other
-            count += 1
-    return count
+            total = np.int64(longer * min(scale.per_cell * both * away, both * scale.half))
+        if total <= limit:
+            possible[kept] = other
+            kept += 1
+    return kept
 
 
 @compiled
@@ -184,11 +205,13 @@ def nearest_to_crowd(
     living: Integers,
     threshold: float,
     nearest: Nearest,
+    index: CrowdIndex,
     least: LeastCosts,
+    lowest: Lowest,
     possible: Integers,
     scale: Scale,
 ) -> None:
-    """Offer to ``slot`` all other living slots with an effort below ``threshold``.
+    """Offer to ``slot`` all other living slots with an effort below ``threshold`` that entered before it.
 
     possible: space for as many as there are living.
     """
@@ -197,7 +220,9 @@ def nearest_to_crowd(
     least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
     copy_outlines(boxes, least.outlines)
     most = ceiling(nearest, slot, threshold)
-    count = possible_slots(crowds, people, slot, living, most, least, scale, possible)
+    lower_sums(crowds, index, people.hours, slot, most, lowest, scale)
+    count = possible_slots(crowds, people, slot, living, most, index, least, lowest, scale, possible)
+    count = rule_out_shorter(crowds, people.places, slot, most * (1 + 1e-12), least, scale, possible[:count])
     for other in possible[:count]:
         whole = (size + crowds.sizes[other]) * max(
             len(boxes.t_start), crowds.stops[other] - crowds.starts[other]
@@ -217,6 +242,8 @@ def nearest_to_crowds(
     living: Integers,
     threshold: float,
     nearest: Nearest,
+    index: CrowdIndex,
+    lowest: Lowest,
     most_boxes: int,
     scale: Scale,
 ) -> None:
@@ -226,13 +253,17 @@ def nearest_to_crowds(
         waits=np.empty(people.hours.n_bins, dtype=np.int64),
         outlines=np.empty((5, most_boxes), dtype=crowds.boxes.t_start.dtype),
         gaps=np.empty(TOGETHER, dtype=crowds.boxes.t_start.dtype),
+        gaps_of_place=np.empty((len(people.places.costs), TOGETHER), dtype=crowds.boxes.t_start.dtype),
+        measured=np.empty(len(people.places.costs), dtype=np.bool_),
         spaces=np.empty(most_boxes, dtype=np.int64),
         floors=np.empty(most_boxes, dtype=np.int64),
     )
     possible = np.empty(len(living) + 1, dtype=np.int64)
     for slot in slots:
         nearest.known[slot] = 0
-        nearest_to_crowd(crowds, people, slot, living, threshold, nearest, workspace, possible, scale)
+        nearest_to_crowd(
+            crowds, people, slot, living, threshold, nearest, index, workspace, lowest, possible, scale
+        )
 
 
 @compiled

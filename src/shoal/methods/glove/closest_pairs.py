@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_slot, bound_slots
+from shoal.kernels.crowd_index import index_of, workspace_of
 from shoal.kernels.near_crowds import LANES, nearest_to_crowds, offer_all
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Samples, Scale
@@ -30,6 +31,8 @@ _LIST: Final = 16
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
 _MANY: Final = 4000  # living crowds, from which on all threads search for one
+_SINCE: Final = 16  # crowds that enter until the index is made again, and as many for each _OF_INDEX in it
+_OF_INDEX: Final = 32
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
 _PAIR, _END = 0, 1
 _IN_32_BITS: Final = (1 << 31) - 1
@@ -143,7 +146,7 @@ class _MergedCrowds:
     def __init__(self, original: Trajectories, near: NearPairs, threads: int) -> None:
         n, lengths, first = original.n_subjects, original.lengths, original.offsets[:-1]
         own = Boxes.of_samples(original.t, original.x, original.y)
-        hours = near.people.hours
+        places, hours = near.people.places, near.people.hours
         self._near = near
         self._most_boxes = int(lengths.max())
         self._far = int(near.scale.half // near.scale.per_slot) + 1
@@ -164,6 +167,8 @@ class _MergedCrowds:
                 (n, (hours.n_bins >> _BINS_TOGETHER) + 1), dtype=np.int16 if self._far < 1 << 15 else np.int64
             ),
             shift=hours.shift + _BINS_TOGETHER,
+            main_place=places.own[places.offsets[:-1]].astype(np.int64),
+            main_weight=places.weights[places.offsets[:-1]].astype(np.int64),
         )
         self.crowds = Crowds(boxes, starts, starts + lengths, np.ones(n, dtype=np.int64), bounding)
         bound_slots(self.crowds, hours, self._far)
@@ -177,6 +182,17 @@ class _MergedCrowds:
             )
             for _ in range(threads)
         ]
+        self._index_again(np.empty(0, dtype=np.int64))
+
+    def _index_again(self, slots: Integers) -> None:
+        """Put these crowds into the index, and nobody else."""
+        hours, nobody = self._near.people.hours, np.empty(0, dtype=np.int64)
+        self._nobody = index_of(self.crowds, hours, nobody, nobody, 0)
+        self._index = self._nobody
+        if len(slots):
+            self._index = index_of(self.crowds, hours, slots, np.unique(self.crowds.sizes[slots]), self._used)
+        self._lowest = [workspace_of(self._index, len(self.crowds.sizes)) for _ in self._lists]
+        self._entered = 0
 
     def store(self, slot: int, merged: EquivalenceClass) -> None:
         """Append the class's boxes behind those already held."""
@@ -187,7 +203,10 @@ class _MergedCrowds:
         kind = boxes.t_start.dtype if len(merged.members) <= self._most_narrow else np.dtype(np.int64)
         if stop > len(boxes.t_start) or kind != boxes.t_start.dtype:
             boxes = Samples(*(_with_room(column, stop + stop // 2, kind) for column in boxes))
+            wider = kind != self.crowds.boxes.t_start.dtype
             self.crowds = self.crowds._replace(boxes=boxes)
+            if wider:
+                self._index_again(np.empty(0, dtype=np.int64))
         for column, own in zip(boxes, ordered, strict=True):
             column[start : start + m] = own
             column[start + m : stop] = own[-1]
@@ -202,37 +221,42 @@ class _MergedCrowds:
         )
         self._most_boxes = max(self._most_boxes, m)
         self._used = stop
+        self._entered += 1
 
     def nearest(self, slots: Integers, living: Integers, threshold: float, run: Run) -> Nearest:
         """The nearest living others of each of these slots below the threshold."""
         threads, lists = range(run.threads), self._lists
+        crowds = self.crowds.sizes[living] > 1
+        if self._entered > _SINCE + len(self._index.slots) // _OF_INDEX:
+            self._index_again(living[crowds])
         if len(slots) > 1:
-            parts = [(slots[first :: run.threads].copy(), living, lists[0]) for first in threads]
-        elif len(slots) == 1 and len(living) > _MANY:
-            parts = [(slots, living[first :: run.threads].copy(), lists[first]) for first in threads]
+            parts = [(slots[first :: run.threads].copy(), living, self._index) for first in threads]
+        elif len(slots) == 1 and len(living) > _MANY and run.threads > 1:
+            single = living[~crowds]
+            parts = [(slots, single[first :: run.threads - 1].copy(), self._nobody) for first in threads[:-1]]
+            parts.append((slots, living[crowds], self._index))
         else:
-            parts = [(slots, living, lists[0])]
+            parts = [(slots, living, self._index)]
 
-        def search(part: tuple[Integers, Integers, Nearest]) -> None:
-            own, among, found = part
+        def search(place: int) -> None:
+            own, among, index = parts[place]
             nearest_to_crowds(
                 self.crowds,
                 self._near.people,
                 own,
                 among,
                 threshold,
-                found,
+                lists[0 if len(slots) > 1 else place],
+                index,
+                self._lowest[place],
                 self._most_boxes,
                 self._near.scale,
             )
 
-        if len(parts) == 1:
-            search(parts[0])
-        else:
-            for _ in run.map(search, parts):
-                pass
-        for _, _, found in parts[1:]:
-            if found is not lists[0]:
+        for _ in run.map(search, range(len(parts))):
+            pass
+        if len(slots) == 1:
+            for found in lists[1 : len(parts)]:
                 offer_all(lists[0], found, slots[0], threshold)
         return lists[0]
 

@@ -1,0 +1,216 @@
+"""Bounds between a crowd and all others at once, by an index of boxes by their start (docs/bounds.md)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.crowd_bounds import TOGETHER, Crowds
+from shoal.kernels.people import Hours
+from shoal.kernels.stretch import Samples, Scale
+from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.compiled import compiled
+
+_REACH = 1.25  # times what an effort must stay below; 1 rules out nobody, more takes longer
+_MOST_WORK = 8  # boxes that are compared for each term of the sums; beyond, the sums themselves cost less
+
+
+class CrowdIndex(NamedTuple):
+    """The boxes of merged crowds, by size of the crowd and then by the bin of Hours in which they start.
+
+    slots: the crowds. sizes: [s] all sizes they have, ascending. size_of: which of them each has. until:
+    crowds whose boxes stand there or behind entered later. boxes: [6, m] first and end of t, x and y.
+    owner: [m] slots. offsets: [s * bins + 1].
+    """
+
+    slots: Integers
+    sizes: Integers
+    size_of: Integers
+    until: int
+    boxes: Numbers
+    owner: Numbers
+    offsets: Integers
+
+
+class Lowest(NamedTuple):
+    """A workspace for what the index tells about others beside the crowd that searches.
+
+    sums: [n] for each slot of the index, a bound below its sum, times the size of both. least, found: [m + n]
+    for each box of the index, then for each slot, the least cost so far, and in which turn it was found.
+    turn: [1] goes up with every box of every crowd that searches. costs, near: [TOGETHER] each.
+    """
+
+    sums: Integers
+    least: Numbers
+    found: Integers
+    turn: Integers
+    costs: Numbers
+    near: Integers
+
+
+@compiled
+def index_of(crowds: Crowds, hours: Hours, slots: Integers, sizes: Integers, until: int) -> CrowdIndex:
+    """The index of these crowds."""
+    offsets = np.zeros(len(sizes) * hours.n_bins + 1, dtype=np.int64)
+    size_of = np.searchsorted(sizes, crowds.sizes[slots])
+    first_bins = size_of * hours.n_bins
+    for place in range(len(slots)):
+        for i in range(crowds.starts[slots[place]], crowds.stops[slots[place]]):
+            start = np.int64(crowds.boxes.t_start[i])
+            offsets[first_bins[place] + ((start - hours.first_t) >> hours.shift) + 1] += 1
+    offsets = np.cumsum(offsets)
+    boxes = np.empty((6, offsets[-1]), dtype=crowds.boxes.t_start.dtype)
+    owner = np.empty(offsets[-1], dtype=np.int32)
+    free = offsets.copy()
+    for place in range(len(slots)):
+        for i in range(crowds.starts[slots[place]], crowds.stops[slots[place]]):
+            start = np.int64(crowds.boxes.t_start[i])
+            own = first_bins[place] + ((start - hours.first_t) >> hours.shift)
+            j = free[own]
+            free[own] += 1
+            boxes[0, j], boxes[1, j] = start, crowds.boxes.t_end[i]
+            boxes[2, j], boxes[3, j] = crowds.boxes.x_min[i], crowds.boxes.x_max[i]
+            boxes[4, j], boxes[5, j] = crowds.boxes.y_min[i], crowds.boxes.y_max[i]
+            owner[j] = slots[place]
+    return CrowdIndex(slots, sizes, size_of, until, boxes, owner, offsets)
+
+
+@compiled
+def starting_within(
+    index: CrowdIndex, hours: Hours, section: int, start: Any, early: int, late: int
+) -> tuple[int, int]:
+    """Where the boxes of a size begin and end that start so many slots before and behind, and a few more."""
+    first = max((start - early - hours.first_t) >> hours.shift, 0)
+    last = min((start + late - hours.first_t) >> hours.shift, hours.n_bins - 1)
+    return index.offsets[section * hours.n_bins + first], index.offsets[section * hours.n_bins + last + 1]
+
+
+@compiled
+def reaches_and_windows(
+    crowds: Crowds, index: CrowdIndex, slot: int, most: float, scale: Scale
+) -> tuple[Integers, Integers]:
+    """For each size, the cost up to which boxes are compared, and so many slots earlier and later they start.
+
+    Costs are times the size of both.
+    """
+    size, sizes = crowds.sizes[slot], index.sizes
+    reaches, windows = np.empty(len(sizes), dtype=np.int64), np.empty((len(sizes), 2), dtype=np.int64)
+    for section in range(len(sizes)):
+        reaches[section] = np.int64(min(_REACH * most, float(scale.half)) * (size + sizes[section]))
+        windows[section, 0] = reaches[section] // (size * scale.per_slot)
+        windows[section, 1] = reaches[section] // (sizes[section] * scale.per_slot)
+    return reaches, windows
+
+
+@compiled
+def boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, windows: Integers) -> Any:
+    """How many boxes would be compared."""
+    count = np.int64(0)
+    for i in range(crowds.starts[slot], crowds.stops[slot]):
+        for section in range(len(windows)):
+            start = np.int64(crowds.boxes.t_start[i])
+            begin, end = starting_within(
+                index, hours, section, start, windows[section, 0], windows[section, 1]
+            )
+            count += end - begin
+    return count
+
+
+@compiled
+def costs_within(
+    boxes: Samples,
+    i: int,
+    n_a: int,
+    index: CrowdIndex,
+    n_b: int,
+    begin: int,
+    reach: Any,
+    scale: Scale,
+    costs: Numbers,
+) -> None:
+    """Fill costs[lane] with what box i costs beside a box of the index, times both sizes; 2 reach at most.
+
+    Each number is cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
+    """
+    kind, others = boxes.t_start.dtype.type, index.boxes
+    t_start, t_end = boxes.t_start[i], boxes.t_end[i]
+    x_min, x_max, y_min, y_max = boxes.x_min[i], boxes.x_max[i], boxes.y_min[i], boxes.y_max[i]
+    slots, cells = kind((n_a + n_b) * scale.per_slot), kind((n_a + n_b) * scale.per_cell)
+    slots_b, cells_b = kind(n_b * scale.per_slot), kind(n_b * scale.per_cell)
+    own_time = kind(kind(n_a * scale.per_slot) * (t_end - t_start))
+    own_space = kind(kind(n_a * scale.per_cell) * (x_max - x_min + y_max - y_min))
+    for lane in range(len(costs)):
+        j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
+        start, end = others[0, j], others[1, j]
+        left, right, low, top = others[2, j], others[3, j], others[4, j], others[5, j]
+        long = kind(max(t_end, end) - min(t_start, start))
+        wide = kind(max(x_max, right) - min(x_min, left))
+        high = kind(max(y_max, top) - min(y_min, low))
+        time = kind(kind(slots * long) - kind(own_time + kind(slots_b * kind(end - start))))
+        spread = kind(kind(right - left) + kind(top - low))
+        space = kind(kind(cells * kind(wide + high)) - kind(own_space + kind(cells_b * spread)))
+        costs[lane] = kind(min(time, reach) + min(space, reach))
+
+
+@compiled
+def lower_sums(
+    crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, most: float, lowest: Lowest, scale: Scale
+) -> None:
+    """Fill lowest.sums with bounds beside ``slot``: most exceed the effort ``most``, or else all are 0.
+
+    No box costs less than the lesser of its reach and the least cost within reach.
+    """
+    boxes, sizes, n_boxes = crowds.boxes, index.sizes, len(index.owner)
+    kind = boxes.t_start.dtype.type
+    first, stop = crowds.starts[slot], crowds.stops[slot]
+    reaches, windows = reaches_and_windows(crowds, index, slot, most, scale)
+    around = crowds.bounding.around
+    terms = np.int64(0)
+    for place in range(len(index.slots)):
+        other = index.slots[place]
+        longer = max(stop - first, crowds.stops[other] - crowds.starts[other])
+        lowest.sums[other] = reaches[index.size_of[place]] * longer
+        away = max(around[slot, 0] - around[other, 1], around[other, 0] - around[slot, 1], 0) + max(
+            around[slot, 2] - around[other, 3], around[other, 2] - around[slot, 3], 0
+        )
+        terms += longer * (scale.per_cell * away <= most)  # others are ruled out by their surroundings
+    if scale.half <= most or boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
+        lowest.sums[index.slots] = 0
+        return
+    since = lowest.turn[0] + 1
+    for i in range(first, stop):
+        lowest.turn[0] += 1
+        turn = lowest.turn[0]
+        for section in range(len(sizes)):
+            reach = kind(reaches[section])
+            begin, end = starting_within(
+                index, hours, section, np.int64(boxes.t_start[i]), windows[section, 0], windows[section, 1]
+            )
+            for some in range(begin, end, TOGETHER):
+                count = min(TOGETHER, end - some)
+                costs = lowest.costs[:count]
+                costs_within(boxes, i, crowds.sizes[slot], index, sizes[section], some, reach, scale, costs)
+                close = 0
+                for lane in range(count):
+                    lowest.near[close] = some + lane
+                    close += costs[lane] < reach
+                for j in lowest.near[:close]:
+                    other, cost = index.owner[j], costs[j - some]
+                    longer = crowds.stops[other] - crowds.starts[other] > stop - first
+                    key = j if longer else n_boxes + other
+                    before = lowest.least[key] if lowest.found[key] >= (since if longer else turn) else reach
+                    if cost < before:
+                        lowest.least[key], lowest.found[key] = cost, turn
+                        lowest.sums[other] -= before - cost
+
+
+def workspace_of(index: CrowdIndex, n: int) -> Lowest:
+    """What a search by the index needs; each thread needs its own. n: slots."""
+    kind = index.boxes.dtype
+    return Lowest(
+        sums=np.zeros(n, dtype=np.int64),
+        least=np.zeros(len(index.owner) + n, dtype=kind),
+        found=np.zeros(len(index.owner) + n, dtype=np.int64),
+        turn=np.zeros(1, dtype=np.int64),
+        costs=np.empty(TOGETHER, dtype=kind),
+        near=np.empty(TOGETHER, dtype=np.int64),
+    )
