@@ -4,6 +4,7 @@ Same results in order, same release, errors as they are, a killed worker costs i
 """
 
 import contextlib
+import multiprocessing
 import os
 import shutil
 import signal
@@ -134,11 +135,11 @@ def test_a_session_on_another_master_is_not_taken_for_the_one_that_is_named(spar
 
 
 def test_who_stops_asking_leaves_no_worker_behind() -> None:
-    before = threading.active_count()
+    before = {*threading.enumerate(), *multiprocessing.active_children()}
     results = engine_of("local:2").map(squared, range(50))
     assert next(results) == 0
     results.close()  # type: ignore[attr-defined]
-    assert threading.active_count() <= before
+    assert {*threading.enumerate(), *multiprocessing.active_children()} <= before
 
 
 def process_of(_: int) -> int:
