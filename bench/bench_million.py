@@ -1,15 +1,18 @@
-"""From nothing to a verified release of very many people, each step as the command that a user would run.
+"""From nothing to verified releases of very many people, each step as the command that a user would run.
 
-    python bench/bench_million.py --subjects 1000000 [--blocks 20000] [--engine local] [--folder FOLDER]
+    python bench/bench_million.py --subjects 1000000 [--k 2 5 10] [--blocks 20000] [--layout nation]
+        [--engine local] [--folder FOLDER] [--output FOLDER]
 
 A million people over 14 days are 250 million samples. They need about 30 GB of disk in FOLDER, which is
-removed at the end unless you name it, and hours on a slow machine; the default is smaller. Prints a table
-with the time and memory of each step; with --output it also writes million.json.
+removed at the end unless you name it; the release of one k is removed before the next begins. The default is
+smaller. Prints the time and memory of each step and the accuracy of each release; with --output it also
+writes million.json, with the stages of each publication.
 """
 
 import argparse
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,10 +20,10 @@ import time
 from pathlib import Path
 
 
-def step(name: str, *arguments: str) -> dict[str, float | str]:
+def step(name: str, *arguments: str) -> tuple[dict[str, float | str], str]:
     """Run one shoal command; peak memory is that of the largest process so far, its workers included."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, "-m", "shoal", *arguments], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, "-m", "shoal", *arguments], check=True, stdout=subprocess.PIPE)
     after, unit = resource.getrusage(resource.RUSAGE_CHILDREN), 1 if sys.platform == "darwin" else 1024
     row: dict[str, float | str] = {
         "step": name,
@@ -29,11 +32,23 @@ def step(name: str, *arguments: str) -> dict[str, float | str]:
         "peak_gib": after.ru_maxrss * unit / 2**30,
     }
     print(
-        f"{name:>12}: {row['wall_s']:.0f} s, {row['cpu_s']:.0f} CPU s, largest process so far "
+        f"{name:>20}: {row['wall_s']:.0f} s, {row['cpu_s']:.0f} CPU s, largest process so far "
         f"{row['peak_gib']:.2f} GiB",
         flush=True,
     )
-    return row
+    return row, done.stdout.decode()
+
+
+def told(accuracy: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Of the accuracy that `shoal anonymize --json` tells: for raw samples, in metres, seconds and shares."""
+    kept = {name: values["raw_samples"] for name, values in accuracy.items()}
+    print(
+        f"{'':>20}  mean {kept['mean-space'] / 1000:.2f} km, {kept['mean-time'] / 60:.0f} min; median "
+        f"{kept['median-space'] / 1000:.1f} km, {kept['median-time'] / 60:.0f} min; within 2 km "
+        f"{kept['within-2km']:.1%}, within 2 h {kept['within-2h']:.1%}",
+        flush=True,
+    )
+    return kept
 
 
 def main() -> None:
@@ -42,6 +57,8 @@ def main() -> None:
     )
     options.add_argument("--subjects", type=int, default=20_000)
     options.add_argument("--days", type=int, default=14)
+    options.add_argument("--layout", default="nation")
+    options.add_argument("--k", type=int, nargs="+", default=[2])
     options.add_argument("--blocks", type=int, default=20_000)
     options.add_argument("--engine", default="local")
     options.add_argument("--folder", type=Path)
@@ -50,44 +67,26 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        source, release, linkage = (
-            str(folder / name) for name in ("people.parquet", "release", "linkage.parquet")
-        )
-        rows = [
-            step(
-                "generate",
-                "synthesize",
-                source,
-                "--subjects",
-                str(asked.subjects),
-                "--days",
-                str(asked.days),
-                "--layout",
-                "nation",
-            ),
-            step(
-                "anonymize",
-                *(
-                    "anonymize",
-                    source,
-                    "--blocks",
-                    str(asked.blocks),
-                    "--engine",
-                    asked.engine,
-                    "--output",
-                    release,
-                    "--linkage",
-                    linkage,
-                ),
-            ),
-            step("verify", "verify", source, release, "--linkage", linkage, "--streamed"),
-        ]
-    print(f"{'all':>12}: {sum(float(row['wall_s']) for row in rows):.0f} s")
-    if asked.output:
-        asked.output.mkdir(parents=True, exist_ok=True)
-        (asked.output / "million.json").write_text(
-            json.dumps({"asked": vars(asked), "steps": rows}, indent=2, default=str)
-        )
+        source = str(folder / "people.parquet")
+        people = f"--subjects {asked.subjects} --days {asked.days} --layout {asked.layout}"
+        rows: list[dict[str, object]] = [{**step("generate", "synthesize", source, *people.split())[0]}]
+        for k in asked.k:
+            release, linkage = folder / f"release-{k}", folder / f"linkage-{k}.parquet"
+            how = f"--k {k} --blocks {asked.blocks} --engine {asked.engine} --timings --json --quiet"
+            files = ("--output", str(release), "--linkage", str(linkage))
+            row, answer = step(f"anonymize, k = {k}", "anonymize", source, *how.split(), *files)
+            found = json.loads(answer)
+            rows.append({**row, "accuracy": told(found["accuracy"]), "stages": found["timings"]})
+            checked, _ = step(
+                f"verify, k = {k}", "verify", source, str(release), *files[2:], "--streamed", "--quiet"
+            )
+            rows.append({**checked})
+            if len(asked.k) > 1:
+                shutil.rmtree(release)
+            if asked.output:
+                asked.output.mkdir(parents=True, exist_ok=True)
+                text = json.dumps({"asked": vars(asked), "steps": rows}, indent=2, default=str)
+                (asked.output / "million.json").write_text(text)
 
 
 if __name__ == "__main__":
