@@ -78,6 +78,7 @@ def main() -> None:
     steps.done("empty tasks")
     crowd_of = np.repeat(np.arange(n // K), K)
     subjects = np.concatenate(blocks)[: len(crowd_of)]
+    del blocks
     order = unrelated_order(subjects, crowd_of, input_rank, chance)
     steps.done("order of records")
     # what the rest looks at of people and of a release

@@ -1,6 +1,8 @@
 """Identifiers side by side are found where each by itself would be, and names as numbers as their strings."""
 
 import hashlib
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from shoal.verification.leaks.glued import glued, kinds_of
 from shoal.verification.leaks.identifiers import Names
 from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.look_alikes import _face, look_alikes
+from shoal.verification.linking import links_of
 from test_look_alikes import people
 
 PIECES = st.sampled_from(
@@ -119,11 +122,6 @@ def test_pieces_of_pseudonyms_are_found_as_pieces_of_texts(length: int) -> None:
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=9),
 )
 def test_a_linkage_is_followed_as_pair_by_pair(records: list[int], pairs: list[tuple[int, int]]) -> None:
-    from types import SimpleNamespace
-    from typing import Any
-
-    from shoal.verification.linking import links_of
-
     names = [f"{number:016x}" for number in records]
     ids = tuple("abcdefgh")
     release: Any = SimpleNamespace(trajectory_ids=names, n_records=len(names))

@@ -178,7 +178,9 @@ class Pseudonyms(_Names):
 def places_among(names: Sequence[str], wanted: Sequence[str]) -> Integers:
     """int64 [wanted]: where each stands among the names, all different; -1 = nowhere."""
     if isinstance(names, Texts) and isinstance(wanted, Texts):
-        return np.asarray(pc.index_in(wanted.column, names.column).fill_null(-1), dtype=np.int64)
+        places = np.asarray(pc.index_in(wanted.column, names.column).fill_null(-1), dtype=np.int64)
+        pa.default_memory_pool().release_unused()  # a table of all names
+        return places
     return _by_name(names, wanted)
 
 

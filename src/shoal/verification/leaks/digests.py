@@ -161,8 +161,8 @@ class Digests:
     Those of few people are made once and kept, as long as this object is.
     """
 
-    def __init__(self, ids: Iterable[str]) -> None:
-        self._ids = tuple(ids)
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
         self._kept: list[Codes] = []
         self._keeps = len(self._ids) * _STARTS[-1] <= _KEPT_BYTES
         self._lock = Lock()
@@ -187,12 +187,12 @@ class Digests:
                 search.look(digests)
 
 
-def hashes_among(ids: Iterable[str] | Digests, names: Iterable[str]) -> frozenset[str]:
+def hashes_among(ids: Sequence[str] | Digests, names: Iterable[str]) -> frozenset[str]:
     """The names that are, or hold a piece of, a plain hash of an identifier, beyond what chance explains."""
     return search_hashes(ids, names).names
 
 
-def search_hashes(ids: Iterable[str] | Digests, names: Iterable[str]) -> Hashes:
+def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> Hashes:
     """Look for plain hashes of identifiers in names, whole and in pieces.
 
     A name counts that is the first 8 hexadecimal digits of a hash or more, or that has 12 characters in a row
