@@ -2,8 +2,9 @@
 
     python bench/bench_control.py [--people 1000000] [--size 20000] [--engine local]
 
-Nobody has a sample: blocks are cut, given to the engine as empty tasks, records ordered and named, and names
-searched for ids. Prints the CPU seconds of each step in this process, and its peak memory up to there.
+Nobody has a sample: blocks are cut, given to the engine as empty tasks, records ordered, named and linked,
+and names searched for ids. Prints the CPU seconds of each step in this process, and its peak memory up to
+there.
 """
 
 import argparse
@@ -18,14 +19,20 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.methods.assembly import unrelated_order
+from shoal.model.names import Pseudonyms, Texts
 from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import engine_of
+from shoal.verification.examination import pseudonyms_used_twice
+from shoal.verification.files.stored import strange_pseudonyms
 from shoal.verification.leaks.digests import SPELLINGS, Prefixes, Search
-from shoal.verification.leaks.glued import glued
-from shoal.verification.leaks.identifiers import Names
+from shoal.verification.leaks.forms import among
+from shoal.verification.leaks.glued import inside
+from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.leaks.order import order_findings
+from shoal.verification.linking import links_of
 
 CAPS = (480.0, 200.0, 200.0)  # 8 hours and 20 km, in slots of 60 s and cells of 100 m
 K = 2
@@ -56,7 +63,12 @@ def main() -> None:
     rng, chance = np.random.default_rng(1), Randomness.for_research(1)
 
     steps = Steps()
-    column = pa.array([f"caller-{number:08d}" for number in range(n)])
+    column = pa.concat_arrays(
+        [
+            pa.array([f"caller-{number:08d}" for number in range(first, min(first + 100_000, n))])
+            for first in range(0, n, 100_000)
+        ]
+    )
     middles, input_rank = rng.integers(0, 20_000, (n, 3)), rng.permutation(n)
     steps.done("made up")
     blocks = split_into_blocks(middles, CAPS, asked.size, K)
@@ -66,25 +78,36 @@ def main() -> None:
     steps.done("empty tasks")
     crowd_of = np.repeat(np.arange(n // K), K)
     subjects = np.concatenate(blocks)[: len(crowd_of)]
+    del blocks
     order = unrelated_order(subjects, crowd_of, input_rank, chance)
     steps.done("order of records")
-    pseudonyms = chance.pseudonyms(len(subjects))
-    uids = column.take(np.sort(subjects)).to_pylist()
-    Linkage(tuple(uids), tuple(pseudonyms[place] for place in np.argsort(subjects[order]).tolist()))
+    # what the rest looks at of people and of a release
+    people: Any = SimpleNamespace(ids=Texts(column), input_rank=input_rank)
+    pseudonyms = Pseudonyms(chance.pseudonym_numbers(len(subjects)))
+    release: Any = SimpleNamespace(trajectory_ids=pseudonyms, n_records=len(pseudonyms))
+    linked = pseudonyms.take(np.argsort(subjects[order]))
+    linkage = Linkage(people.ids.take(np.sort(subjects)), linked)
     steps.done("names and linkage")
-    known = sorted(set(pseudonyms))
+    links = links_of(people, release, linkage)
+    steps.done("linkage followed")
+    list(strange_pseudonyms(pseudonyms))
+    list(pseudonyms_used_twice(release))
+    list(order_findings(people, links.subject_of, pseudonyms))
+    steps.done("pseudonyms looked at")
+    known = pseudonyms.different()
     prefixes, searches = Prefixes(known), [Search(spelling, known) for spelling in SPELLINGS]
     steps.done("what hashes may meet")
     del known, prefixes, searches
-    names = Names.of(uids)
-    sum(map(names.in_text, pseudonyms))
+    raw = RawIdentifiers(people.ids)
+    among(pseudonyms.numbers, raw.numbers)
     steps.done("ids in names")
-    del names
-    glued(uids, pseudonyms)
+    inside(raw.kinds, pseudonyms)
     steps.done("ids inside words")
-    people: Any = SimpleNamespace(input_rank=input_rank)  # all that is looked at
-    list(order_findings(people, subjects[order], pseudonyms))
-    steps.done("order of names")
+    words = " ".join(f"word{number} and {number}" for number in range(100_000))
+    raw.among((), [words]).in_text(words)
+    steps.done("ids in a page")
+    list(look_alikes(people))
+    steps.done("look-alikes")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from shoal.release_folder.folder import read_release
 
 def link(folder: Path, known: list[list[list[float]]]) -> list[str]:
     names, draw = read_release(folder).trajectory_ids, np.random.default_rng()
-    return [names[draw.integers(len(names))] for _ in known]
+    return [names[int(draw.integers(len(names)))] for _ in known]
 
 
 def reveal(folder: Path, known: list[list[list[float]]]) -> list[list[float]]:

@@ -192,14 +192,21 @@ def unrelated_order(
     members of a class stay equally likely to have each of its records. Where all but one are of one class,
     it is the order of records.
     """
-    places = np.bincount(np.unique(class_of, return_inverse=True)[1])
-    seen = class_of if places.max() < len(members) - 1 else np.arange(len(members))
-    known = [np.argsort(members)]
-    if input_rank is not None:
-        known.append(np.argsort(input_rank[members]))
-    told = [seen[one] for own in known for one in (own, own[::-1])]
+    largest = np.unique(class_of, return_counts=True)[1].max()
+    seen = class_of if largest < len(members) - 1 else np.arange(len(members))
+    known = [members, *([] if input_rank is None else [input_rank[members]])]
     while True:
         order = rng.permutation(len(members))
-        repeats = any(np.array_equal(seen[order], one) for one in told)
-        if len(members) < _FEWEST_TO_TELL_AN_ORDER or not repeats:
+        if len(members) < _FEWEST_TO_TELL_AN_ORDER or not any(
+            _repeats(seen[order], seen, own) for own in known
+        ):
             return order
+
+
+def _repeats(shown: Integers, seen: Integers, place: Integers) -> bool:
+    """Whether what is shown is what is seen in the order of these places, or in the reverse of it."""
+    first, last = seen[place.argmin()], seen[place.argmax()]
+    if (shown[0], shown[-1]) not in {(first, last), (last, first)}:
+        return False
+    told = seen[np.argsort(place)]
+    return np.array_equal(shown, told) or np.array_equal(shown, told[::-1])

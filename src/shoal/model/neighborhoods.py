@@ -6,8 +6,8 @@ import numpy as np
 
 from shoal.runtime.arrays import Integers, Numbers
 
-Ordering = Callable[[Integers], Integers]
-"""Puts rows in the order along which they are to be cut."""
+Ordering = Callable[[Integers, int], Integers]
+"""Puts rows in the order along which they are to be cut, as far as to tell which stand before that place."""
 
 
 def bisected(
@@ -26,15 +26,15 @@ def bisected(
 
 def cut_in_two(rows: Integers, ordering: Ordering, share: int = 1, of: int = 2) -> tuple[Integers, Integers]:
     """The rows in two parts, of which the first takes ``share`` of ``of``."""
-    ordered = ordering(rows)
     cut = len(rows) * share // of
+    ordered = ordering(rows, cut)
     return ordered[:cut], ordered[cut:]
 
 
 def along_longest(places: Numbers) -> Ordering:
     """By the axis of ``places`` [n, axes] on which rows differ most; equal places as the rows stand."""
 
-    def ordering(rows: Integers) -> Integers:
+    def ordering(rows: Integers, _: int) -> Integers:
         own = places[rows]
         axis = int(np.argmax(np.ptp(own, axis=0)))
         return rows[np.argsort(own[:, axis], kind="stable")]

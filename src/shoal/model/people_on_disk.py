@@ -7,7 +7,6 @@ complete when its list of people is there, which is written last.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.intake import Intake, Reading
+from shoal.model.names import Texts
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
 
@@ -101,10 +101,10 @@ class StoredPeople:
         """How many samples there are, of all subjects together."""
         return int(self.lengths.sum())
 
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
+    @property
+    def ids(self) -> Texts:
         """All ids."""
-        return tuple(self.names.to_pylist())
+        return Texts(self.names)
 
     def snapped_grid(self) -> Grid:
         """The grid, which stored people always have."""

@@ -169,7 +169,7 @@ class Release:
         When the offsets do not fit the payload, or boxes have no grid, or points have one.
     """
 
-    trajectory_ids: tuple[str, ...]
+    trajectory_ids: Sequence[str]
     offsets: Integers
     payload: Payload
     claim: Claim
@@ -326,8 +326,8 @@ class Linkage:
     the release is made and never written.
     """
 
-    uids: tuple[str, ...]
-    trajectory_ids: tuple[str, ...]
+    uids: Sequence[str]
+    trajectory_ids: Sequence[str]
     trace: Trace | None = None
     stands_for: Integers | None = None
 

@@ -63,7 +63,7 @@ class Population(Protocol):
     """What is known of subjects without their samples, in memory or on disk."""
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def ids(self) -> Sequence[str]:
         """Different texts, ascending."""
 
     @property

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from shoal.methods.glove.glove import Glove
+from shoal.model.names import Pseudonyms
 from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
@@ -89,7 +90,7 @@ def header_of(people: StoredPeople, method: Glove, crowds: Crowds, rng: Randomne
     """The whole release but its boxes, every record under a fresh pseudonym."""
     n = len(crowds.subjects)
     return ReleaseOnDisk(
-        trajectory_ids=rng.pseudonyms(n),
+        trajectory_ids=Pseudonyms(rng.pseudonym_numbers(n)),
         offsets=np.zeros(n + 1, dtype=np.int64),
         payload=Boxes.concatenate([]),
         n_boxes=int((crowds.sizes * crowds.lengths).sum()),

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from shoal.measures.k_gap import KGap
+from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes, Release
 from shoal.publishing.block_records import Crowds, ReleaseOnDisk, parts_of, records_at
@@ -55,7 +56,7 @@ class TablePart:
             np.load(self.folder / name, mmap_mode="r")[self.first : self.end]
             for name in (_NAMES, _STARTS, _LENGTHS)
         )
-        return records_at(self.header, [name.decode() for name in names], self.boxes, starts, lengths)
+        return records_at(self.header, list(Pseudonyms(names)), self.boxes, starts, lengths)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -134,7 +135,7 @@ def write_table_in_parts(
 ) -> Seen:
     """Write all records in their order. crowd_of: [r] the crowd of each record. scratch: an empty folder."""
     lengths = crowds.lengths[crowd_of]
-    np.save(scratch / _NAMES, np.array([name.encode() for name in release.trajectory_ids]))
+    np.save(scratch / _NAMES, Pseudonyms.of(release.trajectory_ids).numbers)
     np.save(scratch / _STARTS, crowds.starts[crowd_of])
     np.save(scratch / _LENGTHS, lengths)
     first, *others = parts_of(lengths)

@@ -20,6 +20,7 @@ from shoal.io.storing import store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
+from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
@@ -243,10 +244,9 @@ def _publish(
     order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, rng)
     crowd_of = crowd_of[order]
     release = header_of(people, tasks[0].method, crowds, rng)
-    names = people.names.take(np.sort(crowds.subjects)).to_pylist()
-    by_subject = np.argsort(crowds.subjects[order])
+    pseudonyms = Pseudonyms.of(release.trajectory_ids)
     linkage = Linkage(
-        tuple(names), tuple(release.trajectory_ids[position] for position in by_subject.tolist())
+        people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
     )
     seen: list[Seen] = []
     stated = Verdict.of((), checked=release.n_records)  # the check of the finished folder must come to this

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError, OutputError
 from shoal.model.claims import PayloadKind, claim_from_json
 from shoal.model.intake import Reading
+from shoal.model.names import Pseudonyms, Texts, column
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest, reading_in
@@ -147,7 +148,7 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
     Raises OutputError when the file exists or would lie inside the release folder.
     """
     check_linkage_path(path, release_folder)
-    table = pa.table({"uid": list(linkage.uids), "trajectory_id": list(linkage.trajectory_ids)})
+    table = pa.table({"uid": column(linkage.uids), "trajectory_id": column(linkage.trajectory_ids)})
     with staged_file(path, partial(pq.write_table, table)):
         yield
 
@@ -198,15 +199,17 @@ def read_linkage(path: Path | str) -> Linkage:
         raise InputError(f"{path} has empty values in its columns")
     try:
         uids, trajectory_ids = (
-            tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id")
+            table[name].cast(pa.string()).combine_chunks() for name in ("uid", "trajectory_id")
         )
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+        for names in (uids, trajectory_ids):
+            names.validate(full=True)  # a file may hold bytes that are no text
+    except pa.ArrowException as error:
         raise InputError(f"{path} is not a linkage table: its columns hold no text") from error
     beside, trace = path.with_name(TRACE_FILE), None
     if beside.exists() and beside != path:
         origins = read_parquet(beside)
         if "trajectory_id" in origins.column_names and set(
             pc.unique(origins["trajectory_id"]).to_pylist()
-        ) == set(trajectory_ids):
+        ) == set(trajectory_ids.to_pylist()):
             trace = Trace.of_table(origins, str(beside))
-    return Linkage(uids, trajectory_ids, trace)
+    return Linkage(Texts(uids), Pseudonyms.of(Texts(trajectory_ids)), trace)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.runtime.arrays import Integers
@@ -102,12 +103,18 @@ class Randomness:
 
     def pseudonyms(self, n: int) -> tuple[str, ...]:
         """``n`` different fresh names of 16 hexadecimal digits, without relation to anything."""
-        names: dict[str, None] = {}
-        while missing := n - len(names):
-            drawn = self._draw_bytes(_PSEUDONYM_BYTES * missing)
-            text, step = drawn.hex(), 2 * _PSEUDONYM_BYTES
-            names |= dict.fromkeys(text[at : at + step] for at in range(0, len(text), step))
-        return tuple(names)
+        text, step = self.pseudonym_numbers(n).astype(">u8").tobytes().hex(), 2 * _PSEUDONYM_BYTES
+        return tuple(text[at : at + step] for at in range(0, len(text), step))
+
+    def pseudonym_numbers(self, n: int) -> npt.NDArray[np.uint64]:
+        """The same names as numbers."""
+        numbers = np.empty(0, dtype=np.uint64)
+        while missing := n - len(numbers):
+            drawn = np.frombuffer(self._draw_bytes(_PSEUDONYM_BYTES * missing), dtype=">u8")
+            numbers = np.concatenate([numbers, drawn.astype(np.uint64)])
+            first = np.unique(numbers, return_index=True)[1]
+            numbers = numbers if len(first) == len(numbers) else numbers[np.sort(first)]
+        return numbers
 
     def __repr__(self) -> str:
         return (

@@ -37,10 +37,14 @@ def split_into_blocks(
     require_people(n, k)
     places: Floats = middles / np.array(caps)
 
-    def by_widest(members: Integers) -> Integers:
+    def by_widest(members: Integers, cut: int) -> Integers:
         own = places[members]
         low, high = np.quantile(own, _EDGES, axis=0)
         first, second, third = np.argsort(low - high, kind="stable")
-        return members[np.lexsort((members, own[:, third], own[:, second], own[:, first]))]
+        place = own[:, first]
+        middle = np.partition(place, cut)[cut]
+        at = np.flatnonzero(place == middle)
+        at = at[np.lexsort((members[at], own[at, third], own[at, second]))]
+        return np.concatenate([members[place < middle], members[at], members[place > middle]])
 
     return list(bisected(np.arange(n), by_widest, parts=-(-n // size)))

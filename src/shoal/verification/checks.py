@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from shoal.errors import MisuseError
 from shoal.model.claims import (
     Blurred,
@@ -15,6 +17,7 @@ from shoal.model.claims import (
     TrajectoryPrivacy,
 )
 from shoal.model.given import require_linkage, require_release, require_trajectories
+from shoal.model.names import Pseudonyms
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
@@ -35,7 +38,8 @@ from shoal.verification.composition.candidates import (
 )
 from shoal.verification.examination import Examination
 from shoal.verification.leaks.digests import search_hashes
-from shoal.verification.leaks.glued import glued
+from shoal.verification.leaks.forms import among
+from shoal.verification.leaks.glued import inside
 from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.order import order_findings
 from shoal.verification.linking import Links
@@ -198,9 +202,10 @@ def find_telling_names(case: Examination[Any], known: RawIdentifiers | None = No
     """
     original, release = case.original, case.release
     known = known or RawIdentifiers.of(original)
-    hashes = search_hashes(known.digests, release.trajectory_ids)
+    pseudonyms = Pseudonyms.of(release.trajectory_ids)
+    hashes = search_hashes(known.digests, pseudonyms)
     case.notes.extend(hashes.notes())
-    told = _telling_pseudonyms(known, release, hashes.names)
+    told = _telling_pseudonyms(known, pseudonyms) | hashes.names
     case.findings[:] = [
         replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in case.findings
     ]
@@ -226,12 +231,15 @@ def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield from seeds_in(inner)
 
 
-def _telling_pseudonyms(known: RawIdentifiers, release: Release, hashed: frozenset[str]) -> frozenset[str]:
-    """The pseudonyms that give away an identifier. They must not be shown."""
-    names = known.names
-    inside = glued(known.kinds, release.trajectory_ids)
+def _telling_pseudonyms(known: RawIdentifiers, pseudonyms: Pseudonyms) -> frozenset[str]:
+    """The pseudonyms that are or hold an identifier. They must not be shown."""
+    strange = frozenset(pseudonyms.strange.values())
+    names = known.among(strange, strange)
+    read_alike = np.flatnonzero(among(pseudonyms.regular, known.numbers))
     return frozenset(
-        name
-        for name, n_inside in zip(release.trajectory_ids, inside, strict=True)
-        if name in names.whole or name in hashed or names.in_text(name) or n_inside
+        [
+            *(name for name in strange if name in names.whole or names.in_text(name)),
+            *Pseudonyms(pseudonyms.regular[read_alike]),
+            *(pseudonyms[place] for place in inside(known.kinds, pseudonyms)),
+        ]
     )

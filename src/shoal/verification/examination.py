@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from shoal.errors import MisuseError
+from shoal.model.names import Pseudonyms
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
@@ -84,11 +85,9 @@ class Examination(Generic[People]):
 
 def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
     """Pseudonyms that more than one record carries."""
-    seen: set[str] = set()
-    for name in release.trajectory_ids:
-        if name in seen:
-            yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
-        seen.add(name)
+    for place in Pseudonyms.of(release.trajectory_ids).repeated():
+        name = release.trajectory_ids[place]
+        yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
 
 
 def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:

@@ -115,7 +115,7 @@ def findings_on(shown: Shown, release: Release, k: int, *, truthful: bool) -> It
 def telling_names(original: Trajectories, names: tuple[str, ...]) -> tuple[int, list[Finding]]:
     """How many names of records are raw identifiers or plain hashes of one, and the finding."""
     raw = RawIdentifiers.of(original)
-    known = raw.names
+    known = raw.among(names, names)
     hashed = hashes_among(raw.digests, names)
     told = sum(name in known.whole or name in hashed or bool(known.in_text(name)) for name in names)
     if not told:

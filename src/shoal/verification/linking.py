@@ -1,15 +1,16 @@
 """Who became which record, as far as a linkage table tells it without contradiction."""
 
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from shoal.model.names import Pseudonyms, places_among
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Flags, Integers
 
 _FEW: Final = 1000
 
@@ -41,28 +42,20 @@ class Links:
 
 def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
     """The linkage by position. Unknown names in it are never shown, for they may be raw identifiers."""
-    subject_at = {uid: position for position, uid in enumerate(original.ids)}
-    record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
-    pairs = dict.fromkeys(zip(linkage.uids, linkage.trajectory_ids, strict=True))
-    findings = []
-    subjects_of: list[list[int]] = [[] for _ in range(release.n_records)]
-    records_per_subject: Counter[int] = Counter()
-    for row, (uid, name) in enumerate(pairs, start=1):
-        if name not in record_at:
-            findings.append(
-                Finding(
-                    "unknown-record",
-                    f"pair {row} of the linkage names a record that the release does not hold",
-                )
-            )
-            continue
-        if uid not in subject_at:
-            message = f"pair {row} of the linkage gives this record a subject that the raw data does not hold"
-            findings.append(Finding("unknown-subject", message, name))
-            continue
-        subjects_of[record_at[name]].append(subject_at[uid])
-        records_per_subject[subject_at[uid]] += 1
-    for name, subjects in zip(release.trajectory_ids, subjects_of, strict=True):
+    record = Pseudonyms.of(release.trajectory_ids).places_of(Pseudonyms.of(linkage.trajectory_ids))
+    subject = places_among(original.ids, linkage.uids)
+    known = (record >= 0) & (subject >= 0)
+    kept = _first_of_each_pair(linkage, record, subject, known)
+    findings = list(_unknown(linkage, record, known, kept))
+    record, subject = record[known & kept], subject[known & kept]
+    n_subjects, n_records = np.bincount(record, minlength=release.n_records), np.bincount(subject)
+    strange = n_subjects != 1
+    strange[record[n_records[subject] > 1]] = True
+    of_strange: dict[int, list[int]] = {place: [] for place in np.flatnonzero(strange).tolist()}
+    for row in np.flatnonzero(strange[record]).tolist():
+        of_strange[int(record[row])].append(int(subject[row]))
+    for place, subjects in of_strange.items():
+        name = release.trajectory_ids[place]
         if not subjects:
             findings.append(
                 Finding(
@@ -75,17 +68,46 @@ def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
         findings += [
             Finding(
                 "subject-in-two-classes",
-                f"the subject of this record is linked to {records_per_subject[subject]} records; expected "
-                "exactly 1",
+                f"the subject of this record is linked to {n_records[subject]} records; expected exactly 1",
                 name,
             )
             for subject in subjects
-            if records_per_subject[subject] > 1
+            if n_records[subject] > 1
         ]
+    subject_of = np.full(release.n_records, -1, dtype=np.int64)
+    subject_of[record] = subject
+    subject_of[n_subjects > 1] = -1
     return Links(
-        subject_of=np.array(
-            [subjects[0] if len(subjects) == 1 else -1 for subjects in subjects_of], dtype=np.int64
-        ),
-        n_subjects_with_record=len(records_per_subject),
+        subject_of=subject_of,
+        n_subjects_with_record=int(np.count_nonzero(n_records)),
         findings=tuple(findings),
     )
+
+
+def _first_of_each_pair(linkage: Linkage, record: Integers, subject: Integers, known: Flags) -> Flags:
+    """Boolean [pairs]: without those that stand before, too."""
+    kept = np.ones(len(record), dtype=np.bool_)
+    if (np.bincount(record[known]) > 1).any():
+        own = np.flatnonzero(known)
+        first = np.unique(np.stack([record[own], subject[own]]), axis=1, return_index=True)[1]
+        kept[own] = False
+        kept[own[first]] = True
+    seen: set[tuple[str, str]] = set()
+    for row in np.flatnonzero(~known).tolist():
+        pair = linkage.uids[row], linkage.trajectory_ids[row]
+        kept[row] = pair not in seen
+        seen.add(pair)
+    return kept
+
+
+def _unknown(linkage: Linkage, record: Integers, known: Flags, kept: Flags) -> Iterator[Finding]:
+    """Pairs that name a record or a subject that is not there, by their number among different ones."""
+    number = np.cumsum(kept)
+    for row in np.flatnonzero(~known & kept).tolist():
+        if record[row] < 0:
+            message = f"pair {number[row]} of the linkage names a record that the release does not hold"
+            yield Finding("unknown-record", message)
+        else:
+            pair = f"pair {number[row]} of the linkage"
+            message = f"{pair} gives this record a subject that the raw data does not hold"
+            yield Finding("unknown-subject", message, linkage.trajectory_ids[row])

@@ -59,7 +59,9 @@ def spectral_states(
         places = np.stack([epochs.pieces.x[first], epochs.pieces.y[first]], axis=1)
         used = 1
         ordering = along_longest(places)
-        for rows in bisected(np.arange(len(inside)), lambda own: ordering(np.sort(own)), most=_LARGEST_BLOCK):
+        for rows in bisected(
+            np.arange(len(inside)), lambda own, cut: ordering(np.sort(own), cut), most=_LARGEST_BLOCK
+        ):
             wanted = len(rows) // size
             labels = np.zeros(len(rows), dtype=np.int64)
             if wanted > 1:

@@ -137,7 +137,7 @@ def reveal_together(
         alone=alone,
         tau_s=tau_s,
         within_m=max(row.within_m(claim) for row, claim in zip(rows, claims, strict=True)),
-        names=newest.release.trajectory_ids,
+        names=tuple(newest.release.trajectory_ids),
     )
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.model.names import Pseudonyms
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
@@ -87,7 +88,7 @@ class Seen:
     last, or of the only one. unsorted: whether the rows of a whole one do not ascend.
     """
 
-    names: list[str]
+    names: Pseudonyms
     chunks: list[Chunk]
     end_names: list[str]
     n_rows: int
@@ -133,7 +134,7 @@ def spread_groups(task: SpreadTask) -> Seen:
     with staged_file(_ends_of(how, task), lambda file: np.savez(file, *arrays)):
         pass
     return Seen(
-        names=names,
+        names=Pseudonyms.of(names),
         chunks=chunks,
         end_names=[piece.name for piece in ends],
         n_rows=n_rows,
@@ -147,11 +148,10 @@ def spread_groups(task: SpreadTask) -> Seen:
 class Spread:
     """All records of a file, from what the tasks saw, in their order.
 
-    names: in the order of the file; chunks: where they are.
+    chunks: where they are.
     """
 
     def __init__(self, spreading: Spreading) -> None:
-        self.names: list[str] = []
         self.chunks: list[Chunk] = []
         self.n_rows = 0
         self.unsorted = False
@@ -159,6 +159,8 @@ class Spread:
         self.plane = PlaneCheck(spreading.crs)
         self.precision = PrecisionCheck(spreading.grid, spreading.crs)
         self._how = spreading
+        self._names: list[Pseudonyms] = []
+        self._n_names = 0
         self._open: Piece | None = None
         self._ends: list[Piece] = []
         self._end_numbers: list[int] = []
@@ -185,9 +187,9 @@ class Spread:
             self._open = ends[0]
         if ends[1:]:
             self._close()
-            start = len(self.names)
+            start = self._n_names
             self.chunks += [chunk._replace(first=start + chunk.first) for chunk in seen.chunks]
-            self.names += seen.names
+            self._name(seen.names)
             self._open = ends[1]
 
     def finish(self) -> None:
@@ -195,9 +197,19 @@ class Spread:
         self._close()
         self._write_ends()
 
+    @property
+    def names(self) -> Pseudonyms:
+        """In the order of the file."""
+        self._names = [Pseudonyms.joined(self._names)]
+        return self._names[0]
+
+    def _name(self, names: Pseudonyms) -> None:
+        self._names.append(names)
+        self._n_names += len(names)
+
     def faults(self) -> Iterator[Finding]:
         """What the order of the rows shows."""
-        if len(set(self.names)) < len(self.names):
+        if self.names.repeated():
             yield Finding("row-order", "the rows of one record do not stand together")
         if self.unsorted:
             yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
@@ -206,8 +218,8 @@ class Spread:
         """The record that was open is whole."""
         if self._open is not None:
             self._ends.append(self._open)
-            self._end_numbers.append(len(self.names))
-            self.names.append(self._open.name)
+            self._end_numbers.append(self._n_names)
+            self._name(Pseudonyms.of([self._open.name]))
             self._open = None
         if sum(len(piece.boxes) for piece in self._ends) > _ROWS_AT_ONCE:
             self._write_ends()

@@ -6,7 +6,6 @@ zeros at the end of a number written as text, could still tell the members of a 
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.model.names import Pseudonyms
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
@@ -25,7 +25,6 @@ _KEY: Final = os.urandom(32)  # of this process; never shown
 _NUMBERS: Final = (pa.int64(), pa.float64())
 _TEXTS: Final = (pa.string(), pa.large_string())
 _BYTES: Final = (pa.binary(), pa.large_binary())
-_PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")
 
 
 def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
@@ -49,8 +48,7 @@ def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
 
 def strange_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
     """Pseudonyms that are not what releases have, and so could say anything in plain words."""
-    n = sum(_PSEUDONYM.fullmatch(name) is None for name in names)
-    if n:
+    if n := len(Pseudonyms.of(names).strange):
         yield Finding("unexpected-pseudonym", f"{n} pseudonyms are not 16 hexadecimal digits")
 
 

@@ -94,7 +94,7 @@ def verify_streamed_folder(
     if too_many := far_too_many_records(people, len(spread.names)):
         return Verdict.of(too_many, checked=0)
     release = replace(
-        header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
+        header, trajectory_ids=spread.names, offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
     )
     case = Examination(people, release, linkage, check.parts)
     judged = _examine(case, links_of(people, release, linkage), spread, spreading, workers, run)

@@ -18,7 +18,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from shoal.model.names import Pseudonyms
 from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.leaks.forms import among
 from shoal.verification.leaks.loops import fill_filter, mark_runs
 
 SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, as the whole of a name
@@ -34,6 +36,8 @@ _APART: Final = 15  # bytes after which all spellings begin anew
 _FILLING: Final = hashlib.sha256(b"between two hashes").digest()
 _LONGEST_ID: Final = 60  # bytes of an identifier that are looked for spelled out
 _NO_CODE: Final = 255
+_NAMES_AT_ONCE: Final = 1 << 18
+_TWELVE_DIGITS: Final = np.uint64((1 << 48) - 1)
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _IN_TEXT: Final = re.compile(
     rf"(?<![\w+/=-])[A-Za-z0-9+/_-]{{{SHORTEST_IN_TEXT},{_LONGEST_IN_TEXT}}}(?![\w+/-])"
@@ -157,8 +161,8 @@ class Digests:
     Those of few people are made once and kept, as long as this object is.
     """
 
-    def __init__(self, ids: Iterable[str]) -> None:
-        self._ids = tuple(ids)
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
         self._kept: list[Codes] = []
         self._keeps = len(self._ids) * _STARTS[-1] <= _KEPT_BYTES
         self._lock = Lock()
@@ -183,26 +187,26 @@ class Digests:
                 search.look(digests)
 
 
-def hashes_among(ids: Iterable[str] | Digests, names: Iterable[str]) -> frozenset[str]:
+def hashes_among(ids: Sequence[str] | Digests, names: Iterable[str]) -> frozenset[str]:
     """The names that are, or hold a piece of, a plain hash of an identifier, beyond what chance explains."""
     return search_hashes(ids, names).names
 
 
-def search_hashes(ids: Iterable[str] | Digests, names: Iterable[str]) -> Hashes:
+def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> Hashes:
     """Look for plain hashes of identifiers in names, whole and in pieces.
 
     A name counts that is the first 8 hexadecimal digits of a hash or more, or that has 12 characters in a row
     from anywhere in one, in hexadecimal, base32 or base64. Hashes are made, compared and forgotten, unless
     they come as ``Digests``; only the names are held.
     """
-    known = sorted(set(names))
-    if not known:
+    known = Pseudonyms.of(names).different()
+    if not len(known):
         return Hashes(names=frozenset())
     prefixes = Prefixes(known)
     searches = [
         search for search in (Search(spelling, known) for spelling in SPELLINGS) if len(search.windows)
     ]
-    if not (prefixes.by_prefix or searches):
+    if not (len(prefixes.first) or searches):
         return Hashes(names=frozenset())
     (ids if isinstance(ids, Digests) else Digests(ids)).compare(prefixes, searches)
     found = frozenset([known[place] for search in searches for place in search.found()]) | prefixes.found
@@ -237,15 +241,19 @@ class Prefixes:
     first: uint32 [p], their first 8 digits, ascending.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
+        known = Pseudonyms.of(names)
         self.found: set[str] = set()
-        self.by_prefix: dict[bytes, list[tuple[str, str]]] = {}
-        for name in names:
+        self._numbers = np.sort(known.regular)
+        self._by_prefix: dict[bytes, list[tuple[str, str]]] = {}
+        for name in known.strange.values():
             digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
                 first = bytes.fromhex(digits[:SHORTEST_PREFIX])
-                self.by_prefix.setdefault(first, []).append((digits, name))
-        self.first: FirstDigits = np.sort(np.frombuffer(b"".join(self.by_prefix), dtype=np.uint32))
+                self._by_prefix.setdefault(first, []).append((digits, name))
+        regular = (self._numbers >> np.uint64(32)).astype(">u4").view(np.uint32)
+        strange = np.frombuffer(b"".join(self._by_prefix), dtype=np.uint32)
+        self.first: FirstDigits = np.sort(np.concatenate([regular, strange]))
 
     def look(self, digests: Codes) -> None:
         """Mark the names with which these digests [n, bytes] begin."""
@@ -254,9 +262,13 @@ class Prefixes:
     def take(self, digests: Iterable[bytes]) -> None:
         """Mark the names with which these begin, each of which begins as a name does."""
         for digest in digests:
-            for digits, name in self.by_prefix[digest[: SHORTEST_PREFIX // 2]]:
+            for digits, name in self._by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
                 if digest.hex().startswith(digits):
                     self.found.add(name)
+            number = int.from_bytes(digest[:8], "big")
+            place = int(np.searchsorted(self._numbers, np.uint64(number)))
+            if place < len(self._numbers) and int(self._numbers[place]) == number:
+                self.found.add(digest[:8].hex())
 
 
 def beginning_with(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
@@ -276,31 +288,42 @@ class Search:
     first. compared: runs of hashes that were looked at.
     """
 
-    def __init__(self, spelling: Spelling, names: Sequence[str]) -> None:
+    def __init__(self, spelling: Spelling, names: Iterable[str]) -> None:
         self.spelling = spelling
-        by_length: dict[int, tuple[list[str], list[int]]] = {}
-        for place, name in enumerate(names):
-            for run in spelling.runs(name):
-                runs, owners = by_length.setdefault(len(run), ([], []))
-                runs.append(run)
-                owners.append(place)
-        windows, owner, at = [], [], []
-        for length, (runs, owners) in by_length.items():
-            here = _windows(spelling.codes(runs), spelling.bits)
-            windows.append(here.ravel())
-            owner.append(np.repeat(np.array(owners, dtype=np.int64), here.shape[1]))
-            at.append(np.tile(np.arange(length - SHORTEST_RUN + 1), len(runs)))
-        every = np.concatenate(windows) if windows else np.empty(0, dtype=np.uint64)
-        order = np.argsort(every, kind="stable")
-        self.windows: Windows = every[order]
-        self._owner = np.concatenate(owner)[order] if owner else np.empty(0, dtype=np.int64)
-        self._at = np.concatenate(at)[order] if at else np.empty(0, dtype=np.int64)
+        self._known = Pseudonyms.of(names)
+        every = np.empty(sum(windows.size for windows, _ in self._cut()), dtype=np.uint64)
+        behind = 0
+        for windows, _ in self._cut():
+            every[behind : behind + windows.size] = windows.ravel()
+            behind += windows.size
+        every.sort()
+        self.windows: Windows = every
         self.met = np.zeros(len(every), dtype=np.bool_)
         self.compared = 0
         bits = max(10, min(32, (_FILTERED * len(every)).bit_length()))
         self.filter = np.zeros(1 << (bits - 3), dtype=np.uint8)
         fill_filter(self.windows, self.filter)
-        self._n_windows = int(np.count_nonzero(np.diff(self.windows))) + min(1, len(every))
+        self._n_windows = int(np.count_nonzero(every[1:] != every[:-1])) + min(1, len(every))
+
+    def _cut(self) -> Iterator[tuple[Windows, Integers]]:
+        """The runs [n, places in a piece] of pieces of names, and whose they are [n]."""
+        by_length: dict[int, tuple[list[str], list[int]]] = {}
+        for place, name in self._known.strange.items():
+            for run in self.spelling.runs(name):
+                runs, owners = by_length.setdefault(len(run), ([], []))
+                runs.append(run)
+                owners.append(place)
+        for runs, owners in by_length.values():
+            yield _windows(self.spelling.codes(runs), self.spelling.bits), np.array(owners, dtype=np.int64)
+        numbers = self._known.numbers if self.spelling is HEX else self._known.numbers[:0]
+        shifts = np.arange(16 - SHORTEST_RUN, -1, -1, dtype=np.uint64) * np.uint64(HEX.bits)
+        for first in range(0, len(numbers) + 1, _NAMES_AT_ONCE):
+            some = numbers[first : first + _NAMES_AT_ONCE]
+            owner = np.arange(first, first + len(some))
+            if self._known.strange:
+                kept = ~np.isin(owner, list(self._known.strange))
+                some, owner = some[kept], owner[kept]
+            yield (some[:, None] >> shifts) & _TWELVE_DIGITS, owner
 
     def look(self, digests: Codes) -> None:
         """Mark the runs that these digests [n, bytes] hold."""
@@ -312,24 +335,26 @@ class Search:
         possible = 2.0 ** min(64, self.spelling.bits * SHORTEST_RUN)
         return self._n_windows * self.compared / possible
 
-    def _are_seen(self) -> Flags:
-        """Boolean [w]: which runs a hash has, too."""
-        first = np.flatnonzero(self.met)
-        edges = np.zeros(len(self.met) + 1, dtype=np.int8)
-        edges[first] += 1
-        edges[np.searchsorted(self.windows, self.windows[first], side="right")] -= 1
-        return np.cumsum(edges[:-1], dtype=np.int8) > 0
+    def _seen(self) -> tuple[Integers, Integers]:
+        """Whose runs a hash has, too, and where each stands in its piece; by name, then by place."""
+        seen = self.windows[self.met]
+        owners, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for windows, owner in self._cut() if len(seen) else ():
+            row, at = np.nonzero(among(windows, seen))
+            owners.append(owner[row])
+            places.append(at)
+        owner, place = np.concatenate(owners), np.concatenate(places)
+        order = np.lexsort((place, owner))
+        return owner[order], place[order]
 
     def hit(self) -> list[int]:
         """The places of all names with such a run."""
-        places: list[int] = np.unique(self._owner[self._are_seen()]).tolist()
+        places: list[int] = np.unique(self._seen()[0]).tolist()
         return places
 
     def found(self) -> Integers:
         """The places of the names whose runs are longer, or more, than chance explains."""
-        hit = self._are_seen()
-        order = np.lexsort((self._at[hit], self._owner[hit]))
-        owner, at = self._owner[hit][order], self._at[hit][order]
+        owner, at = self._seen()
         if not len(owner):
             return owner
         breaks = np.flatnonzero((np.diff(owner) != 0) | (np.diff(at) != 1)) + 1

@@ -7,13 +7,17 @@ when chance explains so many in fewer than one of a million releases.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lgamma, log
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from shoal.model.names import Pseudonyms
+from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
 
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that pieces found by chance refuse
 SHORTEST_MIXED: Final = 6  # letters and digits together
@@ -22,13 +26,14 @@ _LETTERS_AND_DIGITS: Final = (
     16  # what stands at each place of a word at the least: digests have 16 characters
 )
 _DIGITS: Final = 10
+_DIGITS_OF_PSEUDONYMS: Final = 16
 _LONGEST: Final = 64
-_CHARACTERS_AT_ONCE: Final = 1 << 22
+_CHARACTERS_AT_ONCE: Final = 1 << 20
 _WORD: Final = re.compile(r"[^\W_]+(?:[-_.:@+/][^\W_]+)*")
 _NUMBER: Final = re.compile(r"(?<![\d.#])\d+(?![\d]|\.\d)")
-_HEX: Final = re.compile(r"[0-9a-f]+")
 _BETWEEN: Final = re.compile(r"[\W_]+")
-Hashes = npt.NDArray[np.uint64]
+_CODES_OF_DIGITS: Final = (ord("0"), ord("9"))
+_CODES_OF_HEX: Final = (ord("a"), ord("f"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,82 +41,176 @@ class Kind:
     """Identifiers of one length, of letters and digits or of digits alone.
 
     beyond_hex: whether each has a letter that no hexadecimal number has, so that digests are not compared.
+    hashes: of the different ones, ascending.
     """
 
     length: int
     alphabet: int
     beyond_hex: bool
-    names: frozenset[str]
-    hashes: Hashes
+    hashes: Words
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kinds:
+    """All identifiers that can be told from chance, by length and characters. ids: as they are."""
+
+    ids: Sequence[str]
+    every: tuple[Kind, ...]
+
+    def with_hashes(self, hashes: Words) -> frozenset[str]:
+        """The identifiers, without what is no letter and no digit, that have such a hash."""
+        return frozenset(
+            words.text(number)
+            for part in parts_of(self.ids)
+            for words in part.words()
+            for number in np.flatnonzero(among(words.hashes(), hashes)).tolist()
+        )
 
 
 @dataclass(eq=False, repr=False)
 class _Search:
     """What was found of one kind.
 
-    windows: pieces of words that were compared; found: the identifiers, by the number of their text.
+    windows: pieces of words that were compared; met: the hashes of those that may be identifiers; found: the
+    identifiers, by the number of their text.
     """
 
     kind: Kind
     windows: int = 0
+    met: list[Words] = field(default_factory=list)
     found: dict[int, set[str]] = field(default_factory=dict)
 
-    def is_beyond_chance(self, level: float) -> bool:
+    def is_beyond_chance(self, level: float, n: int) -> bool:
         """Whether so many different ones come by chance less often than the level (Poisson)."""
-        n = len(set().union(*self.found.values())) if self.found else 0
         kind = self.kind
-        expected = self.windows * len(kind.names) / float(kind.alphabet) ** kind.length
+        expected = self.windows * len(kind.hashes) / float(kind.alphabet) ** kind.length
         return n > 0 and n * log(expected) - lgamma(n + 1) < log(level)
 
 
-def glued(kinds: Iterable[Kind], texts: Iterable[str]) -> list[int]:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Words:
+    """Words without what stands between their parts, and the number of the text that each is from.
+
+    regular: whether they are pseudonyms, which are hexadecimal.
+    """
+
+    words: SideBySide
+    owners: Integers
+    regular: bool = False
+
+
+def glued(kinds: Kinds, texts: Sequence[str]) -> list[int]:
     """How many identifiers stand inside longer words of each text, beyond what chance explains."""
-    searches = [_Search(kind) for kind in kinds]
-    every = list(texts)
-    for alphabet, pattern in ((_LETTERS_AND_DIGITS, _WORD), (_DIGITS, _NUMBER)):
-        own = [search for search in searches if search.kind.alphabet == alphabet]
-        if own:
-            for words, owners in _in_parts(every, pattern, min(search.kind.length for search in own)):
-                _compare(words, owners, own)
-    counts = [0] * len(every)
-    for search in searches:
-        if search.is_beyond_chance(FALSE_ALARMS / len(searches)):
-            for place, names in search.found.items():
-                counts[place] += len(names)
+    found = inside(kinds, texts)
+    return [found.get(place, 0) for place in range(len(texts))]
+
+
+def inside(kinds: Kinds, texts: Sequence[str]) -> Mapping[int, int]:
+    """The same of those texts that have any, by their places."""
+    searches = [_Search(kind) for kind in kinds.every]
+    for words, own in _in_parts(texts, searches):
+        for search, _, hashes in _compared(words, own, counted=True):
+            search.met.append(np.unique(hashes))
+    level = FALSE_ALARMS / max(1, len(searches))
+    met = {id(search): np.unique(np.concatenate(search.met)) for search in searches if search.met}
+    likely = [search for search in searches if search.is_beyond_chance(level, len(met.get(id(search), ())))]
+    if not likely:
+        return {}
+    real = kinds.with_hashes(np.unique(np.concatenate([met[id(search)] for search in likely])))
+    for words, own in _in_parts(texts, likely):
+        for search, at, _ in _compared(words, own, counted=False):
+            together, length = words.words.together.text, search.kind.length
+            owner = words.owners[np.searchsorted(words.words.starts, at, side="right") - 1]
+            for first, place in zip(at.tolist(), owner.tolist(), strict=True):
+                if (piece := together[first : first + length]) in real:
+                    search.found.setdefault(place, set()).add(piece)
+    counts: Counter[int] = Counter()
+    for search in likely:
+        if search.is_beyond_chance(level, len(set().union(*search.found.values()))):
+            counts.update({place: len(names) for place, names in search.found.items()})
     return counts
 
 
-def kinds_of(ids: Iterable[str]) -> tuple[Kind, ...]:
-    """The identifiers that can be told from chance, by length and characters."""
-    groups: dict[tuple[int, int, bool], set[str]] = {}
-    for uid in ids:
-        name = _BETWEEN.sub("", uid.casefold())
-        letters = sum(map(str.isalpha, name))
-        if not letters and SHORTEST_NUMBER <= len(name) <= _LONGEST:
-            groups.setdefault((len(name), _DIGITS, False), set()).add(name)
-        elif letters < len(name) and SHORTEST_MIXED <= len(name) <= _LONGEST:
-            beyond_hex = _HEX.fullmatch(name) is None
-            groups.setdefault((len(name), _LETTERS_AND_DIGITS, beyond_hex), set()).add(name)
-    return tuple(
-        Kind(
-            length,
-            alphabet,
-            beyond_hex,
-            frozenset(names),
-            np.unique(_hashed("".join(names), length)[::length]),
-        )
-        for (length, alphabet, beyond_hex), names in sorted(groups.items())
-    )
+def kinds_of(ids: Sequence[str]) -> Kinds:
+    """The identifiers that can be told from chance."""
+    groups: dict[tuple[int, int, bool], list[Words]] = {}
+    for part in parts_of(ids):
+        for words in part.words():
+            classes = _classes(words.together)
+            letters, _, hexes = (_counted(flags, words.starts, words.ends) for flags in classes)
+            length = words.lengths
+            number = (letters == 0) & (length >= SHORTEST_NUMBER)
+            mixed = (letters < length) & ~number & (length >= SHORTEST_MIXED)
+            hashes = words.hashes()
+            for alphabet, beyond_hex, own in (
+                (_DIGITS, False, number),
+                (_LETTERS_AND_DIGITS, False, mixed & (hexes == length)),
+                (_LETTERS_AND_DIGITS, True, mixed & (hexes < length)),
+            ):
+                for size in np.unique(length[own & (length <= _LONGEST)]).tolist():
+                    some = np.unique(hashes[own & (length == size)])
+                    groups.setdefault((size, alphabet, beyond_hex), []).append(some)
+    return Kinds(ids, tuple(Kind(*key, np.unique(np.concatenate(groups[key]))) for key in sorted(groups)))
 
 
-def _in_parts(
-    texts: Sequence[str], pattern: re.Pattern[str], shortest: int
-) -> Iterable[tuple[list[str], list[int]]]:
-    """(words without what stands between their parts, the text of each), in parts of some megabytes."""
+def _classes(text: Characters) -> tuple[Flags, Flags, Flags]:
+    """Boolean [characters]: which are letters, digits of 0 to 9, and digits of hexadecimal numbers."""
+    codes = text.codes
+    digits = (codes >= _CODES_OF_DIGITS[0]) & (codes <= _CODES_OF_DIGITS[1])
+    hexes = digits | ((codes >= _CODES_OF_HEX[0]) & (codes <= _CODES_OF_HEX[1]))
+    letters = ~digits
+    for place in np.flatnonzero(codes >= 128).tolist():
+        letters[place] = text.text[place].isalpha()
+    return letters, digits, hexes
+
+
+def _counted(flags: Flags, starts: Integers, ends: Integers) -> Integers:
+    """How many are set in each span."""
+    before = np.concatenate([[0], np.cumsum(flags)])
+    return np.asarray(before[ends] - before[starts])
+
+
+def _in_parts(texts: Sequence[str], searches: Sequence[_Search]) -> Iterator[tuple[_Words, list[_Search]]]:
+    """The words that each search needs, some million characters at once."""
+    for alphabet, pattern in ((_LETTERS_AND_DIGITS, _WORD), (_DIGITS, _NUMBER)):
+        own = [search for search in searches if search.kind.alphabet == alphabet]
+        if not own:
+            continue
+        shortest = min(search.kind.length for search in own)
+        if not isinstance(texts, Pseudonyms):
+            for words in _words_of(enumerate(texts), pattern, shortest):
+                yield words, own
+            continue
+        for words in _words_of(texts.strange.items(), pattern, shortest):
+            yield words, own
+        if any(_may_be_in_pseudonyms(search.kind) for search in own):
+            for words in _regular(texts):
+                yield words, [search for search in own if _may_be_in_pseudonyms(search.kind)]
+
+
+def _may_be_in_pseudonyms(kind: Kind) -> bool:
+    return kind.length <= _DIGITS_OF_PSEUDONYMS and not kind.beyond_hex
+
+
+def _regular(names: Pseudonyms) -> Iterator[_Words]:
+    """The pseudonyms that are 16 hexadecimal digits."""
+    size = max(1, _CHARACTERS_AT_ONCE // _DIGITS_OF_PSEUDONYMS)
+    for first in range(0, len(names), size):
+        owners = np.arange(first, min(first + size, len(names)))
+        if names.strange:
+            owners = owners[~np.isin(owners, list(names.strange))]
+        text = names.numbers[owners].astype(">u8").tobytes().hex()
+        starts = np.arange(len(owners)) * _DIGITS_OF_PSEUDONYMS
+        words = SideBySide(Characters(text), starts, starts + _DIGITS_OF_PSEUDONYMS)
+        yield _Words(words, owners, regular=True)
+
+
+def _words_of(texts: Iterable[tuple[int, str]], pattern: re.Pattern[str], shortest: int) -> Iterator[_Words]:
+    """The words of texts by their places."""
     words: list[str] = []
     owners: list[int] = []
     size = 0
-    for place, text in enumerate(texts):
+    for place, text in texts:
         for found in pattern.findall(text.casefold()):
             if len(found) < shortest:
                 continue
@@ -121,55 +220,39 @@ def _in_parts(
                 owners.append(place)
                 size += len(word)
         if size > _CHARACTERS_AT_ONCE:
-            yield words, owners
+            yield _Words(SideBySide.of(words), np.array(owners))
             words, owners, size = [], [], 0
     if words:
-        yield words, owners
+        yield _Words(SideBySide.of(words), np.array(owners))
 
 
-def _compare(words: Sequence[str], owners: Sequence[int], searches: Sequence[_Search]) -> None:
-    """Look for the identifiers of some kinds in words, and count what was compared."""
-    together = "".join(words)
-    starts = np.cumsum([0, *(len(word) for word in words)])
-    ends = np.repeat(starts[1:], np.diff(starts))
-    codes = np.frombuffer(together.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    is_digit = (codes >= ord("0")) & (codes <= ord("9"))
-    digits = np.concatenate([[0], np.cumsum(is_digit)])
-    hexes = np.concatenate([[0], np.cumsum(is_digit | ((codes >= ord("a")) & (codes <= ord("f"))))])
+def _compared(
+    words: _Words, searches: Sequence[_Search], *, counted: bool
+) -> Iterator[tuple[_Search, Integers, Words]]:
+    """Each search, where words have pieces that may be an identifier of its kind, and the hashes of these.
+
+    counted: whether it is to count what was compared.
+    """
+    text = words.words.together
+    ends = np.repeat(words.words.ends, words.words.lengths)
+    _, is_digit, is_hex = _classes(text)
+    digits, hexes = (np.concatenate([[0], np.cumsum(flags)]) for flags in (is_digit, is_hex))
     for search in searches:
         kind = search.kind
-        if len(together) < kind.length:
-            continue
-        first = np.arange(len(together) - kind.length + 1)
-        n_digits = digits[first + kind.length] - digits[first]
-        whole = first + kind.length <= ends[: len(first)]
+        first = np.arange(max(0, len(text.codes) - kind.length + 1))
+        behind = first + kind.length
+        whole = behind <= ends[: len(first)]
+        n_digits = digits[behind] - digits[first]
         if kind.alphabet == _LETTERS_AND_DIGITS:
             whole &= (n_digits > 0) & (n_digits < kind.length)
+        elif words.regular:
+            whole &= n_digits == kind.length
         if kind.beyond_hex:
-            whole &= hexes[first + kind.length] - hexes[first] < kind.length
-        search.windows += int(whole.sum())
-        hashes = _hashed(together, kind.length)
-        for at in np.flatnonzero(whole & np.isin(hashes, kind.hashes)).tolist():
-            piece = together[at : at + kind.length]
-            if piece in kind.names:
-                owner = owners[int(np.searchsorted(starts, at, side="right")) - 1]
-                search.found.setdefault(owner, set()).add(piece)
-
-
-def _hashed(text: str, length: int) -> Hashes:
-    """uint64 [characters - length + 1]: a number for each piece of this length, the same for equal ones."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
-    factor = 0x9E3779B97F4A7C15
-    found, piece, size, done = None, codes + np.uint64(1), 1, 0
-    while True:
-        if length & size:  # this piece behind what was put together so far
-            n = len(codes) - done - size + 1
-            behind = piece[done : done + n]
-            shift = np.uint64(pow(factor, size, 1 << 64))
-            found = behind if found is None else found[:n] * shift + behind
-            done += size
-        if done == length:
-            return np.asarray(found, dtype=np.uint64)
-        shift = np.uint64(pow(factor, size, 1 << 64))
-        piece = piece[:-size] * shift + piece[size:]
-        size *= 2
+            whole &= hexes[behind] - hexes[first] < kind.length
+        first = first[whole]
+        if counted:
+            search.windows += len(first)
+        hashes = text.hashes(first, first + kind.length)
+        order = np.argsort(hashes)
+        known = order[among(hashes[order], kind.hashes)]
+        yield search, np.sort(first[known]), hashes[known]

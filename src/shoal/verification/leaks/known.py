@@ -1,18 +1,24 @@
 """The raw identifiers as all searches for them take them, each form made once."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from threading import Lock
 from typing import Final, Self
 
+import numpy as np
+
 from shoal.model.trajectories import Population
+from shoal.runtime.arrays import Integers
 from shoal.verification.leaks.digests import Digests
-from shoal.verification.leaks.glued import Kind, kinds_of
+from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
+from shoal.verification.leaks.glued import Kinds, kinds_of
 from shoal.verification.leaks.identifiers import Names
 
-_DigestsOf = Callable[[tuple[str, ...]], Digests]
+_DigestsOf = Callable[[Sequence[str]], Digests]
 _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
+_RUN: Final = re.compile(r"[^\W_]+")
+_PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class RawIdentifiers:
@@ -21,10 +27,10 @@ class RawIdentifiers:
     ids: every subject's, and the person's own where a person's days are the subjects. digests: their hashes.
     """
 
-    def __init__(self, ids: tuple[str, ...], digests_of: _DigestsOf | None = None) -> None:
+    def __init__(self, ids: Sequence[str], digests_of: _DigestsOf | None = None) -> None:
         self.ids, self.digests = ids, (digests_of or Digests)(ids)
-        self._names: Names | None = None
-        self._kinds: tuple[Kind, ...] | None = None
+        self._kinds: Kinds | None = None
+        self._numbers: Words | None = None
         self._lock = Lock()
 
     @classmethod
@@ -36,17 +42,68 @@ class RawIdentifiers:
         return cls(tuple(dict.fromkeys(chain(original.ids, people))), digests_of)
 
     @property
-    def names(self) -> Names:
-        """As whole names and words."""
-        with self._lock:  # of two searches at once, one makes them
-            if self._names is None:
-                self._names = Names.of(self.ids)
-            return self._names
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> Kinds:
         """As pieces of longer words."""
-        with self._lock:
+        with self._lock:  # of two searches at once, one makes them
             if self._kinds is None:
                 self._kinds = kinds_of(self.ids)
             return self._kinds
+
+    @property
+    def numbers(self) -> Words:
+        """Those that read as a pseudonym does, 16 hexadecimal digits, as numbers."""
+        with self._lock:
+            if self._numbers is None:
+                self._numbers = _numbers_of(self.ids)
+            return self._numbers
+
+    def among(self, names: Iterable[str], texts: Iterable[str]) -> Names:
+        """Of the identifiers those that can be one of these names, or stand in one of these texts.
+
+        All others are found in none of them, so that they need not be held.
+        """
+        wanted = frozenset(names)
+        wording = _Wording(texts)
+        found: list[str] = []
+        for part in parts_of(self.ids):
+            found += wanted.intersection(chain(part.plain, part.others))
+            for folded, runs, own in part.trimmed():
+                found += [own[place] for place in wording.holding(folded, runs)]
+        return Names.of(found)
+
+
+class _Wording:
+    """Words that stand beside each other in some texts, as many as an identifier has, by their hashes."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._text = "\n".join(text.casefold() for text in texts)
+        runs = [run.span() for run in _RUN.finditer(self._text)]
+        self._runs = np.array(runs, dtype=np.int64).reshape(-1, 2)
+        self._hashes: dict[int, Words] = {}
+
+    def holding(self, folded: SideBySide, runs: Integers) -> list[int]:
+        """The places of those of so many words each that may stand in a text."""
+        places: list[int] = []
+        for n in np.unique(runs).tolist():
+            own = np.flatnonzero(runs == n)
+            known = among(folded.together.hashes(folded.starts[own], folded.ends[own]), self._of(n))
+            places += own[known].tolist()
+        return places
+
+    def _of(self, n: int) -> Words:
+        if n not in self._hashes:
+            starts, ends = self._runs[: max(0, len(self._runs) - n + 1), 0], self._runs[n - 1 :, 1]
+            self._hashes[n] = np.unique(Characters(self._text).hashes(starts, ends))
+        return self._hashes[n]
+
+
+def _numbers_of(ids: Sequence[str]) -> Words:
+    """Identifiers that are 16 hexadecimal digits from the first letter or digit to the last."""
+    found = [
+        int(word, 16)
+        for part in parts_of(ids)
+        for folded, runs, _ in part.trimmed()
+        for place in np.flatnonzero((runs == 1) & (folded.lengths == 16)).tolist()
+        if _PSEUDONYM.fullmatch(word := folded.text(place))
+    ]
+    return np.unique(np.array(found, dtype=np.uint64))

@@ -83,11 +83,27 @@ def leak_findings(
     table, footer: of its file, with all columns, or only those that do not belong there. in_degrees: whether
     the raw points came in degrees.
     """
-    names = known.names
     strange = (path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
     extra_files = sorted(islice(strange, _MOST_FILES))
     columns = columns_of(manifest, in_degrees=in_degrees)
     extra_columns = [column for column in table.column_names if column not in columns]
+    places = [
+        _manifest(folder / MANIFEST_FILE),
+        _file_metadata(footer, table),
+        *(_column(table, column) for column in extra_columns),
+        *chain.from_iterable(_extra_file(path) for path in extra_files),
+    ]
+    page = _page(folder / REPORT_FILE)
+    places += (
+        []
+        if page is None
+        else [_Place(where=REPORT_FILE, alone=frozenset(), strings=frozenset(), text=plain(page))]
+    )
+    titles = [*extra_columns, *(path.name for path in extra_files)]
+    names = known.among(
+        chain(titles, (Path(title).stem for title in titles), *(place.alone for place in places)),
+        chain(titles, (place.text for place in places)),
+    )
     for column in extra_columns:
         yield Finding(
             "unexpected-column",
@@ -101,26 +117,17 @@ def leak_findings(
             "unexpected-file",
             f"the folder holds {_shown(path.name, names)}; only {', '.join(_FILES)} belong there",
         )
-    places = [
-        _manifest(folder / MANIFEST_FILE),
-        _file_metadata(footer, table),
-        *(_column(table, column) for column in extra_columns),
-        *chain.from_iterable(_extra_file(path) for path in extra_files),
-    ]
-    if (folder / REPORT_FILE).is_file():
-        page = (folder / REPORT_FILE).read_bytes().decode("utf-8", "replace")
-        places.append(_Place(where=REPORT_FILE, alone=frozenset(), strings=frozenset(), text=plain(page)))
-        if not is_public(page):
-            yield Finding(
-                "private-page",
-                f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
-            )
+    if page is not None and not is_public(page):
+        yield Finding(
+            "private-page",
+            f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
+        )
     could_be_hashes = [place.strings | frozenset(hash_like(place.text)) for place in places]
     hashed = hashes_among(known.digests, chain.from_iterable(could_be_hashes))
     # a user may be called as a typeface is
     machine = replace(Names.of(_machine_names()), enclosed=frozenset())
     private_path = _private_paths(folder)
-    inside = glued(known.kinds, ("\n".join([place.text, *place.alone]) for place in places))
+    inside = glued(known.kinds, ["\n".join([place.text, *place.alone]) for place in places])
     for place, n_inside, like_hashes in zip(places, inside, could_be_hashes, strict=True):
         n_raw = len(place.alone & names.whole) + names.in_text(place.text)
         n_hashed = len(hashed & like_hashes)
@@ -133,6 +140,10 @@ def leak_findings(
             yield Finding("metadata", f"{place.where}: names this machine, its user, or a path on it")
         if place.seeds:
             yield Finding("seed", f"{place.where}: a key names a seed; leave it out")
+
+
+def _page(path: Path) -> str | None:
+    return path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
 
 
 def columns_of(manifest: Manifest, *, in_degrees: bool) -> list[str]:

@@ -2,10 +2,13 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+import numpy as np
+
 from shoal.model.trajectories import Population
+from shoal.verification.leaks.forms import SideBySide, among, parts_of
 
 # Unicode's categories of marks of format, controls and blanks
 _UNSEEN: Final = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp"})
@@ -16,23 +19,39 @@ _DRAWN_AS_NOTHING: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164
     for code in range(first, last + 1)
 }
 
+_IS_SEEN: Final = np.array([unicodedata.category(chr(code)) not in _UNSEEN for code in range(128)])
+
 
 def look_alikes(original: Population) -> Iterator[str]:
     """A note when several identifiers are one to a reader; k people may then be fewer than k."""
-    faces = Counter(_face(uid) for uid in original.ids)
-    alike = [number for number in faces.values() if number > 1]
-    if alike:
+    hashes = np.sort(np.concatenate([faces.hashes() for faces in _faces(original.ids)]))
+    again = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    if not len(again):
+        return
+    alike = Counter(
+        faces.text(number)
+        for faces in _faces(original.ids)
+        for number in np.flatnonzero(among(faces.hashes(), again)).tolist()
+    )
+    numbers = [number for number in alike.values() if number > 1]
+    if numbers:
+        n = sum(numbers)
         yield (
-            f"{sum(alike)} identifiers differ from another one only by case, by Unicode's normal form or by "
-            f"what cannot be seen. They count as {sum(alike)} people, not as {len(alike)}: write those of "
-            "one person alike in the raw data"
+            f"{n} identifiers differ from another one only by case, by Unicode's normal form or by what "
+            f"cannot be seen. They count as {n} people, not as {len(numbers)}: write those of one person "
+            "alike in the raw data"
         )
+
+
+def _faces(ids: Sequence[str]) -> Iterator[SideBySide]:
+    """The identifiers as they look, some at once."""
+    for part in parts_of(ids):
+        yield part.lower.only(_IS_SEEN[part.lower.together.codes])
+        yield SideBySide.of([_face(uid) for uid in part.others])
 
 
 def _face(uid: str) -> str:
     """The identifier as it looks: compatible forms made one, case folded, without what cannot be seen."""
-    if uid.isascii() and uid.isalnum():
-        return uid.lower()  # all of it is seen
     return _seen(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", uid).casefold()))
 
 

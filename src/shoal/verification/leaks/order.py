@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from shoal.model.names import Pseudonyms
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
@@ -25,11 +26,10 @@ def order_findings(
     """
     known = subject_of >= 0
     subjects = subject_of[known]
-    names = np.array(trajectory_ids, dtype=np.str_)[known]
     told = {"raw identifiers": subjects}
     if original.input_rank is not None:
         told["input"] = original.input_rank[subjects]
-    by_name = np.argsort(names, kind="stable")
+    by_name = _order_of(Pseudonyms.of(trajectory_ids).take(np.flatnonzero(known)))
     for what, order, fewest in (
         ("records", np.arange(len(subjects)), FEWEST_RECORDS),
         ("pseudonyms", by_name, FEWEST_PSEUDONYMS),
@@ -41,6 +41,11 @@ def order_findings(
                     "record-order",
                     f"the order of the {what} {resemblance} the order of the {source}; expected a random one",
                 )
+
+
+def _order_of(names: Pseudonyms) -> Integers:
+    """Their places in the order of the alphabet."""
+    return np.argsort(np.array(list(names)) if names.strange else names.numbers, kind="stable")
 
 
 def _resemblance(place: Integers, fewest: int) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from shoal.model.names import column
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine, carried_out
@@ -75,13 +76,13 @@ class SpreadDigests(Digests):
         super().__init__(ids)
         self._folder, self._engine, self._run = scratch, engine, run
         self._n_parts = -(-len(ids) // _IDS_OF_A_TASK)
-        column = pa.array(ids, pa.string())
+        uids = column(ids)
         with (
             pa.OSFile(str(scratch / _IDS), "wb") as file,
             pa.ipc.new_file(file, pa.schema([("id", pa.string())])) as writer,
         ):
             for start in range(0, len(ids), _IDS_OF_A_TASK):
-                writer.write_batch(pa.record_batch([column.slice(start, _IDS_OF_A_TASK)], names=["id"]))
+                writer.write_batch(pa.record_batch([uids.slice(start, _IDS_OF_A_TASK)], names=["id"]))
 
     def compare(self, prefixes: Prefixes, searches: Sequence[Search]) -> None:
         """As Digests.compare; a single part is no task."""
