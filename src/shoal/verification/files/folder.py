@@ -214,15 +214,14 @@ def _decoded(written: WrittenTable, manifest: Manifest) -> DecodedBoxes | None:
 def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[Finding]]:
     """The boxes of a table by record and in canonical order, and findings about its rows."""
     columns, precision = decoded.boxes.columns(), decoded.precision
-    rows = np.stack(columns, axis=1)
-    out_of_order = list(row_order(written, rows, BOX_COLUMNS))
+    out_of_order = list(row_order(written, columns, BOX_COLUMNS))
     order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None
     findings = [
         *wrong_types(written.table.schema),
         *(
             ()
             if precision.says_no_more_than_boxes
-            else records_stored_differently(written.table, rows, written.offsets, order)
+            else records_stored_differently(written.table, np.stack(columns, axis=1), written.offsets, order)
         ),
         *out_of_order,
         *precision.findings(),
@@ -236,7 +235,7 @@ def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tup
     plane.look_at_points(points)
     findings = [
         *wrong_types(written.table.schema),
-        *row_order(written, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
+        *row_order(written, (points.t, points.x, points.y), POINT_COLUMNS),
         *point_findings(written.table, points, manifest.crs),
     ]
     return points.take(np.lexsort((points.y, points.x, points.t, written.record))), findings
