@@ -16,6 +16,7 @@ from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.freed import give_back
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -152,6 +153,7 @@ class Prepared:
                     else:
                         played[place][evaluation.label] = found
                 del evaluation
+                give_back()
         return played
 
 
