@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.lint import leak_findings
 from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.linking import far_too_many_records
+
+_ROWS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -204,11 +207,18 @@ def _decoded(written: WrittenTable, manifest: Manifest) -> DecodedBoxes | None:
     """The boxes of a table and what they say by themselves; None for points."""
     if manifest.grid is None:
         return None
-    decoded = boxes_as_written(written.table, manifest.grid)
-    plane, precision = PlaneCheck(manifest.crs), PrecisionCheck(manifest.grid, manifest.crs)
-    plane.look_at_boxes(decoded.boxes, manifest.grid)
-    precision.look(written.table, decoded)
-    return DecodedBoxes(boxes=decoded.boxes, plane=plane, precision=precision)
+    grid, rows = manifest.grid, written.table.num_rows
+    plane, precision = PlaneCheck(manifest.crs), PrecisionCheck(grid, manifest.crs)
+    columns = {name: np.empty(rows, dtype=np.int64) for name in BOX_COLUMNS}
+    for first in range(0, max(rows, 1), _ROWS_AT_ONCE):  # what is decoded beside boxes is as long as they are
+        some = written.table.slice(first, _ROWS_AT_ONCE)
+        decoded = boxes_as_written(some, grid)
+        precision.look(some, decoded)
+        for name, column in zip(BOX_COLUMNS, decoded.boxes.columns(), strict=True):
+            columns[name][first : first + len(column)] = column
+    boxes = Boxes(**columns)
+    plane.look_at_boxes(boxes, grid)
+    return DecodedBoxes(boxes=boxes, plane=plane, precision=precision)
 
 
 def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[Finding]]:
