@@ -1,6 +1,6 @@
 """The attack: every adversary against raw data, release and control, with the same people and knowledge."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,6 +16,7 @@ from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.freed import give_back
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -104,18 +105,15 @@ def attack(
     asked = [parse_knowledge(text) for text in texts]
     for one in asked:
         _require_points(one, original)
+    played = prepared.play(asked, forgives=lambda label: label == "control" or knowledge is None)
     rates: list[Rate] = []
     notes = list(prepared.notes)
-    for one in asked:
-        for evaluation in prepared.evaluations.of(one.adversary):
-            try:
-                rates += [
-                    replace(rate, asked=one.text) for rate in one.rates_on(evaluation, prepared.draws())
-                ]
-            except MisuseError as error:
-                if evaluation.label != "control" and knowledge is not None:
-                    raise
-                notes.append(f"{one.text} was not played against {evaluation.label}: {error}")
+    for one, on_targets in zip(asked, played, strict=True):
+        for label, found in on_targets.items():
+            if isinstance(found, MisuseError):
+                notes.append(f"{one.text} was not played against {label}: {found}")
+            else:
+                rates += [replace(rate, asked=one.text) for rate in found]
     return Attacked(rates=tuple(rates), notes=tuple(notes))
 
 
@@ -130,6 +128,33 @@ class Prepared:
     def draws(self) -> np.random.Generator:
         """A generator at its start, so that the same knowledge is drawn on every target."""
         return np.random.default_rng(self.seed)
+
+    def play(
+        self, asked: Sequence[Knowledge], *, forgives: Callable[[TargetName], bool] = lambda _: True
+    ) -> list[dict[TargetName, list[Rate] | MisuseError]]:
+        """What each knowledge attains on each target, or why it was not played.
+
+        All play on one target before the next one is made, whose records and indexes then take the place of
+        its own. forgives: whether knowledge that a target does not allow is told, and no error.
+        """
+        played: list[dict[TargetName, list[Rate] | MisuseError]] = [{} for _ in asked]
+        for boxes in (False, True):
+            those = [place for place, one in enumerate(asked) if one.adversary.takes_boxes == boxes]
+            evaluations = self.evaluations.one_by_one(boxes=boxes) if those else iter(())
+            for evaluation in evaluations:
+                for place in those:
+                    try:
+                        found = asked[place].rates_on(evaluation, self.draws())
+                    except MisuseError as error:
+                        if not forgives(evaluation.label):
+                            raise
+                        # its traceback would keep the target
+                        played[place][evaluation.label] = error.with_traceback(None)
+                    else:
+                        played[place][evaluation.label] = found
+                del evaluation
+                give_back()
+        return played
 
 
 def prepare(

@@ -1,6 +1,6 @@
 """One evaluation: who is looked for, among which records, with whose knowledge."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -122,48 +122,71 @@ class Evaluations:
         """Those in the form that an adversary takes."""
         return self.on_boxes if adversary.takes_boxes else self.on_points
 
+    def one_by_one(self, *, boxes: bool) -> Iterator[Evaluation[Any]]:
+        """The same, each made when it is asked for, so that one that is let go of leaves room for the next.
+
+        boxes: in slots and cells, instead of as given. Raises MisuseError as ``on_boxes`` and ``on_points``.
+        """
+        return self._on_boxes() if boxes else self._on_points()
+
     @cached_property
     def on_boxes(self) -> list[Evaluation[BoxTarget]]:
         """Everything in slots and cells, of 100 m and 60 s where the release holds points.
 
         Raises MisuseError for raw points as given that come without a release.
         """
+        return list(self._on_boxes())
+
+    @cached_property
+    def on_points(self) -> list[Evaluation[PointTarget]]:
+        """Everything as given; raises MisuseError for boxes."""
+        return list(self._on_points())
+
+    def _on_boxes(self) -> Iterator[Evaluation[BoxTarget]]:
         given = self.original
         snapped = given if self.release is None or given.grid is not None else given.snapped_to(Grid())
         grid = snapped.snapped_grid()
-        raw = BoxTarget.of_trajectories(snapped)
-        published = raw if self.release is None else BoxTarget.of_release(self.release.as_boxes(grid))
 
         def known_of(people: Trajectories) -> Trajectories:
             if people is given:
                 return snapped
             return people.snapped_to(grid) if people.grid is None else people
 
-        return self._on(raw, published, known_of)
+        return self._on(
+            lambda: BoxTarget.of_trajectories(snapped),
+            lambda release: BoxTarget.of_release(release.as_boxes(grid)),
+            known_of,
+        )
 
-    @cached_property
-    def on_points(self) -> list[Evaluation[PointTarget]]:
-        """Everything as given; raises MisuseError for boxes."""
-        raw = PointTarget.of_trajectories(self.original)
-        published = raw if self.release is None else PointTarget.of_release(self.release)
-        return self._on(raw, published, lambda people: people)
+    def _on_points(self) -> Iterator[Evaluation[PointTarget]]:
+        self.original.require_points_as_given()
+        return self._on(
+            lambda: PointTarget.of_trajectories(self.original), PointTarget.of_release, lambda people: people
+        )
 
     def _on(
-        self, raw: Target, published: Target, known_of: Callable[[Trajectories], Trajectories]
-    ) -> list[Evaluation[Target]]:
-        return [
-            Evaluation(
+        self,
+        raw: Callable[[], Target],
+        published: Callable[[Release], Target],
+        known_of: Callable[[Trajectories], Trajectories],
+    ) -> Iterator[Evaluation[Target]]:
+        """One evaluation for each group of victims; groups in a row with the same target share it."""
+        target: Target | None = None
+        of_raw = True
+        for group in self.victims:
+            if target is None or of_raw is not (group.label == "raw"):
+                of_raw, target = group.label == "raw", None  # the one before goes first
+                target = raw() if of_raw or self.release is None else published(self.release)
+            yield Evaluation(
                 known=known_of(group.known),
-                target=raw if group.label == "raw" else published,
+                target=target,
                 victims=group.subjects,
                 own=group.own,
                 label=group.label,
                 start=float(known_of(self.original).t.min()),
                 run=self.run,
-                around=self._around(group.label == "raw", known_of),
+                around=self._around(of_raw, known_of),
             )
-            for group in self.victims
-        ]
 
     def _around(self, raw: bool, known_of: Callable[[Trajectories], Trajectories]) -> Surroundings:
         everybody = np.arange(self.original.n_subjects)

@@ -18,6 +18,7 @@ from shoal.runtime.arrays import Floats, Integers
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
 _MOST_PLACES: Final = 50
 _MOST_MARKS: Final = 1 << 26
+_CELLS_AT_ONCE: Final = 1 << 18
 _PART: Final = 100
 _RULES: Final = (
     ("visits, even boxes", "expects most visits there if boxes are filled evenly"),
@@ -124,14 +125,16 @@ def attack_period(
 
 
 def _count_cells(x: Integers, y: Integers) -> int:
-    """How many different cells there are among some that are counted from 0 on."""
-    width = int(y.max()) + 1
-    cells = x * width + y
-    n = (int(x.max()) + 1) * width
+    """How many different cells there are among some, at least one."""
+    west, south = int(x.min()), int(y.min())
+    width = int(y.max()) - south + 1
+    n = (int(x.max()) - west + 1) * width
     if n > _MOST_MARKS:
-        return int(pc.count_distinct(pa.array(cells)).as_py())
+        return int(pc.count_distinct(pa.array((x - west) * width + (y - south))).as_py())
     marks = np.zeros(n, dtype=np.bool_)
-    marks[cells] = True
+    for first in range(0, len(x), _CELLS_AT_ONCE):
+        some = slice(first, first + _CELLS_AT_ONCE)
+        marks[(x[some] - west) * width + (y[some] - south)] = True
     return int(np.count_nonzero(marks))
 
 
@@ -155,7 +158,7 @@ def weigh_visits(
     own: int64 [v], records of ``target``.
     """
     known, n = evaluation.known, len(own)
-    spread = _count_cells(known.x - known.x.min(), known.y - known.y.min())
+    spread = _count_cells(known.x, known.y)
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     records = target.classes.records
     shelf = Shelf(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)

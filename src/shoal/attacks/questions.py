@@ -144,14 +144,18 @@ def assess_release(
         run=run,
     )
     asked = [parse_knowledge(text) for text in record_knowledge(release, tries)]
-    for one in sorted(asked, key=lambda one: one.adversary.takes_boxes):
-        evaluations = prepared.evaluations.of(one.adversary)  # fails, rather than notes, what fits no attack
-        try:
-            found = [rate for each in evaluations for rate in one.rates_on(each, prepared.draws())]
-        except MisuseError as error:
-            notes.append(f"{one.text} was not tried: {error}")
-        else:
-            rates += [(rate, one) for rate in found]
+    asked.sort(key=lambda one: one.adversary.takes_boxes)
+    for one, on_targets in zip(asked, prepared.play(asked), strict=True):
+        failed = [found for found in on_targets.values() if isinstance(found, MisuseError)]
+        if failed:
+            notes.append(f"{one.text} was not tried: {failed[0]}")
+            continue
+        rates += [
+            (rate, one)
+            for found in on_targets.values()
+            if not isinstance(found, MisuseError)
+            for rate in found
+        ]
     of_raw = {(rate.name, one.text): rate for rate, one in rates if rate.target == "raw"}
     pairs = [
         Answer(release=rate, raw=of_raw[rate.name, one.text], source=one.adversary.source)

@@ -7,7 +7,7 @@ written once.
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,27 +24,35 @@ _BOXES_OF_A_TILE: Final = 32
 _FEW_PLACES: Final = 1 << 16  # that an index may count without asking whether there are more boxes
 
 
+def _narrowest(boxes: Integers) -> type[np.signedinteger[Any]]:
+    """32 bits for the copies of these boxes that an index holds, 64 where one lies farther out."""
+    limits = np.iinfo(np.int32)
+    fits = not len(boxes) or (boxes.min() >= limits.min and boxes.max() <= limits.max)
+    return np.int32 if fits and len(boxes) <= limits.max else np.int64
+
+
 def index_over_time(boxes: Integers, record: Integers) -> Index:
     """An index of boxes [b, 6] over time. record: int64 [b], the record that owns each box."""
-    levels, starts = np.empty(len(boxes), dtype=np.int64), boxes[:, 0]
+    levels, starts, kind = np.empty(len(boxes), dtype=np.int64), boxes[:, 0], _narrowest(boxes)
     fill_levels(boxes, levels)
     class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
     least, end = (int(starts.min()), int(starts.max()) + 1) if len(boxes) else (0, 0)
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
         order = np.lexsort((starts, levels))
-        return Index(class_offsets, boxes[order], record[order], starts[order])
-    filed = Index(class_offsets, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
+        return Index(class_offsets, *(column[order].astype(kind) for column in (boxes, record, starts)))
+    filed = Index(class_offsets, *(np.empty_like(column, dtype=kind) for column in (boxes, record, record)))
     file_over_time(boxes, record, levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
 
 def index_over_places(boxes: Integers, record: Integers) -> Places:
     """An index of the rectangles of boxes [b, 6]; record: int64 [b], ascending, the owner of each."""
-    room = np.empty((len(boxes), 4), dtype=np.int64), np.empty_like(record), np.empty_like(record)
+    kind = _narrowest(boxes)
+    room = [np.empty(shape, dtype=kind) for shape in ((len(boxes), 4), len(boxes), len(boxes))]
     places = Places(tiles_for(boxes, 0, len(boxes)), *room)
     n = file_places(boxes, record, places)
-    return Places(places.tiles, *(column[:n].copy() for column in room))
+    return Places(places.tiles, *(column[:n] for column in room))  # what is not filled takes no memory
 
 
 def index_over_areas(by_time: Index) -> Areas:

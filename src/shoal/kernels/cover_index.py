@@ -12,7 +12,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Index(NamedTuple):
-    """Boxes of records, int64 [b, 6], in classes along one axis.
+    """Boxes of records, [b, 6], in classes along one axis; all but class_offsets in 32 bits where these do.
 
     Class L is rows class_offsets[L] to class_offsets[L + 1], and holds boxes whose extent is at most 2**L.
     record: [b] whose box each one is. starts: [b] where each begins along the axis, ascending in each class.

@@ -36,7 +36,10 @@ class Tiles(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Rectangles [b, 4] of x_min, y_min, x_max, y_max in tiles; [b] whose each is, and how often."""
+    """Rectangles [b, 4] of x_min, y_min, x_max, y_max in tiles; [b] whose each is, and how often.
+
+    All in 32 bits where these do.
+    """
 
     tiles: Tiles
     rectangles: Integers

@@ -37,6 +37,7 @@ from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
+from shoal.runtime.freed import give_back
 from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -179,6 +180,7 @@ def publish(
     with staged_folder(output) as staging, ExitStack() as beside:
         with run.stage("method"):
             release, linkage = method.anonymize(original, rng, run)
+            give_back()
         with run.stage("check"):
             known = RawIdentifiers.of(original)
             verdict = verdict_on(original, release, linkage, run=run, known=known)

@@ -24,6 +24,8 @@ from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.runtime.arrays import Floats, Integers
 
 _CELLS_PER_CORNER: Final = 4  # of the rectangle around all boxes, up to which each has a place in a table
+_RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
+_DRAWN_AT_ONCE: Final = 1 << 16  # outlines
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
@@ -137,7 +139,7 @@ def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
 def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
     """[m, 5, 2] longitude and latitude of each box's closed ring, counterclockwise from the lower left."""
     places, at = corner_places(boxes, cell_m, crs)
-    return places[at][:, [0, 1, 2, 3, 0]]
+    return places[at][:, _RING]
 
 
 def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Integers]:
@@ -191,14 +193,21 @@ def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[f
     """Well-known binary of every box's rectangle, and their bounds as [west, south, east, north]."""
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
-    polygons["corners"] = outline_corners(boxes, cell_m, crs)
-    size = _POLYGON.itemsize
-    ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * size)
+    places, at = corner_places(boxes, cell_m, crs)
+    for first in range(0, len(boxes), _DRAWN_AT_ONCE):
+        some = slice(first, first + _DRAWN_AT_ONCE)
+        polygons["corners"][some] = places[at[some]][:, _RING]
+    ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * _POLYGON.itemsize)
     column = pa.Array.from_buffers(
-        pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.tobytes())]
+        pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.view(np.uint8))]
     )
-    corners = polygons["corners"].reshape(-1, 2)
-    return column, [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
+    bounds = [*places.min(axis=0).tolist(), *places.max(axis=0).tolist()]
+    if not all(
+        bounds
+    ):  # of zeros, the bounds have the sign of the first, which corners tell and places do not
+        corners = polygons["corners"].reshape(-1, 2)
+        bounds = [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
+    return column, bounds
 
 
 def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from shoal.verification.leaks.known import RawIdentifiers
 from shoal.verification.leaks.lint import leak_findings
 from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.linking import far_too_many_records
+
+_ROWS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -204,25 +207,31 @@ def _decoded(written: WrittenTable, manifest: Manifest) -> DecodedBoxes | None:
     """The boxes of a table and what they say by themselves; None for points."""
     if manifest.grid is None:
         return None
-    decoded = boxes_as_written(written.table, manifest.grid)
-    plane, precision = PlaneCheck(manifest.crs), PrecisionCheck(manifest.grid, manifest.crs)
-    plane.look_at_boxes(decoded.boxes, manifest.grid)
-    precision.look(written.table, decoded)
-    return DecodedBoxes(boxes=decoded.boxes, plane=plane, precision=precision)
+    grid, rows = manifest.grid, written.table.num_rows
+    plane, precision = PlaneCheck(manifest.crs), PrecisionCheck(grid, manifest.crs)
+    columns = {name: np.empty(rows, dtype=np.int64) for name in BOX_COLUMNS}
+    for first in range(0, max(rows, 1), _ROWS_AT_ONCE):  # what is decoded beside boxes is as long as they are
+        some = written.table.slice(first, _ROWS_AT_ONCE)
+        decoded = boxes_as_written(some, grid)
+        precision.look(some, decoded)
+        for name, column in zip(BOX_COLUMNS, decoded.boxes.columns(), strict=True):
+            columns[name][first : first + len(column)] = column
+    boxes = Boxes(**columns)
+    plane.look_at_boxes(boxes, grid)
+    return DecodedBoxes(boxes=boxes, plane=plane, precision=precision)
 
 
 def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[Finding]]:
     """The boxes of a table by record and in canonical order, and findings about its rows."""
     columns, precision = decoded.boxes.columns(), decoded.precision
-    rows = np.stack(columns, axis=1)
-    out_of_order = list(row_order(written, rows, BOX_COLUMNS))
+    out_of_order = list(row_order(written, columns, BOX_COLUMNS))
     order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None
     findings = [
         *wrong_types(written.table.schema),
         *(
             ()
             if precision.says_no_more_than_boxes
-            else records_stored_differently(written.table, rows, written.offsets, order)
+            else records_stored_differently(written.table, np.stack(columns, axis=1), written.offsets, order)
         ),
         *out_of_order,
         *precision.findings(),
@@ -236,7 +245,7 @@ def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tup
     plane.look_at_points(points)
     findings = [
         *wrong_types(written.table.schema),
-        *row_order(written, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
+        *row_order(written, (points.t, points.x, points.y), POINT_COLUMNS),
         *point_findings(written.table, points, manifest.crs),
     ]
     return points.take(np.lexsort((points.y, points.x, points.t, written.record))), findings

@@ -4,8 +4,9 @@ A writer chooses how rows are packed: encodings, pages, runs, how hard they are 
 nothing of it, so that it could carry anything. Packing the rows again and comparing shows all of it at once.
 """
 
+import io
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,13 +33,41 @@ def packing_notes(content: bytes, table: pa.Table | None = None) -> Iterator[str
     table = table_in(file) if table is None else table
     if file.num_row_groups > _MOST_GROUPS + 2 * (file.metadata.num_rows // ROWS_PER_GROUP):
         yield TORN
-    again, first = pa.BufferOutputStream(), 0
-    with parquet_writer(again, file.schema_arrow.remove_metadata()) as writer:
+    again, first = _Repeated(content), 0
+    with parquet_writer(pa.PythonFile(again, "w"), file.schema_arrow.remove_metadata()) as writer:
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             writer.write_table(table.slice(first, rows), row_group_size=ROWS_PER_GROUP)
             first += rows
         if file.metadata.metadata is not None:
             writer.add_key_value_metadata(file.metadata.metadata)
-    if again.getvalue() != pa.py_buffer(content):
+    if not again.is_complete:
         yield OTHERWISE
+
+
+class _Repeated(io.RawIOBase):
+    """A file that keeps nothing, and tells whether what is written to it is this content."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content, self._at, self._same = content, 0, True
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """How much was written."""
+        return self._at
+
+    def write(self, part: Any) -> int:
+        """Compare the next bytes."""
+        piece = bytes(part)
+        end = self._at + len(piece)
+        self._same = self._same and self._content[self._at : end] == piece
+        self._at = end
+        return len(piece)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether exactly the content was written."""
+        return self._same and self._at == len(self._content)
