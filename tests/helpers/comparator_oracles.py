@@ -37,6 +37,28 @@ def best_alignment(
     return min(ways)
 
 
+def alignment(
+    a: Sequence[Sample], b: Sequence[Sample], match_m: float, match_s: float, speed: float
+) -> list[int]:
+    """Which sample of a becomes each of b, -1 = one is created: the whole table of (edits, movement)."""
+    table: list[list[tuple[int, float, str]]] = [[(j, 0.0, "create") for j in range(len(b) + 1)]]
+    for i, p in enumerate(a, start=1):
+        table.append([(i, 0.0, "delete")])
+        for j, q in enumerate(b, start=1):
+            replaced, deleted, created = table[i - 1][j - 1], table[i - 1][j], table[i][j - 1]
+            moved = math.hypot(p[1] - q[1], p[2] - q[2]) + speed * abs(p[0] - q[0])
+            ways = [(replaced[0] + (not matches(p, q, match_m, match_s)), replaced[1] + moved, "replace")]
+            ways += [(deleted[0] + 1, deleted[1], "delete"), (created[0] + 1, created[1], "create")]
+            table[i].append(min(ways, key=lambda way: way[:2]))
+    source, i, j = [-1] * len(b), len(a), len(b)
+    while i or j:
+        step = table[i][j][2]
+        if step == "replace":
+            source[j - 1] = i - 1
+        i, j = i - (step != "create"), j - (step != "delete")
+    return source
+
+
 def clusters_within(distances: Sequence[Sequence[float]], k: int, radius: float) -> list[int]:
     """The greedy clusters around pivots, as the kernel's docstring tells it."""
     n = len(distances)

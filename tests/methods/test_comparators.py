@@ -12,8 +12,9 @@ import comparator_oracles as oracles
 import shoal
 from shoal.attacks import attack
 from shoal.errors import MisuseError, NothingLeftError
+from shoal.kernels.alignment import align
 from shoal.kernels.clusters import cluster_within
-from shoal.kernels.edit import align, edit_distances
+from shoal.kernels.edit import edit_distances
 from shoal.methods.co_location.clusters import greedy_clusters, into_cylinder, root_mean_square_distances
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m
@@ -78,6 +79,18 @@ def test_an_alignment_edits_and_moves_least(
     least = oracles.best_alignment(a, b, match_m, match_s, 0.5)
     assert len(a) + len(b) - 2 * len(pairs) + replaced == least[0]
     assert moved == pytest.approx(least[1])
+
+
+@pytest.mark.parametrize("lengths", [(1, 70), (61, 62), (63, 124), (130, 40)])
+@pytest.mark.parametrize(("span", "match_s"), [(12, 2), (200, 9), (200, 0)])  # wide and narrow choices
+def test_alignments_of_long_trajectories(lengths: tuple[int, int], span: int, match_s: int) -> None:
+    rng = np.random.default_rng(sum(lengths))
+    a, b = (
+        sorted(map(tuple, rng.integers(0, (span, 12, 12), (n, 3)).astype(float).tolist())) for n in lengths
+    )
+    at_t, at_x, at_y = (column.copy() for column in columns(b))
+    taken = align(*columns(a), at_t, at_x, at_y, 3.0, float(match_s), 0.5)
+    assert taken.tolist() == oracles.alignment(a, b, 3, match_s, 0.5)
 
 
 @example(

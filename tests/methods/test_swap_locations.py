@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.swap_sets import form_swap_sets
-from shoal.methods.swapping.microaggregation import distances_within, microaggregate
+from shoal.measures.trajectory_distance import Paths, matrix_of, only_among, trajectory_graph
+from shoal.methods.swapping.microaggregation import (
+    distances_within,
+    distances_within_graph,
+    microaggregate,
+    microaggregate_graph,
+)
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -51,6 +57,23 @@ def test_clusters_find_what_is_plainly_together(clustering: str) -> None:
         [2, 2, 2],
     ]
     assert distances_within(distances, groups) == pytest.approx(3 * 0.4)
+
+
+@pytest.mark.parametrize("paths", ["disjoint", "all"])
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_searches_that_end_early_find_the_groups_of_the_matrix(paths: Paths, k: int) -> None:
+    n, draw = 120, np.random.default_rng(k)
+    t = np.repeat(draw.uniform(0, 2_000, n), 4) + np.tile([0, 30, 50, 90], n)
+    x, y = draw.uniform(0, 1_000, (2, 4 * n))
+    t[:4], t[4:8] = 50_000 + t[:4] - t[0], 7_000  # one of them meets nobody, one lasts no time
+    original = Trajectories.from_rows(np.repeat([f"p{i:03d}" for i in range(n)], 4).tolist(), t, x, y)
+    found, component = trajectory_graph(original, paths=paths, penalty="inverse", run=Run())
+    kept = np.flatnonzero(component == 0)
+    matrix = only_among(matrix_of(found, Run()), kept)
+    expected = microaggregate(matrix, k, "greedy")
+    groups = microaggregate_graph(found, kept, k)
+    assert [group.tolist() for group in groups] == [kept[group].tolist() for group in expected]
+    assert distances_within_graph(found, groups) == pytest.approx(distances_within(matrix, expected))
 
 
 @given(

@@ -1,4 +1,4 @@
-"""The distance of every two synchronized trajectories, and shortest paths through the distance graph.
+"""The distance of every two synchronized trajectories.
 
 Nothing is interpolated at single stamps. Between two fixes of either trajectory, the difference of their
 places is linear in time. So the sum of its squares over all stamps there has a closed form, in the number of
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
@@ -86,15 +86,23 @@ def sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int,
 
 
 @compiled
-def direct_distances(
-    courses: Courses, stamps: Stamps, begin: int, end: int, power: int, distances: Floats
-) -> None:
-    """Set the distances [n, n] of courses begin to end from all later ones, both ways (Def. 10 and 12).
+def distances_to_later(
+    courses: Courses, stamps: Stamps, begin: int, end: int, power: int
+) -> tuple[Integers, Numbers, Floats]:
+    """The distances of courses begin to end from all later ones that overlap them in time (Def. 10 and 12).
 
-    Only where the courses overlap in time. power: of the percentage of common time that divides a distance.
+    How many each has, from whom, and how far, course by course. power: of the percentage of common time that
+    divides a distance.
     """
     offsets, rank = courses.offsets, courses.rank
     n = len(offsets) - 1
+    counts = np.zeros(end - begin, dtype=np.int64)
+    for i in range(begin, end):
+        start, stop = rank[offsets[i]], rank[offsets[i + 1] - 1]
+        for j in range(i + 1, n):
+            counts[i - begin] += max(start, rank[offsets[j]]) < min(stop, rank[offsets[j + 1] - 1])
+    to, length = np.empty(counts.sum(), dtype=np.int32), np.empty(counts.sum())
+    filled = 0
     for i in range(begin, end):
         start, stop = rank[offsets[i]], rank[offsets[i + 1] - 1]
         lasts = stamps.t[stop] - stamps.t[start]
@@ -107,60 +115,6 @@ def direct_distances(
                 distance = math.sqrt(square) / (last - first + 1)
                 for _ in range(power):
                     distance /= percent
-                distances[i, j] = distances[j, i] = distance
-
-
-@compiled
-def close_block(block: Floats) -> None:
-    """Shortest paths inside one square block (Floyd-Warshall), in place."""
-    n = len(block)
-    for k in range(n):
-        for i in range(n):
-            through = block[i, k]
-            if through < np.inf:
-                for j in range(n):
-                    block[i, j] = min(block[i, j], through + block[k, j])
-
-
-@compiled
-def relax_panel(block: Floats, before: Floats, panel: Floats) -> None:
-    """Panel [b, n] = min(before, block (min, +) before), for a closed block [b, b]."""
-    for i in range(len(block)):
-        for j in range(panel.shape[1]):
-            panel[i, j] = before[i, j]
-    for i in range(len(block)):
-        for k in range(len(block)):
-            through = block[i, k]
-            if through < np.inf:
-                for j in range(panel.shape[1]):
-                    panel[i, j] = min(panel[i, j], through + before[k, j])
-
-
-@compiled
-def relax_rows(panel: Floats, begin: int, end: int, width: int, distances: Floats) -> None:
-    """Distances [n, n] = min(distances, panel' (min, +) panel) in rows begin to end, from the diagonal on.
-
-    panel: [b, n] with b a multiple of 4, the paths' middle. width: columns that are worked on at a time, so
-    that they stay in the cache.
-    """
-    n = len(distances)
-    for left in range(begin, n, width):
-        right = min(left + width, n)
-        for i in range(begin, min(end, right)):
-            row = distances[i, left:right]
-            for k in range(0, len(panel), 4):
-                p, q, r, s = panel[k, i], panel[k + 1, i], panel[k + 2, i], panel[k + 3, i]
-                if min(p, q, r, s) < np.inf:
-                    via_p, via_q, via_r, via_s = (
-                        panel[k, left:right],
-                        panel[k + 1, left:right],
-                        panel[k + 2, left:right],
-                        panel[k + 3, left:right],
-                    )
-                    for j in range(right - left):
-                        one, two = p + via_p[j], q + via_q[j]
-                        three, four = r + via_r[j], s + via_s[j]
-                        one = one if one < two else two
-                        three = three if three < four else four
-                        one = one if one < three else three
-                        row[j] = one if one < row[j] else row[j]
+                to[filled], length[filled] = j, distance
+                filled += 1
+    return counts, to, length

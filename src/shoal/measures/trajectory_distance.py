@@ -5,24 +5,25 @@ the shortest path between them through courses that do. Where no path leads, the
 Trajectories with fewer than two different times have none to anybody.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.trajectory_distance import (
-    Courses,
-    Stamps,
-    close_block,
-    direct_distances,
-    relax_panel,
-    relax_rows,
+from shoal.kernels.shortest_paths import (
+    Distances,
+    Edges,
+    both_ways,
+    components,
+    distances_from,
+    needed_edges,
 )
+from shoal.kernels.trajectory_distance import Courses, Stamps, distances_to_later
 from shoal.model.given import require_trajectories
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 from shoal.runtime.run import Run
 
 Paths = Literal["none", "disjoint", "all"]
@@ -36,8 +37,6 @@ _TICKS_PER_S: Final = (
     1_000,
     1_000_000,
 )  # times are whole seconds, else milliseconds, else rounded to microseconds
-_BLOCK: Final = 64
-_WIDTH: Final = 512
 _ROWS_PER_PART: Final = 64
 
 
@@ -122,26 +121,28 @@ def trajectory_distances(
         raise MisuseError(f"paths = '{paths}' is not known; choose one of {', '.join(PATHS)}")
     if penalty not in PENALTY_POWERS:
         raise MisuseError(f"penalty = '{penalty}' is not known; choose one of {', '.join(PENALTY_POWERS)}")
-    run, n = run or Run(), trajectories.n_subjects
-    courses, stamps = courses_of(trajectories)
-    cells = np.full((n if paths == "none" else _padded(n)) ** 2, np.inf)
-    matrix = cells[: n * n].reshape(n, n)
-    np.fill_diagonal(matrix, 0.0)
+    run = run or Run()
+    found, component = trajectory_graph(trajectories, paths=paths, penalty=penalty, run=run)
+    return TrajectoryDistances(matrix=matrix_of(found, run, with_paths=paths != "none"), component=component)
 
-    def part(begin: int) -> None:
+
+def trajectory_graph(
+    trajectories: Trajectories, *, paths: Paths, penalty: Penalty, run: Run
+) -> tuple[Distances, Integers]:
+    """The distances without a matrix, in memory for the pairs that overlap in time, and the components."""
+    n = trajectories.n_subjects
+    courses, stamps = courses_of(trajectories)
+
+    def part(begin: int) -> tuple[Integers, Numbers, Floats]:
         with np.errstate(over="ignore"):  # without the compiler, sums that wrap around on purpose would warn
             until = min(begin + _ROWS_PER_PART, n)
-            direct_distances(courses, stamps, begin, until, PENALTY_POWERS[penalty], matrix)
+            return distances_to_later(courses, stamps, begin, until, PENALTY_POWERS[penalty])
 
-    for _ in run.map(part, range(0, n, _ROWS_PER_PART), label="measuring distances between trajectories"):
-        pass
-    component = _components(matrix, courses)
-    if paths != "none":
-        lasting = np.flatnonzero(component >= 0)
-        only_among(matrix, lasting)  # who lasts no time has no distance to anybody
-        _lengthen(cells, len(lasting), run, kept_direct=paths == "disjoint")
-        _spread(cells, lasting, n)
-    return TrajectoryDistances(matrix=matrix, component=component)
+    parts = run.map(part, range(0, n, _ROWS_PER_PART), label="measuring distances between trajectories")
+    direct = both_ways(*_joined(list(parts)))
+    needed = direct if paths == "none" else _needed(direct, run)
+    lasting = courses.rank[courses.offsets[1:] - 1] > courses.rank[courses.offsets[:-1]]
+    return Distances(direct, needed, paths == "disjoint"), _by_size(components(direct), lasting)
 
 
 def only_among(matrix: Floats, members: Integers) -> Floats:
@@ -155,83 +156,59 @@ def only_among(matrix: Floats, members: Integers) -> Floats:
 
 
 def shortest_paths(matrix: Floats, run: Run) -> Floats:
-    """[n, n] lengths of shortest paths through a graph of symmetric lengths, inf = none (Floyd-Warshall)."""
-    n = len(matrix)
-    cells = np.full(_padded(n) ** 2, np.inf)
-    cells[: n * n] = matrix.reshape(-1)
-    _lengthen(cells, n, run, kept_direct=False)
-    return cells[: n * n].reshape(n, n)
+    """[n, n] lengths of shortest paths through a graph of symmetric lengths, inf = none."""
+    row, to = np.nonzero(np.isfinite(np.triu(matrix, 1)) & ~np.tri(len(matrix), dtype=np.bool_))
+    direct = both_ways(np.bincount(row, minlength=len(matrix)), to.astype(np.int32), matrix[row, to])
+    return matrix_of(Distances(direct, _needed(direct, run), False), run)
 
 
-def _padded(n: int) -> int:
-    """As many as whole blocks hold."""
-    return -(-n // _BLOCK) * _BLOCK
+def _needed(direct: Edges, run: Run) -> Edges:
+    """Those edges of which shortest paths consist."""
+    n = len(direct.offsets) - 1
+    counts, to, length = _joined(
+        list(
+            run.map(
+                lambda begin: needed_edges(direct, begin, min(begin + _ROWS_PER_PART, n)),
+                range(0, n, _ROWS_PER_PART),
+            )
+        )
+    )
+    return Edges(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), to, length)
 
 
-def _lengthen(cells: Floats, n: int, run: Run, *, kept_direct: bool) -> None:
-    """Turn lengths into those of shortest paths, in place: one matrix is all the memory that there is.
-
-    cells: the rows of a symmetric matrix [n, n] one after another, and room for whole blocks. kept_direct:
-    finite lengths stay as they are.
-    """
-    padded = _padded(n)
-    for row in range(n - 1, -1, -1):  # from the last on, since rows move away from the beginning
-        cells[row * padded : row * padded + n] = cells[row * n : (row + 1) * n].copy()
-        cells[row * padded + n : (row + 1) * padded] = np.inf
-    cells[n * padded : padded * padded] = np.inf
-    found = cells[: padded * padded].reshape(padded, padded)
-    np.fill_diagonal(found, 0.0)
-    blocks = [slice(begin, begin + _BLOCK) for begin in range(0, padded, _BLOCK)]
-    direct = [found[own, own].copy() for own in blocks]  # the only blocks of which both halves are changed
-    _close(found, run)
-    for place, own in enumerate(blocks):
-        upper = np.triu(found[own, own])
-        found[own, own] = _chosen(direct[place], np.maximum(upper, upper.T), kept_direct=kept_direct)
-        for other in blocks[place + 1 :]:
-            found[own, other] = _chosen(found[other, own].T, found[own, other], kept_direct=kept_direct)
-            found[other, own] = found[own, other].T
-    for row in range(n):
-        cells[row * n : (row + 1) * n] = cells[row * padded : row * padded + n].copy()
+def _joined(parts: list[tuple[Integers, Numbers, Floats]]) -> tuple[Integers, Numbers, Floats]:
+    """Columns of some nodes' edges after each other; the parts are lost."""
+    counts, to, length = (list(column) for column in zip(*parts, strict=True))
+    parts.clear()
+    return np.concatenate(counts), np.concatenate(to), np.concatenate(length)
 
 
-def _chosen(direct: Floats, path: Floats, *, kept_direct: bool) -> Floats:
-    return np.where(np.isfinite(direct), direct, path) if kept_direct else path
+def matrix_of(distances: Distances, run: Run, *, with_paths: bool = True) -> Floats:
+    """[n, n] all distances; of a pair whose path adds up otherwise from its other end, those of the first."""
+    direct = distances.direct
+    n = len(direct.offsets) - 1
+    matrix = np.full((n, n), np.inf)
 
+    def part(begin: int) -> None:
+        end = min(begin + _ROWS_PER_PART, n)
+        if with_paths:
+            matrix[begin:end] = distances_from(distances, begin, end)
+            return
+        row = np.repeat(np.arange(begin, end), np.diff(direct.offsets[begin : end + 1]))
+        edges = slice(direct.offsets[begin], direct.offsets[end])
+        matrix[row, direct.to[edges]] = direct.length[edges]
 
-def _close(found: Floats, run: Run) -> None:
-    """Shortest paths in the upper half of a matrix of whole blocks.
-
-    Below, only the blocks at the diagonal change.
-    """
-    padded = len(found)
-    panel, label = np.empty((_BLOCK, padded)), "finding shortest paths between trajectories"
-    run.progress(label, 0, padded)
-    for middle in range(0, padded, _BLOCK):
-        own = slice(middle, middle + _BLOCK)
-        before = np.concatenate(
-            [found[:middle, own].T, found[own, middle:]], axis=1
-        )  # only the upper half is kept up to date
-        block = np.ascontiguousarray(before[:, own])
-        close_block(block)
-        relax_panel(block, before, panel)
-        for _ in run.map(_relaxing(panel, found), range(0, padded, _BLOCK)):
-            pass
-        run.progress(label, middle + _BLOCK, padded)
-
-
-def _spread(cells: Floats, members: Integers, n: int) -> None:
-    """From a matrix among members to one of all n, in place; the others have no distance to anybody."""
-    m = len(members)
-    if m == n:
-        return
-    row = m
-    for position in range(n - 1, -1, -1):  # from the last on, since rows move away from the beginning
-        own = np.full(n, np.inf)
-        if row and members[row - 1] == position:
-            row -= 1
-            own[members] = cells[row * m : (row + 1) * m]
-        own[position] = 0.0
-        cells[position * n : (position + 1) * n] = own
+    begins = range(0, n, _ROWS_PER_PART)
+    label = "finding shortest paths between trajectories" if with_paths else None
+    for _ in run.map(part, begins, label=label):
+        pass
+    np.fill_diagonal(matrix, 0.0)
+    for begin in begins:
+        own = slice(begin, begin + _ROWS_PER_PART)
+        upper = np.triu(matrix[own, own])
+        matrix[own, own] = np.maximum(upper, upper.T)
+        matrix[begin + _ROWS_PER_PART :, own] = matrix[own, begin + _ROWS_PER_PART :].T
+    return matrix
 
 
 def courses_of(trajectories: Trajectories) -> tuple[Courses, Stamps]:
@@ -256,10 +233,6 @@ def courses_of(trajectories: Trajectories) -> tuple[Courses, Stamps]:
     return Courses(offsets, rank.astype(np.int64), x, y, vx, vy), Stamps(t, sums[0], sums[1])
 
 
-def _relaxing(panel: Floats, found: Floats) -> Callable[[int], None]:
-    return lambda begin: relax_rows(panel, begin, begin + _BLOCK, _WIDTH, found)
-
-
 def _ticks(t: Numbers) -> Integers:
     """Times as whole ticks since the first.
 
@@ -273,27 +246,9 @@ def _ticks(t: Numbers) -> Integers:
     return np.asarray(ticks, dtype=np.int64)
 
 
-def _components(matrix: Floats, courses: Courses) -> Integers:
-    """The component of each trajectory, numbered by falling size and then by the first member.
-
-    -1 = lasts no time.
-    """
-    n = len(matrix)
-    lasting = courses.rank[courses.offsets[1:] - 1] > courses.rank[courses.offsets[:-1]]
-    component = np.full(n, -1, dtype=np.int64)
-    waiting, found = lasting.copy(), 0
-    while waiting.any():
-        members = np.zeros(n, dtype=np.bool_)
-        reached = np.array([int(np.argmax(waiting))])
-        while len(reached):
-            members[reached] = True
-            near = np.zeros(n, dtype=np.bool_)
-            for begin in range(0, len(reached), _BLOCK):  # rows are copied, and may be all there are
-                near |= np.isfinite(matrix[reached[begin : begin + _BLOCK]]).any(axis=0)
-            reached = np.flatnonzero(near & ~members)
-        component[members], waiting = found, waiting & ~members
-        found += 1
-    sizes = np.bincount(component[lasting], minlength=found)
-    renamed = np.empty(found + 1, dtype=np.int64)
-    renamed[np.argsort(-sizes, kind="stable")], renamed[-1] = np.arange(found), -1
-    return np.asarray(renamed[component], dtype=np.int64)
+def _by_size(component: Integers, lasting: Flags) -> Integers:
+    """Components numbered by falling size and then by the first member; -1 = lasts no time."""
+    sizes = np.bincount(component[lasting], minlength=component.max() + 1)
+    renamed = np.empty(len(sizes), dtype=np.int64)
+    renamed[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return np.where(lasting, renamed[component], -1)

@@ -5,11 +5,14 @@ with the least sum of distances. Both ways leave up to k - 1 trajectories over, 
 they add least. Ties go to the first position.
 """
 
+from collections.abc import Callable
 from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.greedy_groups import greedy_groups
+from shoal.kernels.shortest_paths import Distances, distances_among, distances_from
 from shoal.runtime.arrays import Floats, Integers
 
 Clustering = Literal["greedy", "mdav"]
@@ -23,10 +26,36 @@ def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[In
     """
     left = np.ones(len(distances), dtype=np.bool_)
     groups = _mdav(distances, k, left) if clustering == "mdav" else _greedy(distances, k, left)
+    return _with_those_over(groups, np.flatnonzero(left), lambda one: distances[one])
+
+
+def microaggregate_graph(distances: Distances, members: Integers, k: int) -> list[Integers]:
+    """As ``microaggregate`` does, "greedy", without a matrix.
+
+    members: ascending, at least k that paths join.
+    """
+    left = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
+    left[members] = True
+    groups = list(greedy_groups(distances, k, left))
+    return _with_those_over(
+        groups, np.flatnonzero(left), lambda one: distances_from(distances, one, one + 1)[0]
+    )
+
+
+def _with_those_over(
+    groups: list[Integers], over: Integers, distances: Callable[[int], Floats]
+) -> list[Integers]:
+    """Whoever is left over joins the group to which it adds least; distances: of one from all."""
     grown = [[group] for group in groups]
-    for one in np.flatnonzero(left):
-        grown[int(np.argmin([distances[one, group].sum() for group in groups]))].append(np.array([one]))
+    for one in over.tolist():
+        apart = distances(one)
+        grown[int(np.argmin([apart[group].sum() for group in groups]))].append(np.array([one]))
     return [np.sort(np.concatenate(parts)) for parts in grown]
+
+
+def distances_within_graph(distances: Distances, groups: list[Integers]) -> float:
+    """As ``distances_within``, without a matrix."""
+    return float(sum(distances_among(distances, group).sum() for group in groups) / 2)
 
 
 def distances_within(distances: Floats, groups: list[Integers]) -> float:

@@ -16,13 +16,21 @@ from shoal.measures.trajectory_distance import (
     PENALTY_POWERS,
     Paths,
     Penalty,
+    matrix_of,
     only_among,
-    trajectory_distances,
+    trajectory_graph,
 )
 from shoal.methods.method import About
 from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
-from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, distances_within, microaggregate
+from shoal.methods.swapping.microaggregation import (
+    CLUSTERING,
+    Clustering,
+    distances_within,
+    distances_within_graph,
+    microaggregate,
+    microaggregate_graph,
+)
 from shoal.methods.techniques import permutation
 from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.given import require_given
@@ -172,21 +180,28 @@ class SwapLocations:
         )
 
     def _clustered(self, original: Trajectories, run: Run) -> dict[str, Any]:
-        found = trajectory_distances(original, paths=self.paths, penalty=self.penalty, run=run)
-        kept = found.kept
+        found, component = trajectory_graph(original, paths=self.paths, penalty=self.penalty, run=run)
+        kept, not_comparable = np.flatnonzero(component == 0), int(np.count_nonzero(component < 0))
         if len(kept) < self.k:
             raise MisuseError(
                 f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; the "
-                f"largest group here has {len(kept)} of {original.n_subjects} ({found.not_comparable} have "
+                f"largest group here has {len(kept)} of {original.n_subjects} ({not_comparable} have "
                 "fewer than two different times); choose a smaller k"
             )
-        distances = only_among(found.matrix, kept)
-        groups = microaggregate(distances, self.k, self.clustering)
+        if self.clustering == "greedy":
+            members = microaggregate_graph(found, kept, self.k)
+            within = distances_within_graph(found, members)
+        else:
+            matrix = only_among(matrix_of(found, run), kept)
+            groups = microaggregate(matrix, self.k, self.clustering)
+            members, within = [kept[group] for group in groups], distances_within(matrix, groups)
         return {
-            "members": kept[np.concatenate(groups)],
-            "sizes": np.array([len(group) for group in groups]),
-            "left_out": np.array([found.not_comparable, found.elsewhere, int(found.component.max()) + 1]),
-            "within": np.array([distances_within(distances, groups)]),
+            "members": np.concatenate(members),
+            "sizes": np.array([len(group) for group in members]),
+            "left_out": np.array(
+                [not_comparable, np.count_nonzero(component > 0), int(component.max()) + 1], dtype=np.int64
+            ),
+            "within": np.array([within]),
         }
 
     def swap(

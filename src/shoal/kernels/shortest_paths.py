@@ -1,0 +1,212 @@
+"""Shortest paths through a graph of symmetric lengths: Dijkstra, as far as somebody asks."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.compiled import compiled
+
+
+class Edges(NamedTuple):
+    """Edges of each of n nodes, in both directions: node i has those from offsets[i] to offsets[i + 1].
+
+    to: int32, where each leads. length: how long it is.
+    """
+
+    offsets: Integers
+    to: Numbers
+    length: Floats
+
+
+class Distances(NamedTuple):
+    """What a distance is: the length of an edge where it counts as it stands, else of the shortest path.
+
+    direct: all edges. needed: those of which shortest paths consist. kept_direct: edges count as they stand.
+    """
+
+    direct: Edges
+    needed: Edges
+    kept_direct: bool
+
+
+class Searches(NamedTuple):
+    """Several searches for shortest paths at once, one a row; [s, n] each.
+
+    value: the distance from the search's node, inf = not known yet. away: the shortest path found so far.
+    waiting: a heap of the nodes that were reached; place: of each node in it, -1 = never reached, -2 = done.
+    size: [s] of the heaps.
+    """
+
+    value: Floats
+    away: Floats
+    waiting: Integers
+    place: Integers
+    size: Integers
+
+
+@compiled
+def both_ways(counts: Integers, to: Numbers, length: Floats) -> Edges:
+    """Edges from those that lead to later nodes only, node by node."""
+    n = len(counts)
+    offsets = np.zeros(n + 1, dtype=np.int64)
+    edge = 0
+    for i in range(n):
+        offsets[i + 1] += counts[i]
+        for _ in range(counts[i]):
+            offsets[to[edge] + 1] += 1
+            edge += 1
+    offsets = np.cumsum(offsets)
+    filled, edge = offsets[:-1].copy(), 0
+    whole_to, whole_length = np.empty(2 * len(to), dtype=np.int32), np.empty(2 * len(to))
+    for i in range(n):
+        for _ in range(counts[i]):
+            j = to[edge]
+            whole_to[filled[i]], whole_length[filled[i]] = j, length[edge]
+            whole_to[filled[j]], whole_length[filled[j]] = i, length[edge]
+            filled[i] += 1
+            filled[j] += 1
+            edge += 1
+    return Edges(offsets, whole_to, whole_length)
+
+
+@compiled
+def components(edges: Edges) -> Integers:
+    """A number for each node, the same for those that edges join, by the first node of each."""
+    n = len(edges.offsets) - 1
+    component, waiting, found = np.full(n, -1), np.empty(n, dtype=np.int64), 0
+    for first in range(n):
+        if component[first] >= 0:
+            continue
+        component[first], waiting[0], size = found, first, 1
+        while size > 0:
+            size -= 1
+            here = waiting[size]
+            for there in edges.to[edges.offsets[here] : edges.offsets[here + 1]]:
+                if component[there] < 0:
+                    component[there], waiting[size] = found, there
+                    size += 1
+        found += 1
+    return component
+
+
+@compiled
+def needed_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, Numbers, Floats]:
+    """The edges of nodes begin to end that no path of two edges undercuts, the shortest of each node first.
+
+    How many each node has, where they lead, and their lengths. An edge that is left out is longer than a path
+    of edges that stay.
+    """
+    counts = np.zeros(end - begin, dtype=np.int64)
+    room = edges.offsets[end] - edges.offsets[begin]
+    to, length = np.empty(room, dtype=np.int32), np.empty(room)
+    least = np.empty(len(edges.offsets) - 1)
+    filled = 0
+    for i in range(begin, end):
+        first = edges.offsets[i]
+        least[:] = np.inf  # of paths over a node that is nearer
+        for position in np.argsort(edges.length[first : edges.offsets[i + 1]]):
+            near, apart = edges.to[first + position], edges.length[first + position]
+            if least[near] < apart:
+                continue
+            to[filled], length[filled] = near, apart
+            filled += 1
+            counts[i - begin] += 1
+            for onward in range(edges.offsets[near], edges.offsets[near + 1]):
+                least[edges.to[onward]] = min(least[edges.to[onward]], apart + edges.length[onward])
+    return counts, to[:filled].copy(), length[:filled].copy()
+
+
+@compiled
+def begin_search(distances: Distances, searches: Searches, row: int, node: int) -> None:
+    """Begin a search from this node: the edges that count as they stand are known."""
+    searches.value[row] = np.inf
+    searches.away[row] = np.inf
+    searches.place[row] = -1
+    searches.away[row, node] = 0.0
+    searches.waiting[row, 0], searches.place[row, node], searches.size[row] = node, 0, 1
+    if distances.kept_direct:
+        direct = distances.direct
+        for edge in range(direct.offsets[node], direct.offsets[node + 1]):
+            searches.value[row, direct.to[edge]] = direct.length[edge]
+
+
+@compiled
+def radius(searches: Searches, row: int) -> float:
+    """How far the next node of a search is, inf = there is none."""
+    if searches.size[row] == 0:
+        return np.inf
+    return float(searches.away[row, searches.waiting[row, 0]])
+
+
+@compiled
+def settle_next(distances: Distances, searches: Searches, row: int) -> int:
+    """The next node of a search, whose distance is known from now on."""
+    away, waiting, place = searches.away[row], searches.waiting[row], searches.place[row]
+    here = waiting[0]
+    searches.size[row] -= 1
+    size = searches.size[row]
+    if size > 0:
+        last, at = waiting[size], 0
+        while 2 * at + 1 < size:
+            below = 2 * at + 1
+            if below + 1 < size and away[waiting[below + 1]] < away[waiting[below]]:
+                below += 1
+            if away[waiting[below]] >= away[last]:
+                break
+            waiting[at], place[waiting[below]] = waiting[below], at
+            at = below
+        waiting[at], place[last] = last, at
+    place[here] = -2
+    if searches.value[row, here] == np.inf:
+        searches.value[row, here] = away[here]
+    needed = distances.needed
+    for edge in range(needed.offsets[here], needed.offsets[here + 1]):
+        there, far = needed.to[edge], away[here] + needed.length[edge]
+        if far < away[there]:
+            away[there] = far
+            at = place[there]
+            if at < 0:
+                at = searches.size[row]
+                searches.size[row] += 1
+            while at > 0 and away[waiting[(at - 1) // 2]] > far:
+                waiting[at] = waiting[(at - 1) // 2]
+                place[waiting[at]] = at
+                at = (at - 1) // 2
+            waiting[at], place[there] = there, at
+    return int(here)
+
+
+@compiled
+def room_for_searches(count: int, n: int) -> Searches:
+    """Space for so many searches among n nodes."""
+    numbers, places = np.empty((count, n)), np.empty((count, n), dtype=np.int64)
+    return Searches(numbers, numbers.copy(), places, places.copy(), np.zeros(count, dtype=np.int64))
+
+
+@compiled
+def distances_among(distances: Distances, nodes: Integers) -> Floats:
+    """[m, m] the distances of these nodes from each other."""
+    searches = room_for_searches(1, len(distances.direct.offsets) - 1)
+    found, value = np.zeros((len(nodes), len(nodes))), searches.value[0]
+    for i in range(len(nodes)):
+        begin_search(distances, searches, 0, nodes[i])
+        for j in range(i + 1, len(nodes)):
+            while value[nodes[j]] == np.inf and searches.size[0] > 0:
+                settle_next(distances, searches, 0)
+            found[i, j] = found[j, i] = value[nodes[j]]
+    return found
+
+
+@compiled
+def distances_from(distances: Distances, begin: int, end: int) -> Floats:
+    """[end - begin, n] the distances of these nodes from all."""
+    n = len(distances.direct.offsets) - 1
+    found, searches = np.empty((end - begin, n)), room_for_searches(1, n)
+    for node in range(begin, end):
+        begin_search(distances, searches, 0, node)
+        while searches.size[0] > 0:
+            settle_next(distances, searches, 0)
+        found[node - begin] = searches.value[0]
+        found[node - begin, node] = 0.0
+    return found
