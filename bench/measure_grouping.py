@@ -1,23 +1,24 @@
 """Groupings that need no greedy loop, and k-scale's, beside GLOVE: accuracy, time, and the tightest record.
 
 python bench/measure_grouping.py [--input FILE | --subjects 2000 --days 14 --layout city] [--k 5] [--rounds 3]
-    [--neighbors 10] [--victims 100]
+    [--crowds GLOVE neighbors halves k-scale] [--blocks 20000] [--neighbors 100] [--victims 100]
 
-k-scale is Mishra and Fiore, INFOCOM 2026, as far as its text says how; its program is not published.
-Neighbors are looked for among all pairs here, where it has a ball tree, and each person has --neighbors times
-k of them, where it has 100. Its records are not alike, so it is also shown with classes made of its neighbors
-and costs, which promise what GLOVE's do.
+k-scale is as ``k_scale.py`` reads it. Its records are not alike, so it is also shown with classes made of its
+neighbors and costs, which promise what GLOVE's do. One thread does all the work. GLOVE works on at most
+--blocks people at once.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import numpy as np
 
 import shoal
+from k_scale import Near, classes_of_neighbors, costs_beside, nearest, records_of, squares_of
+from shoal.attacks.intervals import wilson
 from shoal.kernels.covering import BoxColumns, Points, count_covered
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.refine import halved, refined
@@ -25,90 +26,13 @@ from shoal.methods.k_merge import merge_members
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.omission import extents_of_classes
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
+from shoal.scale.blocks import split_into_blocks
 from shoal.utility.accuracy import Extents
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Near:
-    """Neighbors of each person by k-scale's distance, and what both cost together. [people, neighbors]."""
-
-    people: Integers
-    costs: Integers
-
-
-def distances(original: Trajectories) -> Floats:
-    """[n, n] k-scale's: of squares around the centers of mass with sides of twice the radius of gyration.
-
-    Of squares that overlap (1 - c) / (1 + c) with c = 2 |A and B| / |A or B|, else 1 and the Manhattan
-    distance of the centers in cells.
-    """
-    starts, counts = original.offsets[:-1], original.lengths
-    places = np.stack([original.x, original.y]).astype(np.float64)
-    centers = np.add.reduceat(places, starts, axis=1) / counts
-    off = ((places - np.repeat(centers, counts, axis=1)) ** 2).sum(axis=0)
-    half = np.maximum(np.sqrt(np.add.reduceat(off, starts) / counts), 0.5)
-    both = np.ones((len(half), len(half)))
-    for center in centers:
-        low = np.maximum.outer(center - half, center - half)
-        both *= np.clip(np.minimum.outer(center + half, center + half) - low, 0, None)
-    area = 4 * half**2
-    c = 2 * both / (area[:, None] + area - both)
-    apart = np.abs(centers[:, :, None] - centers[:, None, :]).sum(axis=0)
-    return np.asarray(np.where(both > 0, (1 - c) / (1 + c), 1 + apart))
-
-
-def near(original: Trajectories, count: int) -> Near:
-    """The nearest by that distance, with k-merge costs."""
-    apart = distances(original)
-    np.fill_diagonal(apart, np.inf)
-    people = np.argsort(apart, axis=1, kind="stable")[:, :count]
-    known: dict[tuple[int, int], int] = {}
-    for p, row in enumerate(people.tolist()):
-        for q in row:
-            pair = (min(p, q), max(p, q))
-            if pair not in known:
-                known[pair] = merge_members(original, np.array(pair))[1]
-    costs = [[known[min(p, q), max(p, q)] for q in row] for p, row in enumerate(people.tolist())]
-    return Near(people=people, costs=np.array(costs))
-
-
-def k_scale_records(found: Near, k: int) -> list[Integers]:
-    """Whose samples the record of each person holds: the own, and of everybody who was assigned to it.
-
-    Everybody is assigned to the k - 1 others with whom a record costs least, and so is in k records. Whom
-    nobody is assigned to shares a record with one neighbor.
-    """
-    own: list[list[int]] = [[p] for p in range(len(found.people))]
-    for q, order in enumerate(np.argsort(found.costs, axis=1, kind="stable")[:, : k - 1].tolist()):
-        for place in order:
-            own[int(found.people[q, place])].append(q)
-    for p, members in enumerate(own):
-        if len(members) == 1:
-            members.append(int(found.people[p, np.argmin(found.costs[p])]))
-    return [np.sort(members) for members in own]
-
-
-def classes_of_neighbors(found: Near, k: int) -> list[Integers]:
-    """Classes of k: who is hardest to hide chooses first among the neighbors that are left.
-
-    Whoever finds too few of them goes to the class of the neighbor with the least cost that has one, or, in
-    the order of people, to a class of those that are left over.
-    """
-    n, order = len(found.people), np.argsort(found.costs, axis=1, kind="stable")
-    hardest = np.argsort(-np.sort(found.costs, axis=1)[:, k - 2], kind="stable")
-    class_of = np.full(n, -1)
-    count = 0
-    for p in hardest.tolist():
-        free = [q for q in found.people[p, order[p]].tolist() if class_of[q] < 0][: k - 1]
-        if class_of[p] < 0 and len(free) == k - 1:
-            class_of[[p, *free]] = count
-            count += 1
-    for p in np.flatnonzero(class_of < 0).tolist():
-        settled = [q for q in found.people[p, order[p]].tolist() if class_of[q] >= 0]
-        class_of[p] = class_of[settled[0]] if settled else count - 1
-    return [np.flatnonzero(class_of == one) for one in range(count)]
+CROWDS: Final = ("GLOVE", "neighbors", "halves", "k-scale")
+CLASSES_AT_ONCE: Final = 5000
 
 
 def published(original: Trajectories, members: Sequence[Integers]) -> list[EquivalenceClass]:
@@ -117,24 +41,36 @@ def published(original: Trajectories, members: Sequence[Integers]) -> list[Equiv
 
 
 def tightest(original: Trajectories, records: Sequence[EquivalenceClass], victims: int) -> float:
-    """How often the smallest record that holds all of a victim's samples is the own; record p is person p's.
+    """How often the smallest record that holds all of a victim's samples is the own, or one of equal ones.
 
-    Smallest by dx + dy times duration on average over the victim's samples, then by its place.
+    Smallest by dx + dy times duration on average over the victim's samples, then by its place. Of a class
+    that shares one record, each of these is the own with the same chance.
     """
-    right = 0
+    hulls = np.array([hull_of(record.boxes) for record in records])
+    right = 0.0
     chosen = np.random.default_rng(1).permutation(original.n_subjects)[:victims].tolist()
     for victim in chosen:
         t, x, y = original.samples_of(victim)
-        sizes = []
-        for record in records:
-            own = record.boxes
-            inside = own.t_start[0] <= t[0] and t[-1] < own.t_end[-1]
-            if inside and count_covered(Points(t, x, y), BoxColumns(*own.columns())) == len(t):
-                sizes.append(size_over(own, t))
-            else:
-                sizes.append(np.inf)
-        right += int(np.argmin(sizes)) == victim
+        low = np.array([t[0], x.min(), y.min()])
+        high = np.array([t[-1], x.max(), y.max()])
+        around = (hulls[:, :3] <= low).all(axis=1) & (high < hulls[:, 3:]).all(axis=1)
+        least, smallest = np.inf, None
+        for place in np.flatnonzero(around).tolist():
+            record = records[place]
+            if count_covered(Points(t, x, y), BoxColumns(*record.boxes.columns())) == len(t):
+                size = size_over(record.boxes, t)
+                if size < least:
+                    least, smallest = size, record
+        if smallest is not None and victim in smallest.members:
+            right += 1 / len(smallest.members)
     return right / len(chosen)
+
+
+def hull_of(boxes: Boxes) -> list[int]:
+    """Where these boxes begin and where they end, in time and place."""
+    low = (boxes.t_start, boxes.x_min, boxes.y_min)
+    high = (boxes.t_end, boxes.x_max, boxes.y_max)
+    return [*(int(side.min()) for side in low), *(int(side.max()) for side in high)]
 
 
 def size_over(boxes: Boxes, t: Integers) -> float:
@@ -144,11 +80,52 @@ def size_over(boxes: Boxes, t: Integers) -> float:
     return float(np.mean(sides * (own.t_end - own.t_start)))
 
 
-def row(name: str, k: int, raw: Extents, best: Extents | None, cpu_s: float, named: float) -> str:
+def in_blocks(original: Trajectories, k: int, size: int, run: Run) -> list[EquivalenceClass]:
+    """GLOVE's classes of so many people at once, parted as ``shoal anonymize --blocks`` parts them."""
+    method, grid = shoal.Glove(k=k), original.snapped_grid()
+    if original.n_subjects <= size:
+        return method.classes(original, run)
+    cells = method.space_cap_m / grid.cell_m
+    caps = (method.time_cap_s / grid.slot_s, cells, cells)
+    middles = np.array([[np.median(column) for column in own] for own in original], dtype=np.int64)
+    found = []
+    for people in split_into_blocks(middles, caps, size, k):
+        own = method.classes(original.keep(people), run)
+        found += [EquivalenceClass(members=people[each.members], boxes=each.boxes) for each in own]
+    return found
+
+
+def extents_of(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Extents:
+    """The extents of the box that holds each raw sample, some classes after the others."""
+    parts = [
+        extents_of_classes(original, classes[first : first + CLASSES_AT_ONCE])
+        for first in range(0, len(classes), CLASSES_AT_ONCE)
+    ]
+    return Extents.counted(
+        np.concatenate([part.space_cells for part in parts]),
+        np.concatenate([part.time_slots for part in parts]),
+        np.concatenate([part.count for part in parts]),
+        original.snapped_grid(),
+    )
+
+
+def row(
+    name: str,
+    k: int,
+    original: Trajectories,
+    classes: Sequence[EquivalenceClass],
+    best: Extents | None,
+    cpu_s: float,
+    victims: int,
+) -> str:
     """A line of the table. best: GLOVE's, refined, to which the ratio is."""
-    ratio = 1.0
+    raw = extents_of(original, classes)
+    ratio = ""
     if best is not None:
-        ratio = (raw.mean_space_m / best.mean_space_m * raw.mean_time_s / best.mean_time_s) ** 0.5
+        of_means = raw.mean_space_m / best.mean_space_m * raw.mean_time_s / best.mean_time_s
+        ratio = f"{of_means**0.5:.2f}"
+    named = tightest(original, classes, victims)
+    low, high = wilson(named * victims, victims)
     cells = [
         str(k),
         name,
@@ -156,51 +133,67 @@ def row(name: str, k: int, raw: Extents, best: Extents | None, cpu_s: float, nam
         f"{raw.mean_time_s / 60:.0f} min",
         f"{raw.median_space_m / 1000:.1f} km",
         f"{raw.median_time_s / 60:.0f} min",
-        f"{ratio:.2f}",
-        f"{100 * named:.1f} %",
+        f"{100 * raw.share_position_kept:.1f} %",
+        f"{100 * raw.share_within(space_m=2000):.1f} %",
+        f"{100 * raw.share_within(time_s=7200):.1f} %",
+        ratio,
+        f"{100 * named:.1f} % ({100 * low:.0f} to {100 * high:.0f})",
         f"{cpu_s:.1f} s",
     ]
     return "| " + " | ".join(cells) + " |"
 
 
 def lines(
-    original: Trajectories, k: int, rounds: Sequence[int], neighbors: int, victims: int
+    original: Trajectories,
+    k: int,
+    rounds: Sequence[int],
+    neighbors: int,
+    victims: int,
+    crowds: Sequence[str] = CROWDS,
+    blocks: int = 20_000,
 ) -> Iterator[str]:
     """A Markdown table: each grouping as it is, and refined."""
     run, clock = Run(threads=1), time.process_time
     yield f"{original.n_subjects} people, {original.n_samples} samples, k = {k}\n"
     yield (
-        "| k | crowds | mean dx + dy | mean duration | medians | | to GLOVE refined | tightest record | "
-        "CPU |\n|---|---|---|---|---|---|---|---|---|"
+        "| k | crowds | mean dx + dy | mean duration | medians | | position kept | within 2 km | within 2 h "
+        "| to GLOVE refined | tightest record | CPU |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
-    began = clock()
-    found = near(original, min(neighbors * k, original.n_subjects - 1))
-    looked = clock() - began
+    best: Extents | None = None
+    found = Near(people=np.empty((0, 0), dtype=np.int64), costs=np.empty((0, 0), dtype=np.int64))
+    seen = looked = 0.0
+    if {"neighbors", "k-scale"} & set(crowds):
+        began = clock()
+        people = nearest(squares_of(original), min(neighbors * k, original.n_subjects - 1), run)
+        seen = clock() - began
+        found = Near(people=people, costs=costs_beside(original, people, run))
+        looked = clock() - began
     starts: Mapping[str, Callable[[], list[EquivalenceClass]]] = {
-        "GLOVE": partial(shoal.Glove(k=k).classes, original, run),
-        "k-scale's neighbors, in classes": lambda: published(original, classes_of_neighbors(found, k)),
+        "GLOVE": partial(in_blocks, original, k, blocks, run),
+        "neighbors": lambda: published(original, classes_of_neighbors(found, k)),
         "halves": partial(halved, original, k, run),
     }
-    best: Extents | None = None
     for name, make in starts.items():
+        if name not in crowds:
+            continue
+        words = "k-scale's neighbors, in classes" if name == "neighbors" else name
         began = clock()
         classes = make()
-        spent = clock() - began + (looked if "k-scale" in name else 0)
-        shown = [(name, classes, spent)]
+        spent = clock() - began + (looked if name == "neighbors" else 0)
+        yield row(words, k, original, classes, best, spent, victims)
         for turns in rounds:
             began = clock()
             better = refined(original, classes, k, turns, run)
-            shown.append((f"{name}, {turns} rounds", better, spent + clock() - began))
-            best = extents_of_classes(original, better) if best is None else best
-        for words, made, cpu_s in shown:
-            chance = len(made) / original.n_subjects
-            yield row(words, k, extents_of_classes(original, made), best, cpu_s, chance)
-    began = clock()
-    records = published(original, k_scale_records(found, k))
-    spent = looked + clock() - began
-    alone = [EquivalenceClass(members=np.array([p]), boxes=each.boxes) for p, each in enumerate(records)]
-    named = tightest(original, records, victims)
-    yield row("k-scale as published", k, extents_of_classes(original, alone), best, spent, named)
+            more = clock() - began
+            best = extents_of(original, better) if best is None else best
+            yield row(f"{words}, {turns} rounds", k, original, better, best, spent + more, victims)
+    if "k-scale" in crowds:
+        began = clock()
+        records = published(original, records_of(found, k))
+        spent = looked + clock() - began
+        alone = [EquivalenceClass(members=np.array([p]), boxes=each.boxes) for p, each in enumerate(records)]
+        yield row("k-scale as published", k, original, alone, best, spent, victims)
+        yield f"\nof k-scale's time: {seen:.1f} s for neighbors, {looked - seen:.1f} s for costs"
 
 
 def main() -> None:
@@ -213,11 +206,16 @@ def main() -> None:
     options.add_argument("--layout", default="city")
     options.add_argument("--k", type=int, default=5)
     options.add_argument("--rounds", type=int, nargs="*", default=[3])
-    options.add_argument("--neighbors", type=int, default=10, help="of each person, times k")
+    options.add_argument("--crowds", nargs="+", choices=CROWDS, default=CROWDS)
+    options.add_argument("--blocks", type=int, default=20_000, help="of how many people GLOVE works")
+    options.add_argument("--neighbors", type=int, default=100, help="of each person, times k")
     options.add_argument("--victims", type=int, default=100)
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    for line in lines(original, asked.k, asked.rounds, asked.neighbors, asked.victims):
+    given = (asked.k, asked.rounds, asked.neighbors, asked.victims, asked.crowds, asked.blocks)
+    for _ in lines(shoal.read(shoal.synthesize(60, 2, 1, layout="nation")), *given):
+        pass  # so that nothing is compiled below
+    for line in lines(original, *given):
         print(line, flush=True)
 
 
