@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import MisuseError
 from shoal.io.reading import take_in
@@ -219,12 +220,12 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run, engine: 
     codes = np.concatenate([part.codes for part in every])
     if not len(codes):
         raise no_rows(taken)
-    ids = [taken.units.texts[code] for code in codes.tolist()]
+    ids = pa.array([taken.units.texts[code] for code in codes.tolist()], pa.string())
     length, start, active, middle = (
         np.concatenate([getattr(part, name) for part in every])
         for name in ("lengths", "starts", "active", "middles")
     )
-    by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
+    by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)
     intake = taken.intake(sum(part.duplicates for part in every))
     if screened:
         spans = [part.span for part in every if part.span is not None]
@@ -235,7 +236,7 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run, engine: 
     first_row = spill.first_row[codes[by_id]]
     return StoredPeople(
         folder=folder,
-        names=pa.array([ids[position] for position in by_id.tolist()], pa.string()),
+        names=ids.take(pa.array(by_id)),
         starts=start[by_id],
         lengths=length[by_id],
         input_rank=np.argsort(np.argsort(first_row)).astype(np.int64),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, different
 
 AT_ONCE: Final = 1 << 16  # names that are strings at once
 _DIGITS: Final = 16
@@ -129,7 +129,7 @@ class Pseudonyms(_Names):
 
     def different(self) -> "Pseudonyms":
         """Each once, ascending; strange ones behind."""
-        numbers, names = np.unique(self.regular), sorted(set(self.strange.values()))
+        numbers, names = different(self.regular), sorted(set(self.strange.values()))
         together = np.concatenate([numbers, np.zeros(len(names), dtype=np.uint64)])
         return Pseudonyms(together, dict(enumerate(names, start=len(numbers))))
 

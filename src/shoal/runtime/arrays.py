@@ -13,6 +13,14 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
+def different(numbers: Numbers) -> Numbers:
+    """Each number once, ascending: sorted, which for many takes less than the hashing of ``numpy.unique``."""
+    ordered = np.sort(numbers, axis=None)
+    first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered if first.all() else ordered[first]
+
+
 def fixed(column: Numbers) -> Numbers:
     """The same numbers side by side, to be read only: kernels are compiled once for all such arrays."""
     found = np.ascontiguousarray(column).view()

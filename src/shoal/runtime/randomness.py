@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, different
 from shoal.units import is_whole
 
 _PSEUDONYM_BYTES: Final = 8
@@ -72,7 +72,7 @@ class Randomness:
         """A uniformly random order of 0..n-1, by a 64-bit key each; if two are equal, all are drawn again."""
         while True:
             keys = np.frombuffer(self._draw_bytes(8 * n), dtype=np.uint64)
-            if np.unique(keys).size == n:
+            if len(different(keys)) == n:
                 return np.argsort(keys).astype(np.int64)
 
     def permutations(self, rows: int, n: int) -> Integers:

@@ -35,9 +35,16 @@ def among(numbers: Words, known: Words) -> Flags:
 class Characters:
     """A text by its characters. codes: uint32 [c]."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    def __init__(self, text: str | npt.NDArray[np.uint32]) -> None:
+        if isinstance(text, str):
+            self.text = text
+            text = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        self.codes = text
+
+    @cached_property
+    def text(self) -> str:
+        """As text."""
+        return self.codes.tobytes().decode("utf-32-le", "surrogatepass")
 
     @cached_property
     def _sums(self) -> tuple[Words, Words]:
@@ -87,8 +94,7 @@ class SideBySide:
     def only(self, kept: Flags) -> Self:
         """Without the characters that are not kept."""
         before = np.concatenate([[0], np.cumsum(kept)])
-        text = self.together.codes[kept].tobytes().decode("utf-32-le", "surrogatepass")
-        return type(self)(Characters(text), before[self.starts], before[self.ends])
+        return type(self)(Characters(self.together.codes[kept]), before[self.starts], before[self.ends])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +107,9 @@ class Part:
     @cached_property
     def lower(self) -> SideBySide:
         """Those of ASCII in lower case, which is how they are folded."""
-        return SideBySide.of([uid.lower() for uid in self.plain])
+        together = Characters("".join(self.plain).lower())
+        ends = np.cumsum([0, *map(len, self.plain)])
+        return SideBySide(together, ends[:-1], ends[1:])
 
     def words(self) -> Iterator[SideBySide]:
         """The letters and digits of each, folded."""

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from shoal.model.names import Pseudonyms
-from shoal.runtime.arrays import Flags, Integers
+from shoal.runtime.arrays import Flags, Integers, different
 from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
 
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that pieces found by chance refuse
@@ -110,13 +110,13 @@ def inside(kinds: Kinds, texts: Sequence[str]) -> Mapping[int, int]:
     searches = [_Search(kind) for kind in kinds.every]
     for words, own in _in_parts(texts, searches):
         for search, _, hashes in _compared(words, own, counted=True):
-            search.met.append(np.unique(hashes))
+            search.met.append(different(hashes))
     level = FALSE_ALARMS / max(1, len(searches))
-    met = {id(search): np.unique(np.concatenate(search.met)) for search in searches if search.met}
+    met = {id(search): different(np.concatenate(search.met)) for search in searches if search.met}
     likely = [search for search in searches if search.is_beyond_chance(level, len(met.get(id(search), ())))]
     if not likely:
         return {}
-    real = kinds.with_hashes(np.unique(np.concatenate([met[id(search)] for search in likely])))
+    real = kinds.with_hashes(different(np.concatenate([met[id(search)] for search in likely])))
     for words, own in _in_parts(texts, likely):
         for search, at, _ in _compared(words, own, counted=False):
             together, length = words.words.together.text, search.kind.length
@@ -148,9 +148,9 @@ def kinds_of(ids: Sequence[str]) -> Kinds:
                 (_LETTERS_AND_DIGITS, True, mixed & (hexes < length)),
             ):
                 for size in np.unique(length[own & (length <= _LONGEST)]).tolist():
-                    some = np.unique(hashes[own & (length == size)])
+                    some = different(hashes[own & (length == size)])
                     groups.setdefault((size, alphabet, beyond_hex), []).append(some)
-    return Kinds(ids, tuple(Kind(*key, np.unique(np.concatenate(groups[key]))) for key in sorted(groups)))
+    return Kinds(ids, tuple(Kind(*key, different(np.concatenate(groups[key]))) for key in sorted(groups)))
 
 
 def _classes(text: Characters) -> tuple[Flags, Flags, Flags]:

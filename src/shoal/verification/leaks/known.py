@@ -9,7 +9,7 @@ from typing import Final, Self
 import numpy as np
 
 from shoal.model.trajectories import Population
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, different
 from shoal.verification.leaks.digests import Digests
 from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
 from shoal.verification.leaks.glued import Kinds, kinds_of
@@ -93,7 +93,7 @@ class _Wording:
     def _of(self, n: int) -> Words:
         if n not in self._hashes:
             starts, ends = self._runs[: max(0, len(self._runs) - n + 1), 0], self._runs[n - 1 :, 1]
-            self._hashes[n] = np.unique(Characters(self._text).hashes(starts, ends))
+            self._hashes[n] = different(Characters(self._text).hashes(starts, ends))
         return self._hashes[n]
 
 
@@ -106,4 +106,4 @@ def _numbers_of(ids: Sequence[str]) -> Words:
         for place in np.flatnonzero((runs == 1) & (folded.lengths == 16)).tolist()
         if _PSEUDONYM.fullmatch(word := folded.text(place))
     ]
-    return np.unique(np.array(found, dtype=np.uint64))
+    return different(np.array(found, dtype=np.uint64))

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from shoal.model.trajectories import Population
+from shoal.runtime.arrays import different
 from shoal.verification.leaks.forms import SideBySide, among, parts_of
 
 # Unicode's categories of marks of format, controls and blanks
@@ -25,7 +26,7 @@ _IS_SEEN: Final = np.array([unicodedata.category(chr(code)) not in _UNSEEN for c
 def look_alikes(original: Population) -> Iterator[str]:
     """A note when several identifiers are one to a reader; k people may then be fewer than k."""
     hashes = np.sort(np.concatenate([faces.hashes() for faces in _faces(original.ids)]))
-    again = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    again = different(hashes[1:][hashes[1:] == hashes[:-1]])
     if not len(again):
         return
     alike = Counter(
