@@ -3,8 +3,10 @@
 import gc
 import weakref
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from math import log1p
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +17,14 @@ import attack_oracles as oracle
 from attack_cases import evaluation_of
 from kte_oracle import is_candidate
 from naive_release import naive_release, samples_of
+from shoal.attacks.attacking import prepare
 from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
 from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, weigh_visits
 from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
 from shoal.attacks.tau_knowledge import Drawn, follow, weigh
+from shoal.errors import MisuseError
 from shoal.kernels.homes import Spread
 from shoal.kernels.hull_presence import chances_where_sides_meet
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
@@ -282,12 +287,14 @@ def test_an_index_stands_by_length_start_and_row_however_far_apart(
     level = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 7: 3, 8: 3, 9: 4}
     order = sorted(range(len(spans)), key=lambda row: (level[spans[row][1]], spans[row][0], row))
     assert index.record.tolist() == order
+    assert index.boxes.tolist() == boxes.reshape(-1, 6)[order].tolist()
+    assert index.starts.tolist() == index.boxes[:, 0].tolist()
     assert np.diff(index.class_offsets).tolist() == [
         sum(level[length] == one for _, length in spans) for one in range(len(index.class_offsets) - 1)
     ]
 
 
-@given(st.integers(0, 999), st.integers(0, 12), st.sampled_from([1, 5, 1 << 20]))
+@given(st.integers(0, 999), st.integers(0, 12), st.sampled_from([1, 5, 1 << 20, 1 << 33]))
 def test_visits_to_a_cell_are_those_of_all_boxes_however_far_apart(seed: int, n: int, scale: int) -> None:
     draw = np.random.default_rng(seed)
     low, sides = draw.integers(-4, 4, (n, 2)) * scale, draw.integers(1, 1 + scale, (n, 2))
@@ -317,3 +324,36 @@ def test_indexes_go_with_their_records() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_the_records_of_one_target_go_before_those_of_the_next_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where knowledge is refused, as ``period`` is here: nobody has samples before the moment."""
+    people = random_people(20, 5, seed=1)
+    release, linkage = naive_release(people)
+    made: list[weakref.ref[BoxTarget]] = []
+    alive: list[int] = []
+    for name in ("of_trajectories", "of_release"):
+        make = getattr(BoxTarget, name)
+
+        def noted(given: Any, make: Callable[[Any], BoxTarget] = make) -> BoxTarget:
+            alive.append(sum(one() is not None for one in made))
+            target = make(given)
+            made.append(weakref.ref(target))
+            return target
+
+        monkeypatch.setattr(BoxTarget, name, noted)
+    prepared = prepare(
+        people, release, linkage, Randomness.for_research(1), tries=9, control=None,
+        targets=("raw", "release"), run=None,
+    )  # fmt: skip
+    asked = [parse_knowledge(text) for text in ("points:2", "top:1", "period:1s")]
+    gc.disable()
+    try:
+        played = prepared.play(asked)
+    finally:
+        gc.enable()
+    assert alive == [0, 0]
+    assert all(set(one) == {"raw", "release"} for one in played)
+    assert all(isinstance(found, MisuseError) for found in played[2].values())

@@ -94,6 +94,24 @@ def test_a_damaged_folder_is_found(damage: FolderDamage, folder: tuple[Path, Tra
     assert not tells_an_identifier(verdict, original)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [one for one in FOLDER_DAMAGES if one.expected_kind in ("row-order", "finer-than-claim")],
+    ids=lambda damage: damage.name,
+)
+def test_the_same_is_found_however_many_rows_are_looked_at_together(
+    damage: FolderDamage,
+    folder: tuple[Path, Trajectories, Linkage],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path, original, linkage = folder
+    damage.applied_to(path, original, linkage)
+    together = verify_folder(original, path, linkage)
+    for module in ("folder", "written"):
+        monkeypatch.setattr(f"shoal.verification.files.{module}._ROWS_AT_ONCE", 3)
+    assert verify_folder(original, path, linkage) == together
+
+
 def tells_an_identifier(verdict: Verdict, original: Trajectories) -> bool:
     text = str(verdict.to_json())
     return any(uid in text for uid in original.ids)

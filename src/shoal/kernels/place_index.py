@@ -78,7 +78,8 @@ def tiles_for(boxes: Integers, smallest: int, most: int) -> Tiles:
     for b in range(len(boxes)):
         levels = max(levels, _level_of(boxes, b, smallest) + 1)
     least = smallest
-    while (((east - west) >> least) + 1) * (((north - south) >> least) + 1) > max(most, _FEW_TILES):
+    # as a float, since planes of 2**32 cells a side have more tiles than 64 bits count
+    while 1.0 * (((east - west) >> least) + 1) * (((north - south) >> least) + 1) > max(most, _FEW_TILES):
         least += 1
     shifts = np.maximum(smallest + np.arange(levels) - 1, least)
     columns, across = ((east - west) >> shifts) + 1, ((north - south) >> shifts) + 1

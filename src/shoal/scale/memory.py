@@ -33,7 +33,7 @@ class Peak:
 
 
 PEAKS: Final[Mapping[str, Peak]] = {
-    ALL_AT_ONCE: Peak(always_bytes=440 * MIB, person_bytes=1000, sample_bytes=450),
+    ALL_AT_ONCE: Peak(always_bytes=440 * MIB, person_bytes=1000, sample_bytes=300),
     A_BLOCK: Peak(always_bytes=300 * MIB, person_bytes=1000, sample_bytes=210),
     AROUND_BLOCKS: Peak(always_bytes=500 * MIB, person_bytes=1000, sample_bytes=14),
 }
