@@ -1,8 +1,9 @@
 """The grouping of k-scale (Mishra and Fiore, INFOCOM 2026), as far as its text says how; as a comparator.
 
-Its program is not published. Each person has the nearest others by a distance between squares, which a tree
-finds without comparing everybody with everybody, and is assigned to those of them beside whom k-merge costs
-least.
+Its program is not published. Each person has the nearest others by a distance between squares, and is
+assigned to those of them beside whom k-merge costs least. A tree finds the nearest without comparing
+everybody with everybody: one of our own, since the trees of SciPy and scikit-learn know no such distance, and
+would call Python for each pair.
 """
 
 from dataclasses import dataclass
@@ -69,8 +70,8 @@ def distances(one: Squares, other: Squares) -> Floats:
 def nearest(squares: Squares, count: int, run: Run) -> Integers:
     """[n, count]: the others that are nearest to each, the nearest first; equally near ones as they stand.
 
-    People stand in the leaves of a tree over centers and sizes. Each leaf looks only at leaves that can hold
-    one of the nearest.
+    People stand in the leaves of a tree over centers and sizes. Each leaf looks at twice as many leaves again
+    and again, the nearest first, until no other can hold one of the nearest.
     """
     n = len(squares.half)
     size = 2 * np.median(squares.half) * np.log(squares.half)
@@ -83,16 +84,19 @@ def nearest(squares: Squares, count: int, run: Run) -> Integers:
     def fill(place: int) -> None:
         own, least = leaves[place], least_distances(boxes[place], boxes)
         order = np.argsort(least, kind="stable")
-        enough = np.searchsorted(np.cumsum(sizes[order]), min(_FIRST * count + 1, n))
-        first = order[: int(enough) + 1]
-        limit = reach(squares, own, np.concatenate([leaves[leaf] for leaf in first]), count)
-        within = np.flatnonzero(least <= limit)
-        others = np.sort(np.concatenate([leaves[leaf] for leaf in within]))
-        apart = distances(squares[own], squares[others])
-        apart[own[:, None] == others] = np.inf
-        ends = np.partition(apart, count - 1, axis=1)[:, count - 1]
+        ends = np.cumsum(sizes[order])
+        looked = 1 + int(np.searchsorted(ends, min(_FIRST * count + 1, n)))
+        while True:
+            others = np.sort(np.concatenate([leaves[leaf] for leaf in order[:looked]]))
+            apart = distances(squares[own], squares[others])
+            apart[own[:, None] == others] = np.inf
+            limits = np.partition(apart, count - 1, axis=1)[:, count - 1]
+            within = int(np.searchsorted(least[order], limits.max(), side="right"))
+            if within <= looked:
+                break
+            looked = min(within, 1 + int(np.searchsorted(ends, 2 * len(others))))
         for row, person in enumerate(own.tolist()):
-            chosen = np.flatnonzero(apart[row] <= ends[row])
+            chosen = np.flatnonzero(apart[row] <= limits[row])
             ranks = np.argsort(apart[row, chosen], kind="stable")[:count]
             found[person] = others[chosen[ranks]]
 
@@ -122,13 +126,6 @@ def least_distances(box: Floats, boxes: Floats) -> Floats:
     either = np.maximum(np.maximum(mine, theirs), mine + theirs - both)
     c = 2 * np.minimum(both / either, 1)
     return np.where(both > 0, (1 - c) / (1 + c), far) - _ROUNDING
-
-
-def reach(squares: Squares, own: Integers, others: Integers, count: int) -> float:
-    """Within which all of these people have so many of the others, themselves not counted."""
-    apart = distances(squares[own], squares[others])
-    apart[own[:, None] == others] = np.inf
-    return float(np.partition(apart, count - 1, axis=1)[:, count - 1].max())
 
 
 def costs_beside(original: Trajectories, people: Integers, run: Run) -> Integers:

@@ -125,7 +125,10 @@ def row(
         of_means = raw.mean_space_m / best.mean_space_m * raw.mean_time_s / best.mean_time_s
         ratio = f"{of_means**0.5:.2f}"
     named = tightest(original, classes, victims)
-    low, high = wilson(named * victims, victims)
+    told = f"{100 * named:.1f} %"
+    if len(classes) == original.n_subjects:  # else a victim is named in part, and nothing is won or lost
+        low, high = wilson(named * victims, victims)
+        told += f" ({100 * low:.0f} to {100 * high:.0f})"
     cells = [
         str(k),
         name,
@@ -137,7 +140,7 @@ def row(
         f"{100 * raw.share_within(space_m=2000):.1f} %",
         f"{100 * raw.share_within(time_s=7200):.1f} %",
         ratio,
-        f"{100 * named:.1f} % ({100 * low:.0f} to {100 * high:.0f})",
+        told,
         f"{cpu_s:.1f} s",
     ]
     return "| " + " | ".join(cells) + " |"
