@@ -2,7 +2,8 @@
 
 python bench/measure_tails.py [--subjects 8000] [--seeds 1]
 
-For each change of the habits of civ and sen: the gaps of GLOVE's paper (Fig. 3a and 5), as `shoal reproduce` measures them.
+For each change of the habits of civ and sen: the gaps of GLOVE's paper (Fig. 3a and 5), as `shoal
+reproduce` measures them.
 """
 
 import argparse

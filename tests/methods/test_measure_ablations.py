@@ -68,7 +68,7 @@ def test_habits_change_for_one_measurement_alone() -> None:
         cells(line)
         for line in measure_stations.lines([0.5, 0.0], replace(TINY, seeds=1), measure_stations.CROWDS)
     ]
-    assert [len(row) for row in crowds] == [7] * 4
+    assert [len(row) for row in crowds] == [10] * 4
     assert crowds[2][1:] != crowds[3][1:]
 
 

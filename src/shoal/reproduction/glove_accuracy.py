@@ -69,9 +69,9 @@ def two_anonymous(world: World) -> Iterator[Measured]:
         yield from _both(layout, published(world, layout, 2))
 
 
-def by_k(world: World) -> Iterator[Measured]:
+def by_k(world: World, ks: tuple[int, ...] = (2, 3, 5)) -> Iterator[Measured]:
     """Fig. 8."""
-    for k in (2, 3, 5):
+    for k in ks:
         yield from _both(f"k = {k}", published(world, "civ", k))
 
 

@@ -70,4 +70,5 @@ def _by_own_days(share: Floats, person: Integers, midnight: Floats, factors: Flo
     day = np.clip(at - person * days, 0, days - 1)
     before = np.where(day > 0, own[person, day - 1], 0.0)
     part = np.clip((share - before) / (own[person, day] - before), 0.0, 1.0)
-    return midnight[day] + part * (midnight[day + 1] - midnight[day])
+    moment: Floats = midnight[day] + part * (midnight[day + 1] - midnight[day])
+    return moment
