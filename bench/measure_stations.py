@@ -3,8 +3,9 @@
 python bench/measure_stations.py [--shares 0.45 0.08 0] [--subjects 1000] [--seeds 2] [--crowds]
 
 For each share: the gaps of GLOVE's paper on civ (Fig. 3a and 5), and k-merge of tuples of one home on abi
-(Table II of the kte paper), as `shoal reproduce` measures them. --crowds: instead of these, what GLOVE with
-k-merge leaves of civ at k = 5 (Fig. 8 of GLOVE's paper), for each seed.
+(Table II of the kte paper), as `shoal reproduce` measures them. --crowds: instead of these, what GLOVE
+leaves of civ at k = 5 (Fig. 8 of its paper), with k-merge, with its crowds refined, and as published, for
+each seed.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from unittest.mock import patch
 
 from shoal.reproduction.data import QUICK, Size
 from shoal.reproduction.experiment import Experiment
-from shoal.reproduction.glove_accuracy import with_k_merge
+from shoal.reproduction.glove_accuracy import by_k, with_k_merge
 from shoal.reproduction.glove_gap import two_gap, why
 from shoal.reproduction.kte_tuples import merged
 from shoal.reproduction.running import reproduce
@@ -34,18 +35,21 @@ ASKED = {
     "tuples": tuple((f"k = {k}", column) for k in (2, 5, 8) for column in ("k-merge, km", "k-merge, min")),
 }
 CHANGED: Final[tuple[Layout, ...]] = ("civ", "sen", "abi")
+_SHARES: Final = ("kept place", "half within 2 km", "half within 2 h")
 CROWDS = {
     "crowds": tuple(
         (row, f"raw: {column}, %")
         for row in ("k = 5, k-merge", "k = 5, k-merge, refined")
-        for column in ("kept place", "half within 2 km", "half within 2 h")
-    )
+        for column in _SHARES
+    ),
+    "as published": tuple(("k = 5", f"published: {column}, %") for column in _SHARES),
 }
 EXPERIMENTS = [
     Experiment(figure="gap", title="", function=two_gap),
     Experiment(figure="parts", title="", function=why),
     Experiment(figure="tuples", title="", function=lambda world: merged(world, "abi")),
     Experiment(figure="crowds", title="", function=with_k_merge),
+    Experiment(figure="as published", title="", function=lambda world: by_k(world, (5,))),
 ]
 
 

@@ -1,8 +1,9 @@
-"""What decides how heavy the tails of `--layout sen` are; for docs/synthetic.md.
+"""What the habits of the papers' layouts decide of the gaps; for docs/synthetic.md.
 
 python bench/measure_tails.py [--subjects 8000] [--seeds 1]
 
-For each change of the layout: the gaps of GLOVE's paper (Fig. 3a and 5), as `shoal reproduce` measures them.
+For each change of the habits of civ and sen: the gaps of GLOVE's paper (Fig. 3a and 5), as `shoal
+reproduce` measures them.
 """
 
 import argparse
@@ -13,38 +14,44 @@ from unittest.mock import patch
 
 from shoal.reproduction.data import QUICK, Size
 from shoal.reproduction.experiment import Experiment
-from shoal.reproduction.glove_gap import two_gap, why
+from shoal.reproduction.glove_gap import NATIONS, two_gap, why
 from shoal.reproduction.running import reproduce
 from shoal.runtime.run import Run
-from shoal.synthetic import activity, habits
+from shoal.synthetic import habits
 
 EXPERIMENTS: Final = [
     Experiment(figure="gap", title="", function=two_gap),
     Experiment(figure="parts", title="", function=why),
 ]
-CHANGES: Final[dict[str, tuple[float, dict[str, float]]]] = {  # events in a burst, habits
-    "as it is": (activity.BURST_SIZE, {}),
-    "rates of people alike (sigma 0.35)": (activity.BURST_SIZE, {"rate_sigma": 0.35}),
-    "no bursts": (1.0, {}),
-    "no bursts, 20 % stay": (1.0, {"staying": 0.2}),
-    "no bursts, sigma 0.8": (1.0, {"rate_sigma": 0.8}),
-    "no bursts, sigma 0.8, 15 % stay": (1.0, {"rate_sigma": 0.8, "staying": 0.15}),
+_BEFORE: Final = {"rate_sigma": 0.55, "day_sigma": 0.0, "burst_size": 1.6, "staying": 0.1}
+CHANGES: Final[dict[str, dict[str, float]]] = {
+    "as it is": {},
+    "days alike": {"day_sigma": 0.0},
+    "days alike, people more alike (sigma 0.55)": {"day_sigma": 0.0, "rate_sigma": 0.55},
+    "people more alike (sigma 0.55)": {"rate_sigma": 0.55},
+    "bursts of 1.6 events": {"burst_size": 1.6},
+    "10 % stay at one station": {"staying": 0.1},
+    "20 % stay at one station": {"staying": 0.2},
+    "35 % of events at a station beside": {"handover": 0.35},
+    "8 % of events at a station beside": {"handover": 0.08},
+    "bursts, days alike, sigma 0.55, 10 % stay": _BEFORE,
 }
 
 
-def lines(changes: dict[str, tuple[float, dict[str, float]]], size: Size) -> Iterator[str]:
-    """A row for each change, of means over the seeds."""
+def lines(changes: dict[str, dict[str, float]], size: Size) -> Iterator[str]:
+    """A row for each change and layout, of means over the seeds."""
     head = False
-    for name, (burst, changed) in changes.items():
-        own = {"sen": replace(habits.HABITS["sen"], **changed)}
-        with patch.dict(habits.HABITS, own), patch.object(activity, "BURST_SIZE", burst):
+    for name, changed in changes.items():
+        own = {layout: replace(habits.HABITS[layout], **changed) for layout in NATIONS}
+        with patch.dict(habits.HABITS, own):
             found = reproduce(EXPERIMENTS, size, Run())
-        value = {cell.column: cell.mean for one in found for cell in one.cells if cell.row == "sen"}
-        if not head:
-            yield "| sen | " + " | ".join(value) + " |"
-            yield "|---" * (len(value) + 1) + "|"
-            head = True
-        yield f"| {name} | " + " | ".join(f"{one:.3g}" for one in value.values()) + " |"
+        for layout in NATIONS:
+            value = {cell.column: cell.mean for one in found for cell in one.cells if cell.row == layout}
+            if not head:
+                yield "| habits | layout | " + " | ".join(value) + " |"
+                yield "|---" * (len(value) + 2) + "|"
+                head = True
+            yield f"| {name} | {layout} | " + " | ".join(f"{one:.3g}" for one in value.values()) + " |"
 
 
 def main() -> None:

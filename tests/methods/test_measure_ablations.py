@@ -13,7 +13,6 @@ import shoal
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S
 from shoal.methods.glove.omission import Budget
 from shoal.reproduction.data import TINY
-from shoal.synthetic import activity
 from shoal.synthetic.habits import HABITS
 
 
@@ -69,15 +68,18 @@ def test_habits_change_for_one_measurement_alone() -> None:
         cells(line)
         for line in measure_stations.lines([0.5, 0.0], replace(TINY, seeds=1), measure_stations.CROWDS)
     ]
-    assert [len(row) for row in crowds] == [7] * 4
+    assert [len(row) for row in crowds] == [10] * 4
     assert crowds[2][1:] != crowds[3][1:]
 
 
-def test_bursts_and_habits_of_one_layout_change_for_one_measurement_alone() -> None:
-    changes: dict[str, tuple[float, dict[str, float]]] = {
-        "as it is": (activity.BURST_SIZE, {}), "no bursts": (1.0, {}), "alike": (1.0, {"rate_sigma": 0.1}),
-    }  # fmt: skip
+def test_habits_of_the_nations_change_for_one_measurement_alone() -> None:
+    changes: dict[str, dict[str, float]] = {
+        "as it is": {},
+        "alike": {"rate_sigma": 0.1},
+        "stay": {"staying": 0.9},
+    }
+    before = HABITS["sen"]
     told = [cells(line) for line in measure_tails.lines(changes, replace(TINY, seeds=1))]
-    assert [row[0] for row in told[2:]] == list(changes)
-    assert len({tuple(row[1:]) for row in told[2:]}) == 3
-    assert (activity.BURST_SIZE, HABITS["sen"].rate_sigma) == (1.6, 0.55)
+    assert [row[:2] for row in told[2:]] == [[name, layout] for name in changes for layout in ("civ", "sen")]
+    assert len({tuple(row[1:]) for row in told[2:]}) == 6
+    assert HABITS["sen"] == before

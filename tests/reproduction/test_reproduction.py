@@ -14,10 +14,12 @@ import update_pages
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError
 from shoal.methods.swapping.street_places import place_points
-from shoal.model.trajectories import Trajectories
+from shoal.model.intake import Intake, Reading
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.reproduction.data import TINY, World
 from shoal.reproduction.experiment import Cell, Experiment, Measured, gathered
 from shoal.reproduction.folder import write_outcomes
+from shoal.reproduction.kte_tau import over_a_week
 from shoal.reproduction.kte_tuples import _home_tuples, _static_share
 from shoal.reproduction.running import reproduce
 from shoal.reproduction.swap_cabs import trips_of
@@ -204,6 +206,19 @@ def test_home_tuples_share_their_most_frequent_place_and_static_success_counts_t
 
 
 PAGES = sorted(path.stem for path in (ROOT / "docs" / "reproduction").glob("*.csv"))
+
+
+def test_hours_of_data_handed_in_are_those_of_the_zone_they_were_read_with() -> None:
+    """20:00 to 21:00 UTC is 4:00 to 5:00 in Shanghai, also where only the first days are taken."""
+    rows = [(f"p{who}", 1_704_139_200 + 86_400 * day + 600 * step, 0, 0)
+            for who in range(4) for day in range(6) for step in range(6)]  # fmt: skip
+    ids, t, x, y = (list(column) for column in zip(*rows, strict=True))
+    intake = Intake(reading=Reading(time_zone="Asia/Shanghai"))
+    people = Trajectories.from_rows(
+        ids, np.array(t) // 60, x, y, grid=Grid(cell_m=100.0, slot_s=60.0), intake=intake
+    )
+    world = World(size=TINY, seed=1, given={"people": people})
+    assert {one.row for one in over_a_week(world)} == {"abi, 0 to 6 h", "dak, 0 to 6 h"}
 
 
 def test_every_paper_has_a_page() -> None:

@@ -20,7 +20,7 @@ from shoal.io.sketch import surface_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.synthetic import Layout, Stations, synthesize, write_synthetic
-from shoal.synthetic.activity import BURST_SIZE, event_minutes
+from shoal.synthetic.activity import event_minutes
 from shoal.synthetic.coverage import Coverage, JumpLaw
 from shoal.synthetic.densities import DENSITIES
 from shoal.synthetic.generator import World
@@ -29,6 +29,7 @@ from shoal.synthetic.people import NIGHT_MIN, _outings, live
 from shoal.synthetic.stations import LAYOUTS, METERS_PER_DEGREE, lay_out_stations
 
 EVENTS_PER_HOUR, RATE_SIGMA = Habits().events_per_hour, Habits().rate_sigma
+BURST_SIZE = Habits().burst_size
 OWN_LAYOUTS: tuple[Layout, ...] = ("nation", "city")
 PAPERS_LAYOUTS = tuple(name for name in LAYOUTS if name in DENSITIES)
 MONDAY_S = 1_704_067_200  # 2024-01-01T00:00:00Z
@@ -144,6 +145,23 @@ def test_the_rate_is_as_documented_within_four_standard_errors() -> None:
     assert abs(person.size / n - expected) < 4 * np.sqrt(variance / n)
     assert minute.min() >= 0
     assert minute.max() < days * 1440
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
+def test_days_of_a_person_differ_and_the_rate_does_not(sigma: float) -> None:
+    """How often two events of a person are of one day, beside what the factors say; weekdays are alike."""
+    n, days = 4_000, 5
+    habits = Habits(events_per_hour=4.0, rate_sigma=0.0, day_sigma=sigma, burst_size=1.0)
+    person, minute = event_minutes(np.zeros(n, dtype=np.int64), days, habits, np.random.default_rng(8))
+    assert person.size / n == pytest.approx(4.0 * 24 * days, rel=0.01)
+    counts = np.bincount(person * days + minute // 1440, minlength=n * days).reshape(n, days)
+    total = counts.sum(axis=1)
+    alike = np.mean((counts * (counts - 1)).sum(axis=1) / (total * (total - 1)))
+    factors = np.random.default_rng(9).lognormal(0.0, sigma, (50_000, days))
+    shares = factors / factors.sum(axis=1, keepdims=True)
+    assert alike == pytest.approx(np.mean((shares**2).sum(axis=1)), rel=0.02)
+    night = np.mean(minute % 1440 < 5 * 60)
+    assert night == pytest.approx(0.73 / 21.1, abs=0.001)  # of the weights of weekdays, whatever the days
 
 
 def test_few_events_are_lost_as_repeats(fortnight: pa.Table) -> None:

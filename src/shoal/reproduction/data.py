@@ -148,4 +148,6 @@ def _part(
     if early.all():
         return part
     ids = np.repeat(np.array(part.ids), part.lengths)[early].tolist()
-    return Trajectories.from_rows(ids, part.t[early], part.x[early], part.y[early], grid=grid, crs=part.crs)
+    return Trajectories.from_rows(
+        ids, part.t[early], part.x[early], part.y[early], grid=grid, crs=part.crs, intake=part.intake
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.errors import NothingLeftError
 from shoal.methods.kte_hide.kte_hide import KteHide
+from shoal.model.clocks import clock_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.reproduction.data import World
@@ -23,7 +24,6 @@ CITIES: Final[tuple[Layout, ...]] = ("abi", "dak", "shn")
 NATIONS: Final[tuple[Layout, ...]] = ("civ", "sen")
 _LONGEST_SHN_S: Final = 3600.0  # its single day is too short for more, as the paper says
 _SMALL_DAYS: Final = 3
-_ZONES_H: Final = {"abi": 0, "dak": 0, "shn": 8, "civ": 0, "sen": 0}
 
 
 def _days(world: World, layout: Layout) -> int:
@@ -119,7 +119,7 @@ def over_a_week(world: World) -> Iterator[Measured]:
         if made is None:
             continue
         space, time, shown = _extents(original, made)
-        hour = (original.t * grid.slot_s // 3600 + _ZONES_H[layout]) % 24
+        hour = clock_of(original).hours(original.t * grid.slot_s)
         for name, first, last in (
             ("0 to 6 h", 0, 6),
             ("6 to 12 h", 6, 12),

@@ -1,4 +1,4 @@
-"""When people are recorded, in whole minutes: a heavy-tailed rate, a daily and weekly rhythm, and bursts."""
+"""When people are recorded, in whole minutes: a heavy-tailed rate, rhythms, days that differ, and bursts."""
 
 from typing import Final
 
@@ -8,8 +8,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.synthetic.habits import Habits
 from shoal.synthetic.people import MINUTES_PER_DAY
 
-BURST_SIZE: Final = 1.6  # mean number of events in a burst
-BURST_GAP_MIN: Final = 4.0  # mean minutes between them
+BURST_GAP_MIN: Final = 4.0  # mean minutes between the events of a burst
 
 # Relative activity in each hour from 00:00, for weekdays and for Saturday and Sunday.
 _WEEKDAY: Final = (
@@ -32,11 +31,15 @@ def event_minutes(
     n = clock_min.size
     sigma = habits.rate_sigma
     rate_h = habits.events_per_hour * rng.lognormal(-0.5 * sigma**2, sigma, n)
-    n_bursts = np.maximum(rng.poisson(rate_h * 24 * days / BURST_SIZE), 1)
+    n_bursts = np.maximum(rng.poisson(rate_h * 24 * days / habits.burst_size), 1)
     burst_person = np.repeat(np.arange(n), n_bursts)
     cumulative, hours = _rhythm(days)
-    first = np.interp(rng.random(burst_person.size), cumulative, hours) * 60 + clock_min[burst_person]
-    size = rng.geometric(1 / BURST_SIZE, burst_person.size)
+    share = rng.random(burst_person.size)
+    if habits.day_sigma:
+        factors = rng.lognormal(0.0, habits.day_sigma, (n, days))
+        share = _by_own_days(share, burst_person, cumulative[::24], factors)
+    first = np.interp(share, cumulative, hours) * 60 + clock_min[burst_person]
+    size = rng.geometric(1 / habits.burst_size, burst_person.size)
     burst = np.repeat(np.arange(size.size), size)
     gap = 1 + np.floor(rng.exponential(BURST_GAP_MIN - 0.5, burst.size))
     begins = np.cumsum(size) - size
@@ -52,3 +55,20 @@ def _rhythm(days: int) -> tuple[Floats, Floats]:
     weight = np.concatenate([_WEEKEND if day % 7 >= 5 else _WEEKDAY for day in range(days)])
     cumulative = np.concatenate([[0.0], np.cumsum(weight)])
     return cumulative / cumulative[-1], np.arange(cumulative.size, dtype=np.float64)
+
+
+def _by_own_days(share: Floats, person: Integers, midnight: Floats, factors: Floats) -> Floats:
+    """The share of everybody's activity until a moment, from the share of one's own until then.
+
+    share: float64 [m] of the activity of these persons; midnight: float64 [d + 1] of everybody's until each
+    midnight; factors: float64 [n, d] by which a person's day differs from everybody's.
+    """
+    own = np.cumsum(np.diff(midnight) * factors, axis=1)
+    own /= own[:, -1:]
+    n, days = own.shape
+    at = np.searchsorted((own + np.arange(n)[:, None]).ravel(), person + share, side="right")
+    day = np.clip(at - person * days, 0, days - 1)
+    before = np.where(day > 0, own[person, day - 1], 0.0)
+    part = np.clip((share - before) / (own[person, day] - before), 0.0, 1.0)
+    moment: Floats = midnight[day] + part * (midnight[day + 1] - midnight[day])
+    return moment

@@ -20,6 +20,10 @@ class Habits:
         Mean over people and hours.
     rate_sigma
         Standard deviation of the logarithm of a person's rate.
+    day_sigma
+        The same of the factors by which a person is recorded more on one day than on another.
+    burst_size
+        Mean number of events in a burst.
     staying
         Share of the people who are recorded at one station all along.
     outgoing
@@ -36,6 +40,8 @@ class Habits:
 
     events_per_hour: float = 0.75
     rate_sigma: float = 0.8
+    day_sigma: float = 0.0
+    burst_size: float = 1.6
     staying: float = 0.0
     outgoing: float = 1.0
     handover: float = 0.08
@@ -47,8 +53,10 @@ class Habits:
 # The rates are those of Table I of Gramaglia et al. 2017, a little more for events that fall together. The
 # other knobs were calibrated on the gaps of Fig. 3a and 5b of Gramaglia and Fiore 2015 (docs/synthetic.md).
 _CALIBRATED: Final = {
-    "rate_sigma": 0.55,
-    "staying": 0.1,
+    "rate_sigma": 0.9,
+    "day_sigma": 0.85,
+    "burst_size": 1.0,
+    "staying": 0.15,
     "outgoing": 0.7,
     "handover": 0.45,
     "working_near": 0.3,
