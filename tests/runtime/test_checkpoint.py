@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.runtime.checkpoint import Checkpoint, digest_of
 from shoal.runtime.run import Run
 
@@ -35,6 +35,24 @@ def test_parts_of_another_job_are_refused(tmp_path: Path) -> None:
     (tmp_path / "job" / "job.json").write_bytes(b"\xff")
     with pytest.raises(InputError, match="other data, parameters or version"):
         Checkpoint.open(tmp_path / "job", {"k": 2})
+
+
+def test_two_jobs_do_not_work_in_one_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+
+    def stopped() -> None:
+        with Checkpoint.until_done(folder, {"k": 2}) as first:
+            first.kept("part", lambda: {"t": np.arange(3)})
+            for job in ({"k": 2}, {"k": 3}):
+                with pytest.raises(OutputError, match=r"another command works in .*job; wait until"):
+                    Checkpoint.until_done(folder, job).__enter__()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    with Checkpoint.until_done(folder, {"k": 2}) as again:
+        assert again.kept("part", refuse)["t"].tolist() == [0, 1, 2]
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("length", [0, 1, 60])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Raw, Scale, raw_sum
+from shoal.kernels.stretch import CHUNK, Raw, Scale, chunk_away, raw_sum
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
@@ -36,12 +36,16 @@ def look_at_places(raw: Raw, i: int, b: int, half: Any, per_cell: Any, work: Pla
     """Find the least spatial cost from the place of row i to any place of b, and b's first row there."""
     x, y, own, begin = raw.x[i], raw.y[i], raw.place[i], raw.place_offsets[b]
     least, earliest = half, raw.offsets[b + 1]
-    for p in range(begin, raw.place_offsets[b + 1]):
-        space = min(per_cell * (abs(raw.place_x[p] - x) + abs(raw.place_y[p] - y)), half)
-        if space < least:
-            least, earliest = space, work.first[p - begin]
-        elif space == least:
-            earliest = min(earliest, work.first[p - begin])
+    end = raw.place_offsets[b + 1]
+    for some in range(begin, end, CHUNK):
+        if min(per_cell * chunk_away(raw.place_chunks, b, (some - begin) // CHUNK, x, y), half) > least:
+            continue
+        for p in range(some, min(some + CHUNK, end)):
+            space = min(per_cell * (abs(raw.place_x[p] - x) + abs(raw.place_y[p] - y)), half)
+            if space < least:
+                least, earliest = space, work.first[p - begin]
+            elif space == least:
+                earliest = min(earliest, work.first[p - begin])
     work.least[own], work.earliest[own] = least, earliest
 
 
@@ -57,20 +61,35 @@ def nearest_within(
     per_cell, per_slot, half = scale
     t, x, y = raw.t[i], raw.x[i], raw.y[i]
     best, chosen = 2 * half, -1
-    for j in range(near, raw.offsets[b + 1]):
+    first, end = raw.offsets[b], raw.offsets[b + 1]
+    j = near
+    while j < end:
         away = per_slot * (raw.t[j] - t)
         if away >= half or away + least >= best:
             break
+        if (j - first) % CHUNK == 0:
+            space = per_cell * chunk_away(raw.chunks, b, (j - first) // CHUNK, x, y)
+            if away + min(space, half) >= best:
+                j += CHUNK
+                continue
         cost = away + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half)
         if cost < best:
             best, chosen = cost, j
-    for j in range(near - 1, within - 1, -1):
+        j += 1
+    j = near - 1
+    while j >= within:
         away = per_slot * (t - raw.t[j])
         if away + least > best:
             break
+        if (j - first) % CHUNK == CHUNK - 1:
+            space = per_cell * chunk_away(raw.chunks, b, (j - first) // CHUNK, x, y)
+            if away + min(space, half) > best:
+                j -= CHUNK
+                continue
         cost = away + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half)
         if cost <= best:
             best, chosen = cost, j
+        j -= 1
     return best, chosen
 
 

@@ -5,7 +5,7 @@ Arrays are ordered by start time, which lets each search begin at the nearest ti
 costs more than the best found.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -36,12 +36,27 @@ class Samples(NamedTuple):
     latest_end: Numbers
 
 
+CHUNK: Final = 32  # samples or places one after another, which lie near each other, by one hull
+
+
+class Hulls(NamedTuple):
+    """The rectangles around every CHUNK samples, or places, of each subject.
+
+    Subject i owns those from offsets[i] to offsets[i + 1]. bounds: [c, 4] least and greatest x, least and
+    greatest y.
+    """
+
+    offsets: Integers
+    bounds: Integers
+
+
 class Raw(NamedTuple):
     """Raw samples of all subjects, ordered by (t, x, y) within each.
 
     Subject i owns rows offsets[i] to offsets[i + 1]. place: [m] which of its subject's distinct places a
     sample is at, counted from 0. place_offsets [n + 1], place_x, place_y: the distinct places of each
-    subject. bounds: [n, 4] least and greatest x, least and greatest y of each subject.
+    subject. bounds: [n, 4] least and greatest x, least and greatest y of each subject. chunks,
+    place_chunks: the hulls of its samples and of its places, one after another.
     """
 
     offsets: Integers
@@ -53,6 +68,62 @@ class Raw(NamedTuple):
     place_x: Integers
     place_y: Integers
     bounds: Integers
+    chunks: Hulls
+    place_chunks: Hulls
+
+
+@compiled
+def chunk_away(hulls: Hulls, b: int, chunk: int, x: int, y: int) -> Any:
+    """How many cells (x, y) is from everything in b's chunk at least."""
+    x_min, x_max, y_min, y_max = hulls.bounds[hulls.offsets[b] + chunk]
+    return max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)
+
+
+@compiled
+def least_space_to_places(raw: Raw, b: int, x: int, y: int, scale: Scale) -> Any:
+    """The least spatial cost from (x, y) to any place of b."""
+    least, begin, end = scale.half, raw.place_offsets[b], raw.place_offsets[b + 1]
+    for first in range(begin, end, CHUNK):
+        if scale.per_cell * chunk_away(raw.place_chunks, b, (first - begin) // CHUNK, x, y) < least:
+            for j in range(first, min(first + CHUNK, end)):
+                least = min(least, scale.per_cell * (abs(raw.place_x[j] - x) + abs(raw.place_y[j] - y)))
+    return least
+
+
+@compiled
+def _least_cost(raw: Raw, b: int, i: int, near: int, least_space: Any, scale: Scale) -> Any:
+    """What row i costs beside any sample of b nearer in time than the cap, at most 2 * half.
+
+    near: b's first row that is not earlier. least_space: what all of b cost in space at least.
+    """
+    per_cell, per_slot, half = scale
+    t, x, y = raw.t[i], raw.x[i], raw.y[i]
+    first, last = raw.offsets[b], raw.offsets[b + 1]
+    best, j = 2 * half, near
+    while j < last:
+        time = per_slot * (raw.t[j] - t)
+        if time >= half or time + least_space >= best:
+            break
+        if (j - first) % CHUNK == 0:
+            away = per_cell * chunk_away(raw.chunks, b, (j - first) // CHUNK, x, y)
+            if time + min(away, half) >= best:
+                j += CHUNK
+                continue
+        best = min(best, time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half))
+        j += 1
+    j = near - 1
+    while j >= first:
+        time = per_slot * (t - raw.t[j])
+        if time >= half or time + least_space >= best:
+            break
+        if (j - first) % CHUNK == CHUNK - 1:
+            away = per_cell * chunk_away(raw.chunks, b, (j - first) // CHUNK, x, y)
+            if time + min(away, half) >= best:
+                j -= CHUNK
+                continue
+        best = min(best, time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half))
+        j -= 1
+    return best
 
 
 @compiled
@@ -60,12 +131,13 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limi
     """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division.
 
     All boxes are of one size. Ends early, with a sum above ``limit``, once the sum exceeds it. The search for
-    the least runs both ways from the nearest time. No further sample costs less than its time plus the
-    distance to b's bounding rectangle, so the search ends where that bound is no better than the best found.
+    the least runs both ways from the nearest time, past chunks whose hull is too far. No further sample costs
+    less than its time plus the distance to b's bounding rectangle, so the search ends where that bound is no
+    better than the best found.
     Beyond the time cap only space differs: the least is half plus the distance to b's nearest place, which is
     found once for each place of a. least_spaces: space for as many numbers as a has places.
     """
-    per_cell, per_slot, half = scale
+    per_cell, half = scale.per_cell, scale.half
     first, last = raw.offsets[b], raw.offsets[b + 1]
     x_min, x_max, y_min, y_max = raw.bounds[b]
     least_spaces[: raw.place_offsets[a + 1] - raw.place_offsets[a]] = -1
@@ -79,24 +151,10 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limi
         least_space = least_spaces[place]
         if least_space < 0:
             least_space = min(per_cell * (max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)), half)
-        best = 2 * half
-        for j in range(near, last):
-            time = per_slot * (raw.t[j] - t)
-            if time >= half or time + least_space >= best:
-                break
-            best = min(best, time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half))
-        for j in range(near - 1, first - 1, -1):
-            time = per_slot * (t - raw.t[j])
-            if time >= half or time + least_space >= best:
-                break
-            best = min(best, time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half))
+        best = _least_cost(raw, b, i, near, least_space, scale)
         if best > half + least_space:
             if least_spaces[place] < 0:
-                least_space = half
-                for j in range(raw.place_offsets[b], raw.place_offsets[b + 1]):
-                    least_space = min(
-                        least_space, per_cell * (abs(raw.place_x[j] - x) + abs(raw.place_y[j] - y))
-                    )
+                least_space = least_space_to_places(raw, b, x, y, scale)
                 least_spaces[place] = least_space
             best = min(best, half + least_space)
         total += best

@@ -11,7 +11,7 @@ from shoal.kernels.near_pairs import SLACK, Search, offer_neighbors, sieve
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.people import Hours, People, Places
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
-from shoal.kernels.stretch import Raw, Scale
+from shoal.kernels.stretch import CHUNK, Hulls, Raw, Scale
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -204,6 +204,7 @@ def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
     a_sample = np.empty(n_cells, dtype=np.int64)
     a_sample[cell] = np.arange(original.n_samples)
     starts = original.offsets[:-1]
+    place_x, place_y = x[a_sample[own]], y[a_sample[own]]
     raw = Raw(
         offsets=original.offsets,
         t=original.t,
@@ -211,14 +212,28 @@ def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
         y=y,
         place=local,
         place_offsets=place_offsets,
-        place_x=x[a_sample[own]],
-        place_y=y[a_sample[own]],
-        bounds=np.stack(
-            [bound.reduceat(column, starts) for column in (x, y) for bound in (np.minimum, np.maximum)],
-            axis=1,
-        ),
+        place_x=place_x,
+        place_y=place_y,
+        bounds=_bounds(x, y, starts),
+        chunks=_hulls(original.offsets, x, y),
+        place_chunks=_hulls(place_offsets, place_x, place_y),
     )
     return raw, cell, n_cells
+
+
+def _bounds(x: Integers, y: Integers, starts: Integers) -> Integers:
+    """[s, 4] least and greatest x, least and greatest y of the rows from each start to the next."""
+    return np.stack(
+        [bound.reduceat(column, starts) for column in (x, y) for bound in (np.minimum, np.maximum)], axis=1
+    )
+
+
+def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
+    """The rectangles around every so many rows of each subject; the last one's may have fewer."""
+    counts = -(-np.diff(offsets) // CHUNK)
+    own = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    within = np.arange(own[-1]) - np.repeat(own[:-1], counts)
+    return Hulls(own, _bounds(x, y, np.repeat(offsets[:-1], counts) + within * CHUNK))
 
 
 def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale, narrow: bool) -> Places:

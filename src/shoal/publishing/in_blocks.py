@@ -134,8 +134,8 @@ def publish_in_blocks(
     require_free(output, linkage_file)
     folder = parts_folder(output).resolve()
     workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
-    with explained_write(folder):
-        checkpoint = Checkpoint.open(folder, _job(source, reading, method, size))
+    job = _job(source, reading, method, size)
+    with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
         for left_over in (
             *folder.glob(".*.partial-*"),
             *folder.parent.glob(f".{output.name}.partial-*"),
@@ -157,7 +157,7 @@ def publish_in_blocks(
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         with run.stage("method"):
             _finish(tasks, folder, engine, run)
-        published = _publish(
+        return _publish(
             people,
             tasks,
             checkpoint,
@@ -171,8 +171,6 @@ def publish_in_blocks(
             ground=ground,
             workers=workers,
         )
-    shutil.rmtree(folder, ignore_errors=True)
-    return published
 
 
 def _job(source: str | Path, reading: Reading, method: Glove, size: int | MemoryBound) -> dict[str, Any]:

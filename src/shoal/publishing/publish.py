@@ -5,9 +5,8 @@ read and checked, leak lint included, before the folder gets its name: they must
 value, or its claim is checked once more. What fails is not written.
 """
 
-import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +40,7 @@ from shoal.runtime.freed import give_back
 from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write, staged_file, staged_folder
+from shoal.runtime.staging import staged_file, staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
 from shoal.verification import verify_folder
@@ -174,10 +173,9 @@ def publish(
     require_free(output, linkage_file, trace_file, private_report)
     require_ground_over(original, ground)
     parts = parts_folder(output)
-    if resume:
-        with explained_write(parts):
-            run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))
-    with staged_folder(output) as staging, ExitStack() as beside:
+    kept = Checkpoint.until_done(parts, _job(original, method)) if resume else nullcontext(run.checkpoint)
+    with kept as checkpoint, staged_folder(output) as staging, ExitStack() as beside:
+        run = replace(run, checkpoint=checkpoint)
         with run.stage("method"):
             release, linkage = method.anonymize(original, rng, run)
             give_back()
@@ -203,8 +201,6 @@ def publish(
             private_page = record(private=True).encode()
             beside.enter_context(staged_file(private_report, lambda file: file.write(private_page)))
         beside.enter_context(staged_secrets(output, release, linkage, linkage_file))
-    if resume:
-        shutil.rmtree(parts, ignore_errors=True)
     boxes = evidence.release_facts.boxes
     accuracy = None if boxes is None else boxes.accuracy
     return Publication(

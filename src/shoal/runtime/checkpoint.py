@@ -3,11 +3,15 @@
 The folder holds raw-like data: it is readable by its owner alone and lies beside a release, never in it.
 """
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
+import shutil
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -16,7 +20,7 @@ import numpy as np
 
 from shoal.errors import InputError, OutputError
 from shoal.runtime.arrays import Numbers
-from shoal.runtime.staging import partial_name
+from shoal.runtime.staging import explained_write, partial_name
 from shoal.version import __version__
 
 Arrays = Mapping[str, Numbers]
@@ -48,6 +52,25 @@ class Checkpoint:
             )
         return cls(folder)
 
+    @classmethod
+    @contextmanager
+    def until_done(cls, folder: Path, job: Mapping[str, Any]) -> Iterator["Checkpoint"]:
+        """A folder in which nobody else works meanwhile, and which is removed when the block ends well.
+
+        Raises as ``open`` does, and OutputError when the folder cannot be written or somebody works in it.
+        """
+        with explained_write(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            _lock(folder, descriptor)
+            with explained_write(folder):
+                opened = cls.open(folder, job)
+            yield opened
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(descriptor)
+
     def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
         """The arrays of a part: read when it is finished, otherwise made and written, whole or not at all."""
         path = self.folder / f"{part}.npz"
@@ -58,6 +81,19 @@ class Checkpoint:
             arrays = dict(make())
         _write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
         return arrays
+
+
+def _lock(folder: Path, descriptor: int) -> None:
+    """Take a folder for this process, until the descriptor is closed or the process ends, however it ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OutputError(
+            f"another command works in {folder}; wait until it has ended, or choose another --output"
+        ) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks: as if alone
+            raise
 
 
 def parts_folder(output: Path) -> Path:
