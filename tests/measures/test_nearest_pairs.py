@@ -14,13 +14,13 @@ import oracles
 import shoal
 from effort_matrix import EffortMatrix, all_efforts
 from shoal.kernels.crowd_bounds import (
-    TOGETHER,
-    LeastCosts,
     boxes_of,
-    copy_outlines,
+    fill_outlines,
+    least_costs_of,
     least_costs_to_boxes,
     least_waits_to_boxes,
     lowest_to_person,
+    rule_out_shorter,
 )
 from shoal.kernels.crowd_index import lower_sums
 from shoal.kernels.near_crowds import sum_of_pair
@@ -186,21 +186,11 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     merged.store(0, crowd)
     crowds, people, own = merged.crowds, near.people, samples_of_boxes(crowd.boxes)
     most = max(len(own.t_start), int(original.lengths.max()))
-    kind = crowds.boxes.t_start.dtype
-    least = LeastCosts(
-        np.empty(len(people.places.costs), dtype=np.int64),
-        np.empty(people.hours.n_bins, dtype=np.int64),
-        np.empty((5, most), dtype=kind),
-        np.empty(TOGETHER, dtype=kind),
-        np.empty((len(people.places.costs), TOGETHER), dtype=kind),
-        np.empty(len(people.places.costs), dtype=np.bool_),
-        np.empty(most, dtype=np.int64),
-        np.empty(most, dtype=np.int64),
-    )
+    least = least_costs_of(people, most, crowds.boxes.t_start)
     stored = boxes_of(crowds, 0)
-    least_costs_to_boxes(people.places, stored, 2, scale, least.places)
+    fill_outlines(stored, 2, people.hours.first_t, crowds.bounding.shift, scale, least)
+    least_costs_to_boxes(people.places, 2, scale, least)
     least_waits_to_boxes(people.hours, stored, 2, scale, least.waits)
-    copy_outlines(stored, least.outlines)
     found, slow = [], []
     for other, single in enumerate(singles[2:], start=2):
         its = samples_of_boxes(single.boxes)
@@ -216,6 +206,11 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
             assert np.all(least.spaces[: len(costs)] <= floors)
             assert np.all(floors <= costs)
     assert found == slow
+    for most in slow:
+        kept = np.arange(2, len(singles))
+        kept = kept[: rule_out_shorter(crowds, people.places, 0, most, least, scale, kept)]
+        near = [other for other, effort in enumerate(slow, start=2) if effort <= most]
+        assert set(near) <= set(kept.tolist())
 
 
 def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple[int, int]]:

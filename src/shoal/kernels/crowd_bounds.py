@@ -9,7 +9,8 @@ from shoal.kernels.stretch import Samples, Scale
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
-TOGETHER = 64  # boxes that are compared with all places of a person before it is looked whether to go on
+TOGETHER = 64  # outlines that are compared with all places of a person before it is looked whether to go on
+STRIDE = 16  # as many at once, whatever their number
 
 
 class Bounding(NamedTuple):
@@ -45,18 +46,29 @@ class LeastCosts(NamedTuple):
     """A workspace for bounds on what others cost beside the crowd that searches.
 
     places: [P] what one person's sample at each place costs in space at least, and waits: [bins of Hours] in
-    time, both times size + 1. outlines: [5, boxes] first and last x, first and last y, and dx + dy - 2 of the
-    boxes of the crowd. gaps: [TOGETHER] cells between boxes and all places of a person, and gaps_of_place
-    [P, TOGETHER] between its first boxes and one place, where measured [P] is set. spaces, floors: for each
-    box of the longer of two slots, bounds below its cost in space and in all, times the size of both.
+    time, both times size + 1. outlines: [6, boxes + STRIDE] the outlines of the crowd's boxes, most of them
+    once: first and last x, first and last y, dx + dy - 2, and how many boxes have it; n_outlines: [1] how
+    many there are; outline_of: [boxes] which is whose. lengths: [boxes] what the length of each box alone
+    costs in time, times size + 1, and length: [1] what all do; begins, ends: [boxes] the first and last bin
+    of Bounding that each box touches. gaps: [TOGETHER] cells between outlines and all places of a person, and
+    gaps_of_place [P, TOGETHER] between the first outlines and one place, where measured [P] is set.
+    spaces_of: [boxes + STRIDE] what each outline costs in space. spaces, floors: for each box of the longer
+    of two slots, bounds below its cost in space and in all, times the size of both.
     """
 
     places: Integers
     waits: Integers
     outlines: Numbers
+    n_outlines: Integers
+    outline_of: Integers
+    lengths: Integers
+    length: Integers
+    begins: Integers
+    ends: Integers
     gaps: Numbers
     gaps_of_place: Numbers
     measured: Flags
+    spaces_of: Integers
     spaces: Integers
     floors: Integers
 
@@ -109,21 +121,61 @@ def boxes_of(crowds: Crowds, slot: int) -> Samples:
 
 
 @compiled
-def least_costs_to_boxes(places: Places, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[p] with the least spatial cost of a sample at each place to any of a crowd's boxes.
+def fill_outlines(
+    boxes: Samples, size: int, first_t: int, shift: int, scale: Scale, least: LeastCosts
+) -> None:
+    """Fill least.outlines, n_outlines, outline_of, lengths, length, begins and ends.
+
+    Bins of 1 << shift slots begin at first_t.
+
+    Each of the first TOGETHER stands there once, and nearly all boxes of call records have one of them.
+    """
+    outlines, count = least.outlines, 0
+    least.length[0] = 0
+    for j in range(len(boxes.t_start)):
+        x_first, x_last = boxes.x_min[j], boxes.x_max[j] - 1
+        y_first, y_last = boxes.y_min[j], boxes.y_max[j] - 1
+        own = 0
+        while own < count and (
+            outlines[0, own] != x_first
+            or outlines[1, own] != x_last
+            or outlines[2, own] != y_first
+            or outlines[3, own] != y_last
+        ):
+            own = own + 1 if own + 1 < TOGETHER else count
+        if own == count:
+            outlines[0, own], outlines[1, own] = x_first, x_last
+            outlines[2, own], outlines[3, own] = y_first, y_last
+            outlines[4, own], outlines[5, own] = x_last - x_first + y_last - y_first, 0
+            count += 1
+        outlines[5, own] += 1
+        least.outline_of[j] = own
+        length = np.int64(boxes.t_end[j] - boxes.t_start[j] - 1)
+        least.lengths[j] = min(scale.per_slot * length, (size + 1) * scale.half)
+        least.length[0] += least.lengths[j]
+        least.begins[j] = (boxes.t_start[j] - first_t) >> shift
+        least.ends[j] = (boxes.t_end[j] - 1 - first_t) >> shift
+    for own in range(count, count + STRIDE):  # what is compared beside them counts nothing
+        outlines[:, own] = 0
+    least.n_outlines[0] = count
+
+
+@compiled
+def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCosts) -> None:
+    """Fill least.places with the least spatial cost of a sample at each place to any of a crowd's boxes.
 
     The sample is one person's; costs are times size + 1.
     """
-    both = size + 1
-    least[:] = both * scale.half
-    extent = places.side - 1
-    for j in range(len(boxes.t_start)):
-        x_min, x_max, y_min, y_max = boxes.x_min[j], boxes.x_max[j] - 1, boxes.y_min[j], boxes.y_max[j] - 1
+    costs, both, extent = least.places, size + 1, places.side - 1
+    costs[:] = both * scale.half
+    for j in range(least.n_outlines[0]):
+        x_min, x_max = np.int64(least.outlines[0, j]), np.int64(least.outlines[1, j])
+        y_min, y_max = np.int64(least.outlines[2, j]), np.int64(least.outlines[3, j])
         own = x_max - x_min + y_max - y_min
-        for p in range(len(least)):
+        for p in range(len(costs)):
             x, y = places.x[p], places.y[p]
             gap = max(x_min - x - extent, x - x_max, 0) + max(y_min - y - extent, y - y_max, 0)
-            least[p] = min(least[p], scale.per_cell * (both * gap + own))
+            costs[p] = min(costs[p], scale.per_cell * (both * gap + own))
 
 
 @compiled
@@ -145,6 +197,29 @@ def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, 
 
 
 @compiled
+def least_costs_of(people: People, most_boxes: int, like: Numbers) -> LeastCosts:
+    """Such a workspace, for crowds of so many boxes or fewer, with numbers of this kind."""
+    n_places = len(people.places.costs)
+    return LeastCosts(
+        places=np.empty(n_places, dtype=np.int64),
+        waits=np.empty(people.hours.n_bins, dtype=np.int64),
+        outlines=np.empty((6, most_boxes + STRIDE), dtype=like.dtype),
+        n_outlines=np.zeros(1, dtype=np.int64),
+        outline_of=np.empty(most_boxes, dtype=np.int64),
+        lengths=np.empty(most_boxes, dtype=np.int64),
+        length=np.zeros(1, dtype=np.int64),
+        begins=np.empty(most_boxes, dtype=np.int64),
+        ends=np.empty(most_boxes, dtype=np.int64),
+        gaps=np.empty(TOGETHER, dtype=like.dtype),
+        gaps_of_place=np.empty((n_places, TOGETHER), dtype=like.dtype),
+        measured=np.empty(n_places, dtype=np.bool_),
+        spaces_of=np.empty(most_boxes + STRIDE, dtype=np.int64),
+        spaces=np.empty(most_boxes, dtype=np.int64),
+        floors=np.empty(most_boxes, dtype=np.int64),
+    )
+
+
+@compiled
 def fill_floors(people: People, other: int, least: LeastCosts) -> Any:
     """Fill least.spaces and least.floors for a person's samples beside the crowd that searches.
 
@@ -162,12 +237,12 @@ def fill_floors(people: People, other: int, least: LeastCosts) -> Any:
 
 
 @compiled
-def copy_outlines(boxes: Samples, outlines: Numbers) -> None:
-    """Fill outlines[:, j] with first and last x, first and last y of box j, and its dx + dy - 2."""
-    for j in range(len(boxes.t_start)):
-        outlines[0, j], outlines[1, j] = boxes.x_min[j], boxes.x_max[j] - 1
-        outlines[2, j], outlines[3, j] = boxes.y_min[j], boxes.y_max[j] - 1
-        outlines[4, j] = boxes.x_max[j] - boxes.x_min[j] + boxes.y_max[j] - boxes.y_min[j] - 2
+def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
+    """The least of waits[other] from bin ``begin`` to ``end``."""
+    least = np.int64(waits[other, begin])
+    for h in range(begin + 1, end + 1):
+        least = min(least, np.int64(waits[other, h]))
+    return least
 
 
 @compiled
@@ -180,9 +255,9 @@ def rule_out_shorter(
     scale: Scale,
     possible: Integers,
 ) -> int:
-    """Keep in ``possible`` who is not ruled out by the first boxes of ``slot``; how many those are.
+    """Keep in ``possible`` who is not ruled out by the first outlines of ``slot``; how many those are.
 
-    People with fewer samples than the crowd has boxes are judged, by the same inequality in space as in
+    People with fewer samples than the crowd has boxes are judged, by the same inequalities as in
     lowest_to_person, in one loop for all of them.
     """
     outlines, gaps, rows, measured = least.outlines, least.gaps, least.gaps_of_place, least.measured
@@ -190,14 +265,14 @@ def rule_out_shorter(
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
     extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # no gap costs more than far
-    limit, count = most * (both * m), min(m, TOGETHER)
+    limit, count = most * (both * m), min(least.n_outlines[0], TOGETHER)
+    waits, begins, ends, lengths = crowds.bounding.waits, least.begins, least.ends, least.lengths
     measured[:] = False
     kept = 0
     for other in possible:
-        total = np.int64(0)
+        total = least.length[0]
         if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
-            for lane in range(count):
-                gaps[lane] = far
+            gaps[:] = far
             for own in range(places.offsets[other], places.offsets[other + 1]):
                 p = np.uint64(places.own[own])
                 if not measured[p]:
@@ -208,13 +283,22 @@ def rule_out_shorter(
                         wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
                         high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
                         rows[p, lane] = kind(wide + high)
-                for lane in range(count):
-                    gaps[lane] = min(gaps[lane], rows[p, lane])
+                for first in range(0, count, STRIDE):
+                    for place in range(STRIDE):
+                        j = np.uint64(first) + np.uint64(place)  # so that it is not taken from the end
+                        gaps[j] = min(gaps[j], rows[p, j])
             for lane in range(count):
-                total += min(kind(kind(cells * min(gaps[lane], far)) + kind(cell * outlines[4, lane])), cap)
-        if total <= limit:
-            possible[kept] = other
-            kept += 1
+                cost = min(kind(kind(cells * min(gaps[lane], far)) + kind(cell * outlines[4, lane])), cap)
+                total += np.int64(cost) * np.int64(outlines[5, lane])
+            for i in range(m):
+                if total > limit:
+                    break
+                wait = least_of_waits(waits, other, begins[i], ends[i])
+                total += min(np.int64(both * scale.per_slot) * wait + lengths[i], cap) - lengths[i]
+            if total > limit:
+                continue
+        possible[kept] = other
+        kept += 1
     return kept
 
 
@@ -230,14 +314,14 @@ def lowest_to_person(
 
     Each number is cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
     """
-    places, hours, outlines, gaps = people.places, people.hours, least.outlines, least.gaps
+    places, outlines, gaps = people.places, least.outlines, least.gaps
     kind = gaps.dtype.type
-    first, m, both = crowds.starts[slot], crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
+    m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
     extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # no gap costs more than far
-    total = np.int64(0)
-    for begin in range(0, m, TOGETHER):
-        count = min(TOGETHER, m - begin)
+    total = least.length[0]
+    for begin in range(0, least.n_outlines[0], TOGETHER):
+        count = min(TOGETHER, least.n_outlines[0] - begin)
         gaps[:count] = far
         for own in range(places.offsets[other], places.offsets[other + 1]):
             x, y = kind(places.x[places.own[own]]), kind(places.y[places.own[own]])
@@ -249,19 +333,17 @@ def lowest_to_person(
                 gaps[lane] = min(gaps[lane], kind(wide + high))
         for lane in range(count):
             cost = min(kind(kind(cells * gaps[lane]) + kind(cell * outlines[4, begin + lane])), cap)
-            least.spaces[begin + lane] = cost
-            total += cost
+            least.spaces_of[begin + lane] = cost
+            total += np.int64(cost) * np.int64(outlines[5, begin + lane])
         if total > limit:
             return total
-    boxes, waits, shift = crowds.boxes, crowds.bounding.waits[other], crowds.bounding.shift
+    waits = crowds.bounding.waits
     for i in range(m):
-        start, end = boxes.t_start[first + i] - hours.first_t, boxes.t_end[first + i] - hours.first_t
-        wait = np.int64(waits[start >> shift])
-        for h in range((start >> shift) + 1, ((end - 1) >> shift) + 1):
-            wait = min(wait, np.int64(waits[h]))
-        least_wait = min(scale.per_slot * (both * wait + end - start - 1), cap)
+        least.spaces[i] = least.spaces_of[least.outline_of[i]]
+        wait = least_of_waits(waits, other, least.begins[i], least.ends[i])
+        least_wait = min(np.int64(both * scale.per_slot) * wait + least.lengths[i], cap)
         least.floors[i] = least.spaces[i] + least_wait
-        total += least_wait
+        total += least_wait - least.lengths[i]
         if total > limit:
             break
     return total

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.kernels.crowd_bounds import TOGETHER, Crowds
 from shoal.kernels.people import Hours
-from shoal.kernels.stretch import Samples, Scale
+from shoal.kernels.stretch import Scale
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
@@ -117,28 +117,28 @@ def boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, win
 
 @compiled
 def costs_within(
-    boxes: Samples,
-    i: int,
+    box: tuple[Any, Any, Any, Any, Any, Any],
     n_a: int,
-    index: CrowdIndex,
+    others: Numbers,
     n_b: int,
     begin: int,
+    count: int,
     reach: Any,
     scale: Scale,
     costs: Numbers,
 ) -> None:
-    """Fill costs[lane] with what box i costs beside a box of the index, times both sizes; 2 reach at most.
+    """Fill costs[lane] with what a box costs beside another, times both sizes; 2 reach at most.
 
-    Each number is cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
+    box: first and end of t, x and y. others: so many boxes of an index, from ``begin`` on. Each number is
+    cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
     """
-    kind, others = boxes.t_start.dtype.type, index.boxes
-    t_start, t_end = boxes.t_start[i], boxes.t_end[i]
-    x_min, x_max, y_min, y_max = boxes.x_min[i], boxes.x_max[i], boxes.y_min[i], boxes.y_max[i]
+    kind = others.dtype.type
+    t_start, t_end, x_min, x_max, y_min, y_max = box
     slots, cells = kind((n_a + n_b) * scale.per_slot), kind((n_a + n_b) * scale.per_cell)
     slots_b, cells_b = kind(n_b * scale.per_slot), kind(n_b * scale.per_cell)
     own_time = kind(kind(n_a * scale.per_slot) * (t_end - t_start))
     own_space = kind(kind(n_a * scale.per_cell) * (x_max - x_min + y_max - y_min))
-    for lane in range(len(costs)):
+    for lane in range(count):
         j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
         start, end = others[0, j], others[1, j]
         left, right, low, top = others[2, j], others[3, j], others[4, j], others[5, j]
@@ -176,31 +176,43 @@ def lower_sums(
     if scale.half <= most or boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
         lowest.sums[index.slots] = 0
         return
+    costs, near, least, found, sums = lowest.costs, lowest.near, lowest.least, lowest.found, lowest.sums
+    others, owner, starts, stops = index.boxes, index.owner, crowds.starts, crowds.stops
     since = lowest.turn[0] + 1
     for i in range(first, stop):
         lowest.turn[0] += 1
         turn = lowest.turn[0]
+        box = (
+            boxes.t_start[i],
+            boxes.t_end[i],
+            boxes.x_min[i],
+            boxes.x_max[i],
+            boxes.y_min[i],
+            boxes.y_max[i],
+        )
         for section in range(len(sizes)):
             reach = kind(reaches[section])
             begin, end = starting_within(
-                index, hours, section, np.int64(boxes.t_start[i]), windows[section, 0], windows[section, 1]
+                index, hours, section, np.int64(box[0]), windows[section, 0], windows[section, 1]
             )
             for some in range(begin, end, TOGETHER):
                 count = min(TOGETHER, end - some)
-                costs = lowest.costs[:count]
-                costs_within(boxes, i, crowds.sizes[slot], index, sizes[section], some, reach, scale, costs)
+                costs_within(
+                    box, crowds.sizes[slot], others, sizes[section], some, count, reach, scale, costs
+                )
                 close = 0
                 for lane in range(count):
-                    lowest.near[close] = some + lane
+                    near[close] = some + lane
                     close += costs[lane] < reach
-                for j in lowest.near[:close]:
-                    other, cost = index.owner[j], costs[j - some]
-                    longer = crowds.stops[other] - crowds.starts[other] > stop - first
+                for place in range(close):
+                    j = near[place]
+                    other, cost = owner[j], costs[j - some]
+                    longer = stops[other] - starts[other] > stop - first
                     key = j if longer else n_boxes + other
-                    before = lowest.least[key] if lowest.found[key] >= (since if longer else turn) else reach
+                    before = least[key] if found[key] >= (since if longer else turn) else reach
                     if cost < before:
-                        lowest.least[key], lowest.found[key] = cost, turn
-                        lowest.sums[other] -= before - cost
+                        least[key], found[key] = cost, turn
+                        sums[other] -= before - cost
 
 
 def workspace_of(index: CrowdIndex, n: int) -> Lowest:

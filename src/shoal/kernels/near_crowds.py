@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.crowd_bounds import (
-    TOGETHER,
     Crowds,
     LeastCosts,
     boxes_of,
-    copy_outlines,
     fill_floors,
+    fill_outlines,
+    least_costs_of,
     least_costs_to_boxes,
     least_waits_to_boxes,
     lowest_to_person,
@@ -85,6 +85,7 @@ def possible_slots(
                 y_first - around[other, 3], around[other, 2] - y_last, 0
             )
             total = np.int64(longer * min(scale.per_cell * both * away, both * scale.half))
+            total += least.length[0] * (sizes[other] == 1)
         if total <= limit:
             possible[kept] = other
             kept += 1
@@ -216,9 +217,9 @@ def nearest_to_crowd(
     possible: space for as many as there are living.
     """
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
-    least_costs_to_boxes(people.places, boxes, size, scale, least.places)
+    fill_outlines(boxes, size, people.hours.first_t, crowds.bounding.shift, scale, least)
+    least_costs_to_boxes(people.places, size, scale, least)
     least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
-    copy_outlines(boxes, least.outlines)
     most = ceiling(nearest, slot, threshold)
     lower_sums(crowds, index, people.hours, slot, most, lowest, scale)
     count = possible_slots(crowds, people, slot, living, most, index, least, lowest, scale, possible)
@@ -248,16 +249,7 @@ def nearest_to_crowds(
     scale: Scale,
 ) -> None:
     """The same for each of ``slots``, after emptying its list. most_boxes: that any slot has."""
-    workspace = LeastCosts(
-        places=np.empty(len(people.places.costs), dtype=np.int64),
-        waits=np.empty(people.hours.n_bins, dtype=np.int64),
-        outlines=np.empty((5, most_boxes), dtype=crowds.boxes.t_start.dtype),
-        gaps=np.empty(TOGETHER, dtype=crowds.boxes.t_start.dtype),
-        gaps_of_place=np.empty((len(people.places.costs), TOGETHER), dtype=crowds.boxes.t_start.dtype),
-        measured=np.empty(len(people.places.costs), dtype=np.bool_),
-        spaces=np.empty(most_boxes, dtype=np.int64),
-        floors=np.empty(most_boxes, dtype=np.int64),
-    )
+    workspace = least_costs_of(people, most_boxes, crowds.boxes.t_start)
     possible = np.empty(len(living) + 1, dtype=np.int64)
     for slot in slots:
         nearest.known[slot] = 0
