@@ -1,12 +1,13 @@
 """Groupings that need no greedy loop, and k-scale's, beside GLOVE: accuracy, time, and the tightest record.
 
 python bench/measure_grouping.py [--input FILE | --subjects 2000 --days 14 --layout city] [--k 5] [--rounds 3]
-    [--neighbors 10] [--victims 100]
+    [--neighbors 10] [--victims 100] [--units GLOVE|halves]
 
 k-scale is Mishra and Fiore, INFOCOM 2026, as far as its text says how; its program is not published.
 Neighbors are looked for among all pairs here, where it has a ball tree, and each person has --neighbors times
 k of them, where it has 100. Its records are not alike, so it is also shown with classes made of its neighbors
-and costs, which promise what GLOVE's do.
+and costs, which promise what GLOVE's do. A refinement counts in units of the means of its start, or
+of that which --units names.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import numpy as np
 import shoal
 from shoal.kernels.covering import BoxColumns, Points, count_covered
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.glove.refine import halved, refined
+from shoal.methods.glove.refine import halved, refined, weights_of
 from shoal.methods.k_merge import merge_members
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
@@ -164,9 +165,14 @@ def row(name: str, k: int, raw: Extents, best: Extents | None, cpu_s: float, nam
 
 
 def lines(
-    original: Trajectories, k: int, rounds: Sequence[int], neighbors: int, victims: int
+    original: Trajectories,
+    k: int,
+    rounds: Sequence[int],
+    neighbors: int,
+    victims: int,
+    units: str | None = None,
 ) -> Iterator[str]:
-    """A Markdown table: each grouping as it is, and refined."""
+    """A Markdown table: each grouping as it is, and refined in its own units, or in those of a start."""
     run, clock = Run(threads=1), time.process_time
     yield f"{original.n_subjects} people, {original.n_samples} samples, k = {k}\n"
     yield (
@@ -181,6 +187,7 @@ def lines(
         "k-scale's neighbors, in classes": lambda: published(original, classes_of_neighbors(found, k)),
         "halves": partial(halved, original, k, run),
     }
+    weights = None if units is None else weights_of(original, starts[units](), ramp=True)
     best: Extents | None = None
     for name, make in starts.items():
         began = clock()
@@ -189,7 +196,7 @@ def lines(
         shown = [(name, classes, spent)]
         for turns in rounds:
             began = clock()
-            better = refined(original, classes, k, turns, run)
+            better = refined(original, classes, k, turns, run, weights=weights)
             shown.append((f"{name}, {turns} rounds", better, spent + clock() - began))
             best = extents_of_classes(original, better) if best is None else best
         for words, made, cpu_s in shown:
@@ -215,9 +222,10 @@ def main() -> None:
     options.add_argument("--rounds", type=int, nargs="*", default=[3])
     options.add_argument("--neighbors", type=int, default=10, help="of each person, times k")
     options.add_argument("--victims", type=int, default=100)
+    options.add_argument("--units", choices=("GLOVE", "halves"), help="of every refinement; else the own")
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    for line in lines(original, asked.k, asked.rounds, asked.neighbors, asked.victims):
+    for line in lines(original, asked.k, asked.rounds, asked.neighbors, asked.victims, asked.units):
         print(line, flush=True)
 
 
