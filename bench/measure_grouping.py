@@ -2,10 +2,12 @@
 
 python bench/measure_grouping.py [--input FILE | --subjects 2000 --days 14 --layout city] [--k 5] [--rounds 3]
     [--crowds GLOVE neighbors halves k-scale] [--blocks 20000] [--neighbors 100] [--victims 100]
+    [--units GLOVE|halves]
 
 k-scale is as ``k_scale.py`` reads it. Its records are not alike, so it is also shown with classes made of its
 neighbors and costs, which promise what GLOVE's do. One thread does all the work. GLOVE works on at most
---blocks people at once.
+--blocks people at once. A refinement counts in units of the means of its start, or of that which --units
+names.
 """
 
 import argparse
@@ -21,7 +23,7 @@ from k_scale import Near, classes_of_neighbors, costs_beside, nearest, records_o
 from shoal.attacks.intervals import wilson
 from shoal.kernels.covering import BoxColumns, Points, count_covered
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.glove.refine import halved, refined
+from shoal.methods.glove.refine import halved, refined, weights_of
 from shoal.methods.k_merge import merge_members
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
@@ -154,8 +156,9 @@ def lines(
     victims: int,
     crowds: Sequence[str] = CROWDS,
     blocks: int = 20_000,
+    units: str | None = None,
 ) -> Iterator[str]:
-    """A Markdown table: each grouping as it is, and refined."""
+    """A Markdown table: each grouping as it is, and refined in its own units, or in those of a start."""
     run, clock = Run(threads=1), time.process_time
     yield f"{original.n_subjects} people, {original.n_samples} samples, k = {k}\n"
     yield (
@@ -176,6 +179,7 @@ def lines(
         "neighbors": lambda: published(original, classes_of_neighbors(found, k)),
         "halves": partial(halved, original, k, run),
     }
+    weights = None if units is None else weights_of(original, starts[units](), ramp=True)
     for name, make in starts.items():
         if name not in crowds:
             continue
@@ -186,7 +190,7 @@ def lines(
         yield row(words, k, original, classes, best, spent, victims)
         for turns in rounds:
             began = clock()
-            better = refined(original, classes, k, turns, run)
+            better = refined(original, classes, k, turns, run, weights=weights)
             more = clock() - began
             best = extents_of(original, better) if best is None else best
             yield row(f"{words}, {turns} rounds", k, original, better, best, spent + more, victims)
@@ -213,9 +217,10 @@ def main() -> None:
     options.add_argument("--blocks", type=int, default=20_000, help="of how many people GLOVE works")
     options.add_argument("--neighbors", type=int, default=100, help="of each person, times k")
     options.add_argument("--victims", type=int, default=100)
+    options.add_argument("--units", choices=("GLOVE", "halves"), help="of every refinement; else the own")
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    given = (asked.k, asked.rounds, asked.neighbors, asked.victims, asked.crowds, asked.blocks)
+    given = (asked.k, asked.rounds, asked.neighbors, asked.victims, asked.crowds, asked.blocks, asked.units)
     for _ in lines(shoal.read(shoal.synthesize(60, 2, 1, layout="nation")), *given):
         pass  # so that nothing is compiled below
     for line in lines(original, *given):

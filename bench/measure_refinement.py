@@ -1,7 +1,7 @@
 """What the refinement after GLOVE keeps, what it takes, and whether any attack gains; for docs/glove.md.
 
 python bench/measure_refinement.py [--input FILE | --subjects 1000 --days 14 --layout city] [--k 2 5 10]
-    [--rounds 3] [--start greedy|halves] [--tries 200]
+    [--rounds 3] [--start greedy|halves] [--no-ramp] [--tries 200]
 
 Every fifth person is kept out, for attacks that ask who is in the data. One process makes both releases with
 one research seed, from the same greedy crowds unless the refinement starts from halves, and attacks them with
@@ -21,7 +21,7 @@ from shoal.attacks import attack
 from shoal.attacks.rate import Rate, TargetName
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import START, Start
-from shoal.methods.glove.refine import halved, refined
+from shoal.methods.glove.refine import halved, refined, weights_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -54,14 +54,18 @@ def made(
     return Made(release, linkage, cpu_s)
 
 
-def both(original: Trajectories, k: int, rounds: int, start: Start) -> tuple[Made, Made]:
+def both(
+    original: Trajectories, k: int, rounds: int, start: Start, *, ramp: bool = True
+) -> tuple[Made, Made]:
     """Greedy, and refined from there or from halves. The second's CPU seconds hold those of its start."""
     clock, run = time.process_time, Run()
     began = clock()
     greedy = shoal.Glove(k=k).classes(original, run)
     loop_s = clock() - began
     began = clock()
-    better = refined(original, halved(original, k, run) if start == "halves" else greedy, k, rounds, run)
+    classes = halved(original, k, run) if start == "halves" else greedy
+    weights = weights_of(original, classes, ramp=ramp)
+    better = refined(original, classes, k, rounds, run, weights=weights)
     refined_s = clock() - began + (0 if start == "halves" else loop_s)
     method = shoal.Glove(k=k, start=start, refine=True, refine_rounds=rounds)
     return made(original, greedy, shoal.Glove(k=k), loop_s), made(original, better, method, refined_s)
@@ -133,6 +137,8 @@ def lines(
     tries: int,
     knowledge: Sequence[str] | None = None,
     start: Start = "greedy",
+    *,
+    ramp: bool = True,
 ) -> Iterator[str]:
     out = np.arange(everybody.n_subjects) % 5 == 4
     original, control = everybody.keep(np.flatnonzero(~out)), everybody.keep(np.flatnonzero(out))
@@ -141,7 +147,7 @@ def lines(
         "release"
     )
     for k in ks:
-        greedy, better = both(original, k, rounds, start)
+        greedy, better = both(original, k, rounds, start, ramp=ramp)
         before = Facts(original, greedy.release, greedy.linkage).accuracy.raw
         yield (
             f"\nk = {k}\n\n| crowds | mean dx + dy | mean duration | median | median | within 2 km | "
@@ -169,10 +175,11 @@ def main() -> None:
     options.add_argument("--k", type=int, nargs="+", default=[2, 5, 10])
     options.add_argument("--rounds", type=int, default=shoal.Glove().refine_rounds)
     options.add_argument("--start", choices=START, default="greedy", help="of the refinement")
+    options.add_argument("--ramp", action=argparse.BooleanOptionalAction, default=True, help="up to 2.5 km")
     options.add_argument("--tries", type=int, default=200, help="victims of each attack; 0 plays none")
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    for line in lines(original, asked.k, asked.rounds, asked.tries, start=asked.start):
+    for line in lines(original, asked.k, asked.rounds, asked.tries, start=asked.start, ramp=asked.ramp):
         print(line, flush=True)
 
 

@@ -11,6 +11,7 @@ import measure_refinement
 import shoal
 from shoal.methods.glove.glove import START, Start
 from shoal.runtime.randomness import Randomness
+from shoal.utility import Facts
 
 KNOWN = ["insider"]  # an attack that needs few kernels; the lab's own tests play the others
 
@@ -51,6 +52,15 @@ def test_both_releases_are_those_of_anonymize(city: shoal.Trajectories, start: S
         assert one.release.parameters == expected.parameters
         assert one.release.trajectory_ids == expected.trajectory_ids
         assert np.array_equal(one.release.boxes.columns(), expected.boxes.columns())
+
+
+def test_without_the_ramp_other_crowds_are_found(city: shoal.Trajectories) -> None:
+    durations = [
+        Facts(city, made.release, made.linkage).accuracy.raw.mean_time_s
+        for ramp in (True, False)
+        for made in measure_refinement.both(city, 3, 1, "greedy", ramp=ramp)[1:]
+    ]
+    assert durations[0] != durations[1]
 
 
 def test_the_frontier_and_attacks_before_and_after(city: shoal.Trajectories) -> None:

@@ -6,7 +6,9 @@ import pytest
 import k_scale
 import measure_grouping as bench
 import shoal
+from shoal.kernels.weighed_runs import Weights
 from shoal.methods.assembly import EquivalenceClass
+from shoal.methods.glove.refine import halved, weights_of
 from shoal.methods.k_merge import merge_members
 from shoal.report.facts.omission import extents_of_classes
 from shoal.runtime.run import Run
@@ -83,6 +85,27 @@ def test_extents_in_parts_are_those_of_all_together(monkeypatch: pytest.MonkeyPa
     parts, whole = bench.extents_of(people, classes), extents_of_classes(people, classes)
     for name in ("space_cells", "time_slots", "count"):
         assert np.array_equal(getattr(parts, name), getattr(whole, name))
+
+
+def test_a_refinement_counts_in_the_units_that_were_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = shoal.read(shoal.synthesize(24, 2, 3, layout="city"))
+    asked: list[Weights | None] = []
+
+    def refined(_: Any, start: list[EquivalenceClass], *__: Any, weights: Weights | None) -> Any:
+        asked.append(weights)
+        return start
+
+    monkeypatch.setattr(bench, "refined", refined)
+    for units in (None, "GLOVE", "halves"):
+        list(bench.lines(people, 3, [1], 4, 1, units=units))
+    starts = shoal.Glove(k=3).classes(people, ALONE), halved(people, 3, ALONE)
+    greedy, halves = (weights_of(people, start, ramp=True).per_slot for start in starts)
+    assert [None if one is None else one.per_slot for one in asked] == [
+        *[None] * 3,
+        *[greedy] * 3,
+        *[halves] * 3,
+    ]
+    assert greedy != halves
 
 
 def test_the_tightest_record_is_the_own_where_everybody_is_alone_and_a_guess_where_all_share_one() -> None:

@@ -139,6 +139,18 @@ def test_no_partition_of_longer_tracks_is_cheaper(seed: int) -> None:
     assert merged_by_weights(original, np.arange(3), WEIGHTS)[1] == expected
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_partition_is_cheaper_where_long_and_short_ranges_take_turns(seed: int) -> None:
+    """One person is silent again and again, so that many moments may begin a run, and then few."""
+    draws = np.random.default_rng(seed)
+    always, sometimes = np.arange(0, 160, 2), np.concatenate([np.arange(at, at + 15) for at in (5, 70, 140)])
+    t = np.concatenate([always, sometimes])
+    ids = ["a"] * len(always) + ["b"] * len(sometimes)
+    x, y = (draws.integers(0, 12, len(ids)) for _ in range(2))
+    original = Trajectories.from_rows(ids, t, x, y, grid=Grid())
+    assert cost_of(original, (0, 1)) == cheapest_of_all_starts([samples(original, p) for p in (0, 1)])
+
+
 @given(populations(least=2, most=5), st.integers(0, 60_000))
 def test_a_search_that_ends_early_never_takes_what_is_dearer(original: Trajectories, limit: int) -> None:
     people = tuple(range(original.n_subjects))

@@ -21,6 +21,8 @@ COST, WEST, EAST, SOUTH, NORTH, PLACE, CANDIDATE = range(8, 15)
 SAMPLES = ROWS  # and the three rows behind: the samples of a class, side by side
 ROOM = SAMPLES + 4
 
+_BRIEF = 16  # of so few stamps each may begin the last run: looking at all takes less than forgetting some
+
 
 class Tracks(NamedTuple):
     """Samples of some people, ordered by time within each; person i owns offsets[i] to offsets[i + 1]."""
@@ -47,18 +49,21 @@ def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
     """Lay the samples of these people side by side in the room, by ascending time; how many there are."""
     t, x, y, owner = room[SAMPLES], room[SAMPLES + 1], room[SAMPLES + 2], room[SAMPLES + 3]
     place, stop = np.empty(len(members), dtype=np.int64), np.empty(len(members), dtype=np.int64)
+    when = np.empty(len(members), dtype=np.int64)
     total = 0
     for one in range(len(members)):
         place[one], stop[one] = tracks.offsets[members[one]], tracks.offsets[members[one] + 1]
+        when[one] = tracks.t[place[one]]
         total += stop[one] - place[one]
     for row in range(total):
-        first, soonest = NONE, IMPOSSIBLE
-        for one in range(len(members)):
-            if place[one] < stop[one] and tracks.t[place[one]] < soonest:
-                first, soonest = one, tracks.t[place[one]]
+        first, soonest = 0, when[0]
+        for one in range(1, len(members)):
+            sooner = when[one] < soonest
+            first, soonest = one if sooner else first, when[one] if sooner else soonest
         own = place[first]
         t[row], x[row], y[row], owner[row] = soonest, tracks.x[own], tracks.y[own], first
-        place[first] += 1
+        own += 1
+        place[first], when[first] = own, tracks.t[own] if own < stop[first] else IMPOSSIBLE
     return total
 
 
@@ -114,6 +119,25 @@ def weigh_candidates(
 
 
 @compiled
+def weigh_all(
+    room: Integers, lowest: int, last: int, sides: tuple[int, int, int, int], h: int, weights: Weights
+) -> Any:
+    """The least cost with a last run that ends with stamp h and begins with one from ``lowest`` to ``last``.
+
+    sides: the hull of stamp h and those before it that the kept hulls do not hold.
+    """
+    a, b, c, d = sides
+    end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
+    for g in range(lowest, last + 1):
+        wide = max(b, room[EAST, g]) - min(a, room[WEST, g])
+        cells = wide + max(d, room[NORTH, g]) - min(c, room[SOUTH, g]) + 2
+        place = weights.place[min(cells, len(weights.place) - 1)]
+        each = place + weights.per_slot * (until - room[T, g])
+        best = min(best, room[COST, g] + (end - room[STARTS, g]) * each)
+    return best
+
+
+@compiled
 def floor_of(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
     """What the whole costs at least: up to where the run of stamp h may begin, and alone from there."""
     alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
@@ -128,11 +152,11 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
 
     room: with the stamps in its first rows, as ``stamps_of`` leaves them. Ends early, with IMPOSSIBLE, once
     the whole must cost more than ``limit``. Hulls back from stamp ``middle`` are kept, so that each new
-    candidate finds its own.
+    candidate finds its own. Where few stamps lie from the first candidate to ``middle``, all are looked at.
     """
     samples = room[STARTS, n_stamps]
     room[COST, 0] = 0
-    low, high, added, middle = 0, 0, NONE, NONE
+    low, high, added, middle, brief = 0, 0, NONE, NONE, True
     a, b, c, d = room[X_LOW, 0], room[X_HIGH, 0], room[Y_LOW, 0], room[Y_HIGH, 0]
     for h in range(n_stamps):
         last = room[LATEST, h]
@@ -141,6 +165,9 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
             continue
         lowest = 0 if last == 0 else room[LATEST, last - 1] + 1
         if last > middle:
+            brief = h - lowest < _BRIEF
+            if brief:
+                low, high, added = 0, 0, lowest - 1
             hulls_back(room, added + 1, h)
             middle = h
             a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
@@ -148,6 +175,9 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
                 return IMPOSSIBLE
         a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
         c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
+        if brief:
+            room[COST, h + 1] = weigh_all(room, lowest, last, (a, b, c, d), h, weights)
+            continue
         new = high
         for g in range(added + 1, last + 1):
             stretch_hull(room, g, a, b, c, d, weights.place)

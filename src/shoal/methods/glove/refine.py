@@ -38,14 +38,21 @@ _LABEL: Final = "refining classes"
 
 
 def refined(
-    original: Trajectories, start: Sequence[EquivalenceClass], k: int, rounds: int, run: Run
+    original: Trajectories,
+    start: Sequence[EquivalenceClass],
+    k: int,
+    rounds: int,
+    run: Run,
+    *,
+    weights: Weights | None = None,
 ) -> list[EquivalenceClass]:
     """Classes of at least k of the same people, whose samples have smaller extents.
 
-    start: with boxes that are disjoint in time. What is known after each round is kept in the run's
-    checkpoint.
+    start: with boxes that are disjoint in time. weights: those of the start, with a ramp, unless given. What
+    is known after each round is kept in the run's checkpoint.
     """
-    weights = weights_of(original, start, ramp=True)
+    if weights is None:
+        weights = weights_of(original, start, ramp=True)
     members = [each.members for each in start]
     for turn in range(rounds):
         members = _after_round(original, members, k, weights, turn, rounds, run)
