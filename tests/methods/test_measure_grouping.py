@@ -1,5 +1,7 @@
 """The bench that sets groupings beside each other: who is in which, and what its rows speak of."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
