@@ -185,8 +185,8 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     merged = banded_pairs._MergedCrowds(original, near, 1)
     merged.store(0, crowd)
     crowds, people, own = merged.crowds, near.people, samples_of_boxes(crowd.boxes)
-    most = max(len(own.t_start), int(original.lengths.max()))
-    least = least_costs_of(people, most, crowds.boxes.t_start)
+    longest = max(len(own.t_start), int(original.lengths.max()))
+    least = least_costs_of(people, longest, crowds.boxes.t_start)
     stored = boxes_of(crowds, 0)
     fill_outlines(stored, 2, people.hours.first_t, crowds.bounding.shift, scale, least)
     least_costs_to_boxes(people.places, 2, scale, least)
@@ -206,11 +206,12 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
             assert np.all(least.spaces[: len(costs)] <= floors)
             assert np.all(floors <= costs)
     assert found == slow
-    for most in slow:
+    for limit in slow:
         kept = np.arange(2, len(singles))
+        most = limit * (1 + 1e-12)
         kept = kept[: rule_out_shorter(crowds, people.places, 0, most, least, scale, kept)]
-        near = [other for other, effort in enumerate(slow, start=2) if effort <= most]
-        assert set(near) <= set(kept.tolist())
+        expected = [other for other, effort in enumerate(slow, start=2) if effort <= limit]
+        assert np.isin(expected, kept).all()
 
 
 def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple[int, int]]:
