@@ -59,6 +59,10 @@ class OutputError(ShoalError):
     """The result cannot be written: the target exists, is not writable, or the disk is full."""
 
 
+class InUseError(OutputError):
+    """Another command works in the folder at this moment."""
+
+
 class ClaimError(ShoalError):
     """A release does not keep its promise and was therefore not written."""
 

@@ -17,6 +17,7 @@ import pytest
 from command_line import Shoal
 from shoal.cli import main as cli
 from shoal.publishing.demo import FILES, ending
+from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.staging import staged_folder
 from shoal.synthetic import write_synthetic
 
@@ -236,6 +237,17 @@ def test_what_each_stage_took_is_told_when_asked(
     shown = lines[lines.index(next(line for line in lines if line.startswith("stage "))) + 1 :]
     assert [line[:28].strip() for line in shown] == [*stages, "all"]
     assert "timings" not in json.loads(shoal(*words, "--output", tmp_path / "unasked", "--json").out)
+
+
+def test_who_finds_another_command_at_work_is_not_told_to_remove_its_parts(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    parts = tmp_path / "r.parts"
+    with Checkpoint.until_done(parts, {"k": 2}):
+        told = shoal("anonymize", city, "--k", 2, "--blocks", 20, "--output", tmp_path / "r")
+        assert (told.code, "another command works in" in told.err) == (2, True)
+        assert "rm -r" not in told.err
+        assert parts.exists()
 
 
 def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: Path, shoal: Shoal) -> None:

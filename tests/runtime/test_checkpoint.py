@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.errors import InputError, OutputError
+from shoal.errors import InputError, InUseError
 from shoal.runtime.checkpoint import Checkpoint, digest_of
 from shoal.runtime.run import Run
 
@@ -44,7 +44,7 @@ def test_two_jobs_do_not_work_in_one_folder(tmp_path: Path) -> None:
         with Checkpoint.until_done(folder, {"k": 2}) as first:
             first.kept("part", lambda: {"t": np.arange(3)})
             for job in ({"k": 2}, {"k": 3}):
-                with pytest.raises(OutputError, match=r"another command works in .*job; wait until"):
+                with pytest.raises(InUseError, match=r"another command works in .*job; wait until"):
                     Checkpoint.until_done(folder, job).__enter__()
             raise KeyboardInterrupt
 

@@ -32,7 +32,7 @@ from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.planned import changed, plan_option, print_plan, publication
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
-from shoal.errors import MisuseError
+from shoal.errors import InUseError, MisuseError
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
 
@@ -490,7 +490,7 @@ def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: 
     try:
         yield
     except (KeyboardInterrupt, Exception) as stopped:
-        kept = resume and os.path.lexists(parts)  # never raises
+        kept = resume and os.path.lexists(parts) and not isinstance(stopped, InUseError)  # never raises
         told = f"finished parts are kept in {parts} (secret): run the same command again to continue, or "
         told += f"remove them: {_removed(parts)}"
         if isinstance(stopped, KeyboardInterrupt):

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from shoal.errors import InputError, OutputError
+from shoal.errors import InputError, InUseError, OutputError
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.staging import explained_write, partial_name
 from shoal.version import __version__
@@ -57,7 +57,8 @@ class Checkpoint:
     def until_done(cls, folder: Path, job: Mapping[str, Any]) -> Iterator["Checkpoint"]:
         """A folder in which nobody else works meanwhile, and which is removed when the block ends well.
 
-        Raises as ``open`` does, and OutputError when the folder cannot be written or somebody works in it.
+        Raises as ``open`` does, OutputError when the folder cannot be written, and InUseError when somebody
+        works in it.
         """
         with explained_write(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -88,7 +89,7 @@ def _lock(folder: Path, descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise OutputError(
+        raise InUseError(
             f"another command works in {folder}; wait until it has ended, or choose another --output"
         ) from None
     except OSError as error:
