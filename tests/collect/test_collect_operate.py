@@ -26,7 +26,7 @@ from deployed import (
     set_in,
     write_certificate,
 )
-from service_processes import free_port
+from ports import free_port
 from service_town import PLACES, TERMS, TODAY, running, seed, volunteers
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from service_processes import OF_THREE, Site, finish, free_port
+from ports import free_port
+from service_processes import OF_THREE, Site, finish
 from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteers, vouched
 from shoal.collect.crypto.signatures import signature
 from shoal.collect.device.disk import Kept, StateFolder

@@ -5,7 +5,6 @@ Each can be killed and started again.
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from deployed import NGINX, command_of, proxy, write_certificate
+from ports import free_port
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.roles.registrar import code_digest, write_code
 from shoal.collect.server.http_authority import ClaimBook
@@ -50,11 +50,6 @@ OF_THREE = ("--group-size", "3", "--round-size", "3")  # the smallest group ther
 
 def invitation(number: int) -> str:
     return write_code(bytes((number,)) * 16)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 def command(*arguments: str) -> list[str]:

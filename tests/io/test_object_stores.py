@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 import shoal
 from command_line import Shoal
 from foreign_writers import GPX, NOON_S, people
+from ports import free_port
 from shoal.cli.options import RELEASE
 from shoal.errors import InputError, OutputError
 from shoal.io import read
@@ -236,9 +236,7 @@ def test_a_bucket_that_speaks_as_googles_does_is_written_read_and_verified(
 ) -> None:
     from gcp_storage_emulator.server import create_server
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server = create_server("127.0.0.1", port, in_memory=True, default_bucket="data")
     server.start()
     try:
