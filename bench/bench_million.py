@@ -4,15 +4,14 @@
         [--engine local] [--folder FOLDER] [--output FOLDER]
 
 A million people over 14 days are 250 million samples. They need about 30 GB of disk in FOLDER, which is
-removed at the end unless you name it; the release of one k is removed before the next begins. The default is
-smaller. Prints the time and memory of each step and the accuracy of each release; with --output it also
-writes million.json, with the stages of each publication.
+removed at the end unless you name it. The default is smaller. Each k is published, then each is verified once
+more, as its receiver would. Prints the time and memory of each step and the accuracy of each release; with
+--output it also writes million.json, with the stages of each publication, anew after each step.
 """
 
 import argparse
 import json
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +50,19 @@ def told(accuracy: dict[str, dict[str, float]]) -> dict[str, float]:
     return kept
 
 
+def files(folder: Path, k: int) -> tuple[str, ...]:
+    """Where the release of one k and its linkage go, as options."""
+    return "--output", str(folder / f"release-{k}"), "--linkage", str(folder / f"linkage-{k}.parquet")
+
+
+def write(rows: list[dict[str, object]], asked: argparse.Namespace) -> None:
+    """What is known so far, into million.json where a folder was asked for."""
+    if asked.output:
+        asked.output.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"asked": vars(asked), "steps": rows}, indent=2, default=str)
+        (asked.output / "million.json").write_text(text)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -71,22 +83,16 @@ def main() -> None:
         people = f"--subjects {asked.subjects} --days {asked.days} --layout {asked.layout}"
         rows: list[dict[str, object]] = [{**step("generate", "synthesize", source, *people.split())[0]}]
         for k in asked.k:
-            release, linkage = folder / f"release-{k}", folder / f"linkage-{k}.parquet"
             how = f"--k {k} --blocks {asked.blocks} --engine {asked.engine} --timings --json --quiet"
-            files = ("--output", str(release), "--linkage", str(linkage))
-            row, answer = step(f"anonymize, k = {k}", "anonymize", source, *how.split(), *files)
+            row, answer = step(f"anonymize, k = {k}", "anonymize", source, *how.split(), *files(folder, k))
             found = json.loads(answer)
             rows.append({**row, "accuracy": told(found["accuracy"]), "stages": found["timings"]})
-            checked, _ = step(
-                f"verify, k = {k}", "verify", source, str(release), *files[2:], "--streamed", "--quiet"
-            )
-            rows.append({**checked})
-            if len(asked.k) > 1:
-                shutil.rmtree(release)
-            if asked.output:
-                asked.output.mkdir(parents=True, exist_ok=True)
-                text = json.dumps({"asked": vars(asked), "steps": rows}, indent=2, default=str)
-                (asked.output / "million.json").write_text(text)
+            write(rows, asked)
+        for k in asked.k:
+            _, release, *linkage = files(folder, k)
+            words = ("verify", source, release, *linkage, "--streamed", "--quiet")
+            rows.append({**step(f"verify, k = {k}", *words)[0]})
+            write(rows, asked)
 
 
 if __name__ == "__main__":
