@@ -14,6 +14,7 @@ from shoal.comparison.study import read_study as read_study
 from shoal.errors import ClaimError as ClaimError
 from shoal.errors import EngineError as EngineError
 from shoal.errors import InputError as InputError
+from shoal.errors import InUseError as InUseError
 from shoal.errors import MissingExtraError as MissingExtraError
 from shoal.errors import MisuseError as MisuseError
 from shoal.errors import NothingLeftError as NothingLeftError
