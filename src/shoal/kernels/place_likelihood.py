@@ -75,8 +75,8 @@ def visits_of(shelf: Shelf, x: int, y: int, even: Floats, hull: Floats, now: Int
             first = tiles.firsts[level] + column * tiles.across[level]
             column += 1
             for place in range(tiles.offsets[first + row], tiles.offsets[first + end_row]):
-                west, south = rectangles[place, 0], rectangles[place, 1]
-                east, north = rectangles[place, 2], rectangles[place, 3]
+                west, south = int(rectangles[place, 0]), int(rectangles[place, 1])
+                east, north = int(rectangles[place, 2]), int(rectangles[place, 3])
                 if not (west <= x < east and south <= y < north):
                     continue
                 one, count = owners[place], often[place]
