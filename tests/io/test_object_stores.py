@@ -4,6 +4,7 @@ import importlib.util
 import json
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -139,6 +140,61 @@ def test_a_store_that_cannot_be_reached_is_an_error_in_words() -> None:
             "s3://key:secret@bucket/x?endpoint_override=127.0.0.1:9&scheme=http&region=none", lambda _: True
         )
     assert "secret" not in str(caught.value)
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """A store that hands out and takes nothing; lists: whether it names what it holds, a file x/a.csv."""
+
+    lists = False
+    denied, nothing = b"<Error><Code>AccessDenied</Code></Error>", b"<ListBucketResult></ListBucketResult>"
+    listed = (
+        b"<ListBucketResult><Name>data</Name><Prefix>x/</Prefix><KeyCount>1</KeyCount><MaxKeys>1000</MaxKeys>"
+        b"<IsTruncated>false</IsTruncated><Contents><Key>x/a.csv</Key><Size>9</Size>"
+        b"<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents></ListBucketResult>"
+    )
+
+    def _say(self, code: int, answer: bytes) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.send_response(code)
+        self.send_header("Content-Type", "application/xml")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer)
+
+    def do_GET(self) -> None:  # the name that http.server calls
+        listing = self.lists and "list-type=2" in self.path
+        found = self.listed if "prefix=x" in self.path else self.nothing
+        self._say(200 if listing else 403, found if listing else self.denied)
+
+    def do_HEAD(self) -> None:  # the name that http.server calls
+        self._say(404 if self.lists else 403, b"")
+
+    def do_PUT(self) -> None:  # the name that http.server calls
+        self._say(403, self.denied)
+
+    do_POST = do_DELETE = do_PUT  # noqa: N815  # names that http.server calls
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("lists", "why"), [(False, "cannot be read; check"), (True, "a.csv cannot be")])
+def test_a_bucket_without_rights_is_an_error_in_words(
+    lists: bool, why: str, released: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind = type("Kind", (_Refusing,), {"lists": lists})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        where = f"endpoint_override=127.0.0.1:{server.server_port}&scheme=http&region=none"
+        command, bucket = Shoal(capsys), "s3://key:c2VjcmV0@data"
+        read = command("inspect", f"{bucket}/x?{where}")
+        sent = command("publish", released / "release", "--to", f"{bucket}/y?{where}", "--format", "geojsonl")
+        server.shutdown()
+    assert (read.code, sent.code) == (2, 2)
+    assert why in read.err
+    assert "cannot be written; check" in sent.err
+    assert "c2VjcmV0" not in read.err + sent.err
 
 
 @pytest.fixture(scope="module")
