@@ -1,6 +1,7 @@
 """Blocks: who goes where, and releases made in them: hostile populations, interruptions, full disks."""
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from shoal.io.storing import store_people
 from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
+from shoal.model.names import Pseudonyms
 from shoal.model.trajectories import Trajectories
 from shoal.publishing import block_gaps, block_records, block_sample, block_table, block_vanished
 from shoal.publishing import in_blocks as publishing
@@ -40,6 +42,8 @@ from shoal.synthetic import write_synthetic
 from shoal.utility import Facts
 from shoal.utility.vanished import vanished_of
 from shoal.verification.files import streamed
+from shoal.verification.leaks import digests, known
+from shoal.verification.leaks.digests import search_hashes
 
 LOCAL = Reading(crs="local", time_unit="1min", not_after_s=4e9)
 
@@ -462,6 +466,35 @@ def test_a_full_disk_loses_nothing_that_is_finished(
     assert not list(tmp_path.glob(".*"))
     published = in_blocks(city, tmp_path / "release", 40)
     assert_holds(city, published)
+
+
+def test_what_names_and_hashes_have_in_common_by_chance_is_noted_in_the_manifest_as_in_the_check(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a million people some always have; here one is made to, and chance is said to explain it."""
+    drawn = Randomness.pseudonym_numbers
+    piece = hashlib.sha256(shoal.read(city).ids[0].encode()).hexdigest()[20:32]
+
+    def with_piece(self: Randomness, n: int) -> np.ndarray:
+        numbers = drawn(self, n)
+        numbers[0] = int(f"beef{piece}", 16)
+        return numbers
+
+    monkeypatch.setattr(Randomness, "pseudonym_numbers", with_piece)
+    monkeypatch.setattr(digests, "_longer_than_chance", lambda lengths, *_: int(lengths.max()) + 1)
+    sought: list[int] = []
+
+    def search(hashes: digests.Digests, names: Pseudonyms) -> digests.Hashes:
+        sought.append(len(names))
+        return search_hashes(hashes, names)
+
+    monkeypatch.setattr(known, "search_hashes", search)
+    published = in_blocks(city, tmp_path / "release", 40)
+    assert_holds(city, published)
+    (note,) = published.manifest.verdict["notes"]
+    assert note.startswith("1 pseudonyms have 12 characters or more in common")
+    whole = published.release.n_records
+    assert sought.count(whole) == 2  # once for the release, and once in the folder that is verified above
 
 
 def test_an_output_that_exists_is_refused_before_any_work(city: Path, tmp_path: Path) -> None:

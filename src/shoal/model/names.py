@@ -122,6 +122,10 @@ class Pseudonyms(_Names):
         kept = np.flatnonzero(np.isin(places, list(self.strange))).tolist()
         return Pseudonyms(self.numbers[places], {at: self.strange[int(places[at])] for at in kept})
 
+    def same_as(self, others: "Pseudonyms") -> bool:
+        """Whether these are the same names in the same order."""
+        return self.strange == others.strange and np.array_equal(self.numbers, others.numbers)
+
     @property
     def regular(self) -> Words:
         """The numbers of those that are 16 digits."""

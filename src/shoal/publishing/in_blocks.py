@@ -48,7 +48,8 @@ from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, 
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
-from shoal.verification.files.streamed import verify_streamed_folder
+from shoal.verification.files.streamed import known_in_tasks, verify_streamed_folder
+from shoal.verification.leaks.known import RawIdentifiers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -247,9 +248,12 @@ def _publish(
         people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
     )
     seen: list[Seen] = []
-    stated = Verdict.of((), checked=release.n_records)  # the check of the finished folder must come to this
-    scratch = checkpoint.folder / "scratch"
     workers = workers or Run(threads=1)
+    scratch, hashing = _emptied(checkpoint.folder / "scratch"), _emptied(checkpoint.folder / "hashing")
+    known = known_in_tasks(people, hashing, workers, run)
+    with run.stage("hashes of identifiers"):
+        notes = known.hashes_in(pseudonyms).notes()
+    stated = Verdict.of((), checked=release.n_records, notes=notes)  # the check must come to this
 
     def write(path: Path) -> None:
         _emptied(scratch)
@@ -279,7 +283,7 @@ def _publish(
             stated,
             write=write,
             page=page,
-            check=partial(_check, people, staging, linkage, scratch, run, workers),
+            check=partial(_check, people, staging, linkage, scratch, run, workers, known),
             statement=statement,
             run=run,
         )
@@ -291,13 +295,20 @@ def _publish(
 
 
 def _check(
-    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, engine: Engine
+    people: StoredPeople,
+    folder: Path,
+    linkage: Linkage,
+    scratch: Path,
+    run: Run,
+    engine: Engine,
+    known: RawIdentifiers,
 ) -> Verdict:
     """The verdict on the finished folder, whose manifest must repeat it."""
-    _emptied(scratch)
-    return verify_streamed_folder(people, folder, linkage, scratch, run, engine=engine)
+    return verify_streamed_folder(people, folder, linkage, _emptied(scratch), run, engine=engine, known=known)
 
 
-def _emptied(scratch: Path) -> None:
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
+def _emptied(folder: Path) -> Path:
+    """The folder, with nothing in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder

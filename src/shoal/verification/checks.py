@@ -37,7 +37,6 @@ from shoal.verification.composition.candidates import (
     Candidates,
 )
 from shoal.verification.examination import Examination
-from shoal.verification.leaks.digests import search_hashes
 from shoal.verification.leaks.forms import among
 from shoal.verification.leaks.glued import inside
 from shoal.verification.leaks.known import RawIdentifiers
@@ -203,7 +202,7 @@ def find_telling_names(case: Examination[Any], known: RawIdentifiers | None = No
     original, release = case.original, case.release
     known = known or RawIdentifiers.of(original)
     pseudonyms = Pseudonyms.of(release.trajectory_ids)
-    hashes = search_hashes(known.digests, pseudonyms)
+    hashes = known.hashes_in(pseudonyms)
     case.notes.extend(hashes.notes())
     told = _telling_pseudonyms(known, pseudonyms) | hashes.names
     case.findings[:] = [

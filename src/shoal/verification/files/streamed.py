@@ -64,11 +64,13 @@ def verify_streamed_folder(
     run: Run,
     *,
     engine: Engine | None = None,
+    known: RawIdentifiers | None = None,
 ) -> Verdict:
     """The verdict on a release folder against the people it was made from; findings as in memory.
 
     scratch: an empty folder for the spread records, on a disk with room for all boxes. engine: who works on
-    the file and on the buckets; without one this process, on one after the other. Raises InputError when the
+    the file and on the buckets; without one this process, on one after the other. known: the raw identifiers,
+    where others search for them, too. Raises InputError when the
     folder cannot be read, MisuseError for a claim whose check needs everything at once.
     """
     workers = engine or Run(threads=1)
@@ -98,7 +100,7 @@ def verify_streamed_folder(
     )
     case = Examination(people, release, linkage, check.parts)
     judged = _examine(case, links_of(people, release, linkage), spread, spreading, workers, run)
-    known = RawIdentifiers.of(people, lambda ids: SpreadDigests(ids, scratch, workers, run))
+    known = known or known_in_tasks(people, scratch, workers, run)
     find_telling_names(case, known)
     on_claim = case.verdict()
     own = columns_of(manifest, in_degrees=False)
@@ -120,6 +122,11 @@ def verify_streamed_folder(
         *parameter_findings(sum((part.beyond for part in judged), Counter()), header.kind),
     ]
     return with_notes(on_claim.and_also(findings), notes_on(folder, people, spread.plane, spread.precision))
+
+
+def known_in_tasks(people: StoredPeople, scratch: Path, engine: Engine, run: Run) -> RawIdentifiers:
+    """The raw identifiers, whose hashes an engine makes and compares in an empty folder."""
+    return RawIdentifiers.of(people, lambda ids: SpreadDigests(ids, scratch, engine, run))
 
 
 def _spread_tasks(spreading: Spreading, layout: Layout, footer: pq.FileMetaData) -> Iterator[SpreadTask]:

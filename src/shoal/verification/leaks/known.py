@@ -8,9 +8,10 @@ from typing import Final, Self
 
 import numpy as np
 
+from shoal.model.names import Pseudonyms
 from shoal.model.trajectories import Population
 from shoal.runtime.arrays import Integers, different
-from shoal.verification.leaks.digests import Digests
+from shoal.verification.leaks.digests import Digests, Hashes, search_hashes
 from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
 from shoal.verification.leaks.glued import Kinds, kinds_of
 from shoal.verification.leaks.identifiers import Names
@@ -31,6 +32,7 @@ class RawIdentifiers:
         self.ids, self.digests = ids, (digests_of or Digests)(ids)
         self._kinds: Kinds | None = None
         self._numbers: Words | None = None
+        self._searched: tuple[Pseudonyms, Hashes] | None = None
         self._lock = Lock()
 
     @classmethod
@@ -56,6 +58,12 @@ class RawIdentifiers:
             if self._numbers is None:
                 self._numbers = _numbers_of(self.ids)
             return self._numbers
+
+    def hashes_in(self, names: Pseudonyms) -> Hashes:
+        """What their hashes have in common with these names; for the same names it is looked for once."""
+        if self._searched is None or not self._searched[0].same_as(names):
+            self._searched = names, search_hashes(self.digests, names)
+        return self._searched[1]
 
     def among(self, names: Iterable[str], texts: Iterable[str]) -> Names:
         """Of the identifiers those that can be one of these names, or stand in one of these texts.
