@@ -455,7 +455,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(
 
     with monkeypatch.context() as patched:
         if place == "spill":
-            patched.setattr("shoal.io.storing._write_all", full)
+            patched.setattr("shoal.io.spilling.write_all", full)
         elif place == "block":
             patched.setattr("shoal.runtime.checkpoint.np.savez", full)
         else:

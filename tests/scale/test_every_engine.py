@@ -13,12 +13,15 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import shoal
 from shoal.errors import EngineError, InputError, MisuseError
-from shoal.io import storing
+from shoal.io import parquet_files, pieces, spilling, storing
 from shoal.io.storing import store_people
+from shoal.io.taken import Taken
 from shoal.model.intake import Reading
 from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
@@ -159,6 +162,7 @@ def test_processes_live_as_long_as_their_engine() -> None:
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "city.parquet"
     write_synthetic(path, 90, 2, 5)
+    pq.write_table(pq.read_table(path), path, row_group_size=500)
     return path
 
 
@@ -192,13 +196,42 @@ def test_a_release_holds(city: Path, in_threads: Path) -> None:
 def test_the_release_is_the_same(
     with_processes: Engine, city: Path, in_threads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when sorting and the search for hashes are many tasks."""
+    """Also when reading, sorting and the search for hashes are many tasks."""
+    monkeypatch.setattr(pieces, "_APART_BYTES", 1000)
+    monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
     monkeypatch.setattr(storing, "_TASK_ROWS", 1000)
     monkeypatch.setattr(spread_digests, "_IDS_OF_A_TASK", 40)
     there = published(city, tmp_path, with_processes)
     for name in ("release.parquet", "manifest.json", "report.html"):
         assert (in_threads / name).read_bytes() == (there / name).read_bytes()
     assert (in_threads.parent / "linkage").read_bytes() == (tmp_path / "linkage").read_bytes()
+
+
+def read_or_killed(task: spilling.ReadTask) -> Taken | None:
+    """Kills its own process at the first try of piece 2, when its rows are written."""
+    account = READ(task)
+    killed_once((str(task.folder.parent.parent), task.number))
+    return account
+
+
+READ = spilling.read_piece
+
+
+def test_a_killed_worker_costs_reading_its_piece_only(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "_APART_BYTES", 1000)
+    monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
+    in_a_row = store_people(city, Reading(), tmp_path / "row", Run())
+    monkeypatch.setattr(spilling, "read_piece", read_or_killed)
+    people = store_people(city, Reading(), tmp_path / "pieces", Run(), engine=engine_of("local:2"))
+    assert (tmp_path / "2").exists()
+    assert people.intake == in_a_row.intake
+    everybody = np.arange(people.n_subjects)
+    mine, theirs = people.load(everybody), in_a_row.load(everybody)
+    assert mine.ids == theirs.ids
+    for name in ("offsets", "t", "x", "y", "input_rank"):
+        assert np.array_equal(getattr(mine, name), getattr(theirs, name)), name
 
 
 def examined_or_killed(task: streamed.BucketTask) -> streamed.Judged:

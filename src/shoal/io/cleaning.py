@@ -70,6 +70,7 @@ class TimeOrder:
 
     def __init__(self) -> None:
         self.rows = 0
+        self._first: Micros = np.empty(0, dtype=np.int64)
         self._latest: Micros = np.empty(0, dtype=np.int64)
 
     def count(self, code: Codes, t: Micros) -> None:
@@ -77,9 +78,10 @@ class TimeOrder:
         if not code.size:
             return
         if code.max() >= len(self._latest):
-            longer = np.full(max(2 * len(self._latest), int(code.max()) + 1), -1, dtype=np.int64)
-            longer[: len(self._latest)] = self._latest
-            self._latest = longer
+            more = max(len(self._latest), int(code.max()) + 1 - len(self._latest))
+            self._first, self._latest = (
+                np.append(known, np.full(more, -1)) for known in (self._first, self._latest)
+            )
         order = slice(None) if (np.diff(code) >= 0).all() else np.argsort(code, kind="stable")
         code, t = code[order], t[order]
         before = np.empty_like(t)
@@ -87,9 +89,16 @@ class TimeOrder:
         first = np.ones(len(code), dtype=np.bool_)
         first[1:] = code[1:] != code[:-1]
         before[first] = self._latest[code[first]]
+        fresh = first & (before < 0)
+        self._first[code[fresh]] = t[fresh]
         self.rows += int(np.count_nonzero(t < before))
         last = np.append(first[1:], True)
         self._latest[code[last]] = t[last]
+
+    def ends(self, people: int) -> tuple[Micros, Micros]:
+        """The time of the first and of the last good row of each, [n] twice; -1 of those without one."""
+        none = np.full(max(people - len(self._latest), 0), -1)
+        return np.append(self._first, none)[:people], np.append(self._latest, none)[:people]
 
 
 def duplicate_reason(grid: Grid | None) -> str:

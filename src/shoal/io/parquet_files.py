@@ -20,6 +20,7 @@ _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100
 _MOST_ROWS: Final = 10_000_000
 _MOST_ROWS_A_BYTE: Final = 10
+_RUN_ROWS: Final = BATCH_ROWS // 2  # of row groups that are read together, at least
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
@@ -37,35 +38,53 @@ def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> T
     try:
         with pq.ParquetFile(source()) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
+            rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     except (pa.ArrowException, ValueError, OSError) as error:
         raise InputError(_why(name, error)) from error
+
+    parts = [range(group, group + 1) for group in range(len(rows))] if far else _runs(rows)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once,
         # not once a row.
         texts = [name for name in columns if is_text(schema.field(name).type)]
-        done = 0
+        done, claimed = 0, n_rows - sum(rows) + sum(rows[group] for part in parts for group in part)
         try:
             with pq.ParquetFile(source(), read_dictionary=texts, pre_buffer=far) as file:
                 _require_no_bomb(name, file, columns)
-                groups = range(file.num_row_groups)
-                parts = [[group] for group in groups] if far else [list(groups)]
                 found = chain.from_iterable(
                     file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
                 )
                 for batch in _ahead(found) if far else found:
                     batch.validate(full=True)  # a damaged file may hold text that is none
                     done += batch.num_rows
-                    yield done / max(n_rows, 1), batch
+                    yield done / max(claimed, 1), batch
         except (pa.ArrowException, ValueError, OSError) as error:
             raise InputError(_why(name, error)) from error
-        if done != n_rows:
+        if done != claimed:
             raise InputError(
-                f"{name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write "
-                "it again"
+                f"{name} says it holds {n_rows:,} rows, but has {n_rows - claimed + done:,}; it is damaged: "
+                "copy or write it again"
             )
 
-    return Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
+    return Table(
+        name=name,
+        columns=tuple(schema.names),
+        batches=batches,
+        geometry=geometry_of(name, schema),
+        parts=parts,
+    )
+
+
+def _runs(rows: Sequence[int]) -> list[range]:
+    """Row groups, so many together as are worth a task. rows: of each group."""
+    runs, first, waiting = [], 0, 0
+    for group, more in enumerate(rows, start=1):
+        waiting += more
+        if waiting >= _RUN_ROWS or group == len(rows):
+            runs.append(range(first, group))
+            first, waiting = group, 0
+    return runs
 
 
 def _require_no_bomb(name: str, file: pq.ParquetFile, columns: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """From an input's coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
+from copy import copy
 from typing import Final
 
 import numpy as np
@@ -77,15 +78,39 @@ class Positions:
         self._may_be_degrees = self.crs is None and reading.crs != "local"
         if self._working_crs is not None and not is_geographic(self._working_crs):
             self._lengths = PlaneLengths(self._working_crs)
+        self.commas = DecimalCommas()
+        self._named = named
+        self._begin_counts()
+
+    def _begin_counts(self) -> None:
         self._sums = [0, 0, 0]
         self._rows = 0
-        self.commas = DecimalCommas()
         self.scaled = 0  # rows whose coordinates would be degrees if they were divided by 1e7
-        self._named = named
         self._looked_at = self._swapped = 0
         self._bounds = np.full(
             4, -np.inf
         )  # of local meters: west and south with the sign turned, east, north
+
+    def anew(self) -> "Positions":
+        """The same decisions, with nothing counted."""
+        fresh = copy(self)
+        fresh.commas = self.commas.anew()
+        if self._lengths is not None and self._working_crs is not None:
+            fresh._lengths = PlaneLengths(self._working_crs)
+        fresh._begin_counts()
+        return fresh
+
+    def join(self, later: "Positions") -> None:
+        """Add what later rows, read with the same decisions, were counted as."""
+        self._sums = [here + there for here, there in zip(self._sums, later._sums, strict=True)]
+        self._rows += later._rows
+        self.scaled += later.scaled
+        self.commas.rows += later.commas.rows
+        self._looked_at, self._swapped = self._looked_at + later._looked_at, self._swapped + later._swapped
+        self._bounds = np.maximum(self._bounds, later._bounds)
+        self._may_be_degrees = self._may_be_degrees and later._may_be_degrees
+        if self._lengths is not None and later._lengths is not None:
+            self._lengths.add(later._lengths)
 
     def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
         """float64 [n] twice, with unusable rows dropped from the sieve (they may hold anything)."""

@@ -1,31 +1,22 @@
 """From any source of positions to Trajectories, with an account of every row that did not get through."""
 
 import time as clock
-from collections.abc import Callable
 from dataclasses import fields, replace
-from pathlib import Path
-from typing import Final, Never
+from typing import Never
 
 import numpy as np
 
-from shoal.errors import InputError, MisuseError
-from shoal.io.cell_positions import prepared
-from shoal.io.columns import find_columns
-from shoal.io.positions import Positions
+from shoal.errors import MisuseError
+from shoal.io.pieces import Elsewhere, take_tables
 from shoal.io.screening import require_screening, screened
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
-from shoal.io.sources import openers
-from shoal.io.tables import Table
-from shoal.io.taken import Taken, no_rows, take_batch
-from shoal.io.times import Times, clock_jumps
-from shoal.io.whose import Owners
+from shoal.io.taken import Keep, Taken, no_rows
+from shoal.io.times import clock_jumps
 from shoal.model.clocks import Clock
-from shoal.model.intake import BESIDE_DEGREES, Reading
+from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
-
-STEPS: Final = 1000
 
 
 def read(
@@ -173,7 +164,7 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     With ``trajectories.intake.reading`` the same rows give the same arrays.
     """
     parts: list[Rows] = []
-    taken = take_in(source, reading, run, parts.append)
+    taken = take_in(source, reading, run, lambda rows, _: parts.append(rows))
     reading, plane, grid = taken.reading, taken.plane, taken.grid
     put_on_plane(
         parts,
@@ -206,11 +197,13 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     )
 
 
-def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> Taken:
+def take_in(
+    source: object, reading: Reading, run: Run, keep: Keep, elsewhere: Elsewhere | None = None
+) -> Taken:
     """Read and clean all rows, and hand them to ``keep`` part by part.
 
-    The rows are not placed yet: microseconds, and degrees or meters. Raises as ``read`` does, also when
-    no row is left.
+    The rows are not placed yet: microseconds, and degrees or meters. elsewhere: reads pieces of the source
+    after the first, where it has some. Raises as ``read`` does, also when no row is left.
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     require_screening(reading)
@@ -223,7 +216,7 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
             f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970"
         )
 
-    taken = _take_tables(source, reading, run, keep)
+    taken = take_tables(source, reading, run, keep, elsewhere)
     taken.reading = replace(taken.reading, time_unit=taken.times.unit)
     if not taken.rows_kept:
         raise no_rows(taken)
@@ -231,107 +224,6 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
     if taken.positions.crs is not None:
         taken.reading = replace(taken.reading, working_crs=taken.plane)
     return taken
-
-
-def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> Taken:
-    """Read and clean all tables of the source; the first decides the columns, which the others must have."""
-    name, waiting = openers(source, reading)
-    taken: Taken | None = None
-    owners = Owners()
-    for place, opener in enumerate(waiting):
-        run.progress(f"reading {name}", STEPS * place // len(waiting), STEPS)
-        table, filled = prepared(opener(), reading if taken is None else taken.reading)
-        if taken is None:
-            taken = _begin(name, table, filled, keep, named=reading)
-        else:
-            _require_alike(table, taken, reading)
-        owners.add(table, taken.columns.person)
-        for share, batch in table.batches(taken.columns.wanted()):
-            take_batch(taken, table, batch)
-            run.progress(f"reading {name}", int(STEPS * (place + share) / len(waiting)), STEPS)
-        for reason, rows in table.unreadable.items():
-            taken.dropped[reason] = taken.dropped.get(reason, 0) + rows
-            taken.rows_read += rows
-        for reason, rows in table.repaired.items():
-            taken.repaired[reason] = taken.repaired.get(reason, 0) + rows
-        taken.notes += table.notes
-    if taken is None:
-        raise InputError(f"there is nothing to read in {name}")
-    run.progress(f"reading {name}", STEPS, STEPS)
-    if taken.rows_read == 0:
-        raise InputError(
-            f"{name} holds no rows, only column names"
-            if len(waiting) == 1
-            else f"none of the {name} holds a row"
-        )
-    if len(taken.people.kinds) > 1:
-        taken.notes.append("ids are numbers in one place and text in another; they are compared as text")
-    return taken
-
-
-def _begin(
-    name: str, table: Table, reading: Reading, keep: Callable[[Rows], None], *, named: Reading
-) -> Taken:
-    """Decide the columns, and write their names into the settings.
-
-    named: the settings as the caller gave them.
-    """
-    columns = find_columns(table, reading)
-    positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
-    filled = replace(
-        reading,
-        id=columns.id,
-        time=columns.time,
-        lat=columns.second if columns.angles else None,
-        lon=columns.first if columns.angles else None,
-        x=columns.first if not columns.angles and not columns.geometry else None,
-        y=columns.second if not columns.angles and not columns.geometry else None,
-        crs=reading.crs if columns.angles else positions.crs or "local",
-        cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
-    )
-    taken = Taken(
-        keep=keep,
-        name=name,
-        columns=columns,
-        positions=positions,
-        reading=filled,
-        times=Times(reading.time_unit, reading.time_format, reading.time_zone),
-    )
-    if positions.crs is None and columns.beside == "columns of degrees":
-        taken.notes.append(
-            f"{BESIDE_DEGREES}: nothing shows that {columns.first} and {columns.second} are meters; read the "
-            "degrees instead"
-        )
-    elif columns.beside:
-        used = (
-            f"{columns.second} and {columns.first}"
-            if columns.angles
-            else f"{columns.first} and {columns.second}"
-        )
-        taken.notes.append(
-            f"positions are read from {used}; left aside: the {columns.beside} of {table.name}"
-        )
-    return taken
-
-
-def _require_alike(table: Table, taken: Taken, reading: Reading) -> None:
-    """Take the columns of a later table; raises InputError unless its positions are given as in the first."""
-    columns, before = find_columns(table, taken.reading), taken.columns
-    if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
-        raise InputError(
-            f"{table.name} gives positions in other columns than the files before it; name the columns, or "
-            "read them apart"
-        )
-    if (
-        columns.geometry is not None
-        and reading.crs is None
-        and (columns.geometry.crs or "local") != taken.reading.crs
-    ):
-        raise InputError(
-            f"{table.name} is in another coordinate reference system than the files before it; give one for "
-            "all with --crs"
-        )
-    taken.columns = columns
 
 
 def _end_of_today_s() -> float:

@@ -132,6 +132,11 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     )
 
 
+def file_of(opener: Opener) -> Path | None:
+    """The file that a call opens, where any process can make the call."""
+    return opener.args[1] if isinstance(opener, partial) and opener.func is _open else None
+
+
 def files(source: str | Path) -> Iterator[Path]:
     """The files that a path, a folder or a pattern names, in the order of their names.
 
@@ -192,7 +197,7 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
                 for member in zip_files.members(path, _reads)
             ]
         else:
-            opened.append(partial(_open, reading, path, root))
+            opened.append(partial(_open, reading, path.absolute(), root.absolute()))
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
 
 

@@ -1,13 +1,12 @@
 """From any source of positions to people on disk, in little memory.
 
-Rows are spread over buckets by person, and tasks sort these, each for itself. The account of rows is the same
-as that of reading into memory.
+Rows are spread over buckets by person, by tasks where the source falls into pieces. Tasks sort the buckets,
+each for itself. The account of rows is the same as that of reading into memory.
 """
 
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -19,21 +18,20 @@ import pyarrow.compute as pc
 from shoal.errors import MisuseError
 from shoal.io.reading import take_in
 from shoal.io.screening import active_days, days_between, screen, screens
-from shoal.io.snapping import Rows, placed, reason_outside, sorted_rows
+from shoal.io.snapping import placed, reason_outside, sorted_rows
+from shoal.io.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
 from shoal.io.taken import Taken, no_rows
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, StoredPeople
 from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
 from shoal.runtime.tasks import Engine, carried_out
 from shoal.units import DAY_S
 
-_BUCKETS: Final = 128  # a billion rows make buckets of 8 million
 _TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
-_ROW: Final = np.dtype([("code", "<i4"), ("t", "<i8"), ("first", "<f8"), ("second", "<f8")])
 
 
 def store_people(
@@ -41,8 +39,8 @@ def store_people(
 ) -> StoredPeople:
     """Read everything once and keep it in ``folder``; what is already complete there is taken as it is.
 
-    engine: who sorts; without one the threads of this process. Raises as ``read`` does, MisuseError for
-    points that are not to be snapped, OutputError when the folder cannot be written.
+    engine: who reads and sorts; without one this process, which sorts on its threads. Raises as ``read``
+    does, MisuseError for points that are not to be snapped, OutputError when the folder cannot be written.
     """
     if not reading.snap:
         raise MisuseError("people on disk are snapped to a cell and a slot; leave out --no-snap")
@@ -51,84 +49,26 @@ def store_people(
     with explained_write(folder):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
-        with _Spill(folder) as spill:
-            taken = take_in(source, reading, run, spill.keep)
+        with Spill(folder / "spill", engine) as spill:
+            taken = take_in(source, reading, run, spill.keep, spill.elsewhere if engine else None)
+            spill.end(taken)
         stored = _sorted_people(folder, taken, spill, run, engine or run)
         stored.save()
         shutil.rmtree(spill.folder)
     return stored
 
 
-class _Spill:
-    """Rows on disk, in buckets by person; first_row: of each person, in the order of the input."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "spill"
-        self.first_row: Integers = np.empty(0, dtype=np.int64)
-        self._rows = 0
-        self._open = ExitStack()
-        self._files: list[BinaryIO] = []
-
-    def __enter__(self) -> "_Spill":
-        self.folder.mkdir()
-        self._files = [
-            self._open.enter_context((self.folder / str(bucket)).open("wb", buffering=0))
-            for bucket in range(_BUCKETS)
-        ]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def keep(self, rows: Rows) -> None:
-        """Append each row to the bucket of its person."""
-        with explained_write(self.folder):
-            bucket = rows.code % _BUCKETS
-            order = np.argsort(bucket, kind="stable")
-            table = np.empty(len(order), dtype=_ROW)
-            for name, column in zip(_ROW.names or (), (rows.code, rows.t, rows.x, rows.y), strict=True):
-                table[name] = column[order]
-            ends = np.searchsorted(bucket[order], np.arange(_BUCKETS), side="right").tolist()
-            for file, start, end in zip(self._files, [0, *ends[:-1]], ends, strict=True):
-                if start < end:
-                    _write_all(file, table[start:end])
-        highest = int(rows.code.max()) + 1
-        if highest > len(self.first_row):
-            self.first_row = np.concatenate(
-                [self.first_row, np.full(highest - len(self.first_row), np.iinfo(np.int64).max)]
-            )
-        codes, first = np.unique(rows.code, return_index=True)
-        self.first_row[codes] = np.minimum(self.first_row[codes], self._rows + first)
-        self._rows += len(rows.code)
-
-    def tasks(self, people: Path, plane: str | None, grid: Grid, *, screened: bool) -> Iterator["SortTask"]:
-        """One for each million rows; whole buckets."""
-        rows = [(self.folder / str(bucket)).stat().st_size // _ROW.itemsize for bucket in range(_BUCKETS)]
-        first = waiting = 0
-        for bucket in range(_BUCKETS):
-            waiting += rows[bucket]
-            if waiting >= _TASK_ROWS or bucket == _BUCKETS - 1:
-                yield SortTask(
-                    people=people.resolve(),
-                    spill=self.folder.resolve(),
-                    buckets=tuple(range(first, bucket + 1)),
-                    first_row=sum(rows[:first]),
-                    plane=plane,
-                    grid=grid,
-                    screened=screened,
-                )
-                first, waiting = bucket + 1, 0
-
-
 @dataclass(frozen=True, kw_only=True)
 class SortTask:
     """Some buckets of a spill, whose samples stand in the people's file from a row on.
 
-    screened: whether people are left out who have too few samples or days.
+    parts: of the spill, in the order of the input. screened: whether people are left out who have too few
+    samples or days.
     """
 
     people: Path
     spill: Path
+    parts: tuple[int, ...]
     buckets: tuple[int, ...]
     first_row: int
     plane: str | None
@@ -138,13 +78,15 @@ class SortTask:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sorted:
-    """The people of some buckets by their codes, [n], and where their samples stand.
+    """The people of some buckets, [n], and where their samples stand.
 
-    active: days with samples, 0 where nobody asks. span: the first and last slot of all. outside, duplicates:
-    rows that are no samples.
+    first: the first row of each in the input, comparable. active: days with samples, 0 where nobody asks.
+    span: the first and last slot of all. outside, duplicates: rows that are no samples. late: rows with a
+    time before the person's previous one, in another part.
     """
 
-    codes: Integers
+    ids: pa.Array
+    first: Integers
     starts: Integers
     lengths: Integers
     active: Integers
@@ -152,30 +94,32 @@ class Sorted:
     span: tuple[int, int] | None
     outside: int
     duplicates: int
+    late: int
 
 
 def sort_buckets(task: SortTask) -> list[Sorted]:
     """Place and sort the rows of some buckets, and write their samples; doing it twice does no harm."""
     found, row = [], task.first_row
     with (task.people / SAMPLES_FILE).open("r+b", buffering=0) as file:
-        for bucket in task.buckets:
-            table = np.fromfile(task.spill / str(bucket), dtype=_ROW)
-            if len(table):
+        for number in task.buckets:
+            bucket = bucket_of(task.spill, task.parts, number)
+            n_rows = len(bucket.rows.code)
+            if n_rows:
                 file.seek(row * ROW_BYTES)
-                found.append(_sorted_bucket(table, bucket, row, task, file))
-            row += len(table)
+                found.append(_sorted_bucket(bucket, row, task, file))
+            row += n_rows
         os.fsync(file.fileno())
     return found
 
 
-def _sorted_bucket(table: Numbers, bucket: int, first_row: int, task: SortTask, file: BinaryIO) -> Sorted:
-    code, t, x, y = (np.ascontiguousarray(table[name]) for name in _ROW.names or ())
-    rows, outside = placed(Rows(code // _BUCKETS, t, x, y), task.plane, task.grid)
+def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryIO) -> Sorted:
+    rows, outside = placed(bucket.rows, task.plane, task.grid)
     n_rows = len(rows.code)
     none = np.empty(0, dtype=np.int64)
     if not n_rows:
         return Sorted(
-            codes=none,
+            ids=bucket.ids[:0],
+            first=none,
             starts=none,
             lengths=none,
             active=none,
@@ -183,15 +127,17 @@ def _sorted_bucket(table: Numbers, bucket: int, first_row: int, task: SortTask, 
             span=None,
             outside=outside,
             duplicates=0,
+            late=bucket.late,
         )
-    n = int(rows.code.max()) + 1
+    n = len(bucket.ids)
     subject, t, x, y = sorted_rows([rows], np.arange(n), n)
     starts = np.searchsorted(subject, np.arange(n + 1)).astype(np.int64)
     present = np.flatnonzero(np.diff(starts))
     offsets = starts[[*present, n]]
-    _write_all(file, np.stack([t, x, y], axis=1))
+    write_all(file, np.stack([t, x, y], axis=1))
     return Sorted(
-        codes=present * _BUCKETS + bucket,
+        ids=bucket.ids.take(pa.array(present)),
+        first=bucket.first[present],
         starts=first_row + offsets[:-1],
         lengths=np.diff(offsets),
         active=active_days(t, offsets, task.grid.slot_s) if task.screened else np.zeros_like(present),
@@ -199,15 +145,38 @@ def _sorted_bucket(table: Numbers, bucket: int, first_row: int, task: SortTask, 
         span=(int(t.min()), int(t.max())),
         outside=outside,
         duplicates=n_rows - len(t),
+        late=bucket.late,
     )
 
 
-def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run, engine: Engine) -> StoredPeople:
+def _tasks(
+    people: Path, spill: Spill, plane: str | None, grid: Grid, *, screened: bool
+) -> Iterator[SortTask]:
+    """One for each million rows; whole buckets."""
+    rows = rows_of_buckets(spill.folder, spill.parts)
+    first = waiting = 0
+    for bucket in range(BUCKETS):
+        waiting += rows[bucket]
+        if waiting >= _TASK_ROWS or bucket == BUCKETS - 1:
+            yield SortTask(
+                people=people.resolve(),
+                spill=spill.folder.resolve(),
+                parts=tuple(spill.parts),
+                buckets=tuple(range(first, bucket + 1)),
+                first_row=sum(rows[:first]),
+                plane=plane,
+                grid=grid,
+                screened=screened,
+            )
+            first, waiting = bucket + 1, 0
+
+
+def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: Engine) -> StoredPeople:
     """Have every bucket sorted, and list the people in the order of their ids."""
     grid = taken.grid or Grid()
     plane = taken.plane if taken.positions.keeps_degrees else None
     screened = screens(taken.reading)
-    tasks = list(spill.tasks(folder, plane, grid, screened=screened))
+    tasks = list(_tasks(folder, spill, plane, grid, screened=screened))
     with (folder / SAMPLES_FILE).open("wb") as file:
         file.truncate(taken.rows_kept * ROW_BYTES)
     every = [
@@ -217,13 +186,13 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run, engine: 
     if outside:
         reason = reason_outside(plane)
         taken.dropped[reason] = taken.dropped.get(reason, 0) + outside
-    codes = np.concatenate([part.codes for part in every])
-    if not len(codes):
+    taken.order.rows += sum(part.late for part in every)
+    ids = pa.concat_arrays([part.ids for part in every])
+    if not len(ids):
         raise no_rows(taken)
-    ids = pa.array([taken.units.texts[code] for code in codes.tolist()], pa.string())
-    length, start, active, middle = (
+    first_row, length, start, active, middle = (
         np.concatenate([getattr(part, name) for part in every])
-        for name in ("lengths", "starts", "active", "middles")
+        for name in ("first", "lengths", "starts", "active", "middles")
     )
     by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)
     intake = taken.intake(sum(part.duplicates for part in every))
@@ -233,22 +202,14 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run, engine: 
         days, n_days = (last - first) * grid.slot_s / DAY_S, days_between(first, last, grid.slot_s)
         kept, intake = screen(length[by_id], active[by_id], days, n_days, intake)
         by_id = by_id[kept]
-    first_row = spill.first_row[codes[by_id]]
     return StoredPeople(
         folder=folder,
         names=ids.take(pa.array(by_id)),
         starts=start[by_id],
         lengths=length[by_id],
-        input_rank=np.argsort(np.argsort(first_row)).astype(np.int64),
+        input_rank=np.argsort(np.argsort(first_row[by_id])).astype(np.int64),
         middles=middle[by_id],
         grid=grid,
         crs=taken.plane,
         intake=intake,
     )
-
-
-def _write_all(file: BinaryIO, rows: Numbers) -> None:
-    """Write a whole array; an unbuffered file may take only a part at once."""
-    left = np.ascontiguousarray(rows).data.cast("B")
-    while left:
-        left = left[file.write(left) :]

@@ -35,8 +35,9 @@ class Table:
     name: for messages. place: the file itself, to tell files of one name apart. batches: given the columns
     wanted, (share of the input read so far, rows) pairs in file order. unreadable: rows by reason that never
     reach a batch, repaired: rows by what the format's reader mended, and notes: all filled while batches are
-    drawn. owners: whose the file is, where only
-    names tell. settings: of the reading, where the file itself shows them and the caller does not give them.
+    drawn. owners: whose the file is, where only names tell. settings: of the reading, where the file itself
+    shows them and the caller does not give them. parts: runs of row groups that can be read apart; batches
+    are drawn of those that are left in this list.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Table:
     unreadable: dict[str, int] = field(default_factory=dict)
     repaired: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    parts: list[range] = field(default_factory=list)
 
 
 def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:

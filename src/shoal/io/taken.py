@@ -1,6 +1,6 @@
 """What a source gave besides its rows: the account of the reading, kept batch by batch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Final
@@ -17,6 +17,7 @@ from shoal.io.tables import Table
 from shoal.io.time_text import SECOND, Micros
 from shoal.io.times import DAY, Times, with_date
 from shoal.io.values import Codes, Names
+from shoal.io.whose import Owners
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid
 
@@ -24,12 +25,13 @@ DEGREES_PER_HOUR: Final = 15.0
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 _FAR_DEG: Final = 30.0  # two hours
 
+Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each of their codes
+
 
 @dataclass(kw_only=True)
 class Taken:
-    """What a source gave besides its rows, which ``keep`` takes; plane: known once all are read."""
+    """What a source gave besides its rows; plane: known once all are read."""
 
-    keep: Callable[[Rows], None]
     name: str
     columns: Columns
     positions: Positions
@@ -38,6 +40,7 @@ class Taken:
     units: Names = field(default_factory=Names)
     people: Names = field(default_factory=Names)
     order: TimeOrder = field(default_factory=TimeOrder)
+    owners: Owners = field(default_factory=Owners)
     plane: str | None = None
     rows_read: int = 0
     rows_kept: int = 0
@@ -49,6 +52,44 @@ class Taken:
     def grid(self) -> Grid | None:
         """The grid to snap to, None for points as given."""
         return Grid(cell_m=self.reading.cell_m, slot_s=self.reading.slot_s) if self.reading.snap else None
+
+    @property
+    def decided(self) -> tuple[Any, ...]:
+        """What some rows decided for all after them."""
+        return self.times.decided, self.positions.commas.decided
+
+    def anew(self) -> "Taken":
+        """For rows after these: the same decisions, and nothing read yet."""
+        return Taken(
+            name=self.name,
+            columns=self.columns,
+            positions=self.positions.anew(),
+            reading=self.reading,
+            times=self.times.anew(),
+        )
+
+    def forget_names(self) -> None:
+        """Go on without knowing who was met; what was counted stays."""
+        kinds, late = self.people.kinds, self.order.rows
+        self.people, self.order = Names(), TimeOrder()
+        self.people.kinds, self.order.rows = kinds, late
+        self.units = self.people
+
+    def join(self, later: "Taken") -> None:
+        """Add the account of the rows after these, which were read with the same decisions.
+
+        Its names are left where they are. Raises InputError when two files would become one person.
+        """
+        self.owners.join(later.owners)
+        self.columns = later.columns
+        self.positions.join(later.positions)
+        self.times.join(later.times)
+        self.people.kinds |= later.people.kinds
+        self.order.rows += later.order.rows
+        self.rows_read, self.rows_kept = self.rows_read + later.rows_read, self.rows_kept + later.rows_kept
+        add_counts(self.dropped, later.dropped)
+        add_counts(self.repaired, later.repaired)
+        self.notes += later.notes
 
     def intake(self, duplicates: int) -> Intake:
         """The account of the whole reading, with this many rows left out that give no new sample."""
@@ -97,11 +138,19 @@ class Taken:
         return [f"{told}: --time-zone gives local ones"]
 
 
-def take_batch(taken: Taken, table: Table, batch: Any) -> None:
+def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    """Add rows by reason to others."""
+    for reason, rows in more.items():
+        counts[reason] = counts.get(reason, 0) + rows
+
+
+def take_batch(taken: Taken, table: Table, batch: Any, keep: Keep) -> None:
     """Clean one batch of rows and keep what is good of it."""
     columns, reading = taken.columns, taken.reading
     taken.rows_read += batch.num_rows
     sieve = Sieve(batch.num_rows, taken.dropped)
+    if not reading.per_day:
+        taken.units = taken.people
     code = taken.people.codes(batch.column(columns.person), f"column '{columns.person}' of {table.name}")
     sieve.drop(cleaning.EMPTY_ID, code < 0)
     clock = batch.column(columns.time)
@@ -115,9 +164,8 @@ def take_batch(taken: Taken, table: Table, batch: Any) -> None:
     taken.order.count(code, t)
     if code.size:
         taken.rows_kept += code.size
-        taken.keep(Rows(_person_days(taken, code, t) if reading.per_day else code, t, first, second))
-    if not reading.per_day:
-        taken.units = taken.people
+        unit = _person_days(taken, code, t) if reading.per_day else code
+        keep(Rows(unit, t, first, second), taken.units.texts)
 
 
 def _person_days(taken: Taken, code: Codes, t: Micros) -> Codes:

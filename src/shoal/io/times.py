@@ -4,6 +4,7 @@ Understood: Arrow timestamps and dates, text in the layouts of ``time_text``, an
 or recognized by their size. No zone means the zone that the caller gives, else UTC.
 """
 
+from copy import copy
 from typing import Final
 
 import numpy as np
@@ -84,6 +85,24 @@ class Times:
         if pa.types.is_time(kind):
             raise InputError(f"{where} holds clock times without dates; name the column of dates with --date")
         raise InputError(f"{where} holds {kind}, not times; name another column or convert it")
+
+    @property
+    def decided(self) -> tuple[str | None, bool, str | None]:
+        """What was recognized once, and holds for all later rows."""
+        return self.unit, self.steps, self._slashed
+
+    def anew(self) -> "Times":
+        """The same decisions, with nothing counted."""
+        fresh = copy(self)
+        fresh.naive = fresh.zoned = fresh.twice = fresh.never = 0
+        fresh.unread = ""
+        return fresh
+
+    def join(self, later: "Times") -> None:
+        """Add what later rows, read with the same decisions, were counted as."""
+        self.naive, self.zoned = self.naive + later.naive, self.zoned + later.zoned
+        self.twice, self.never = self.twice + later.twice, self.never + later.never
+        self.unread = self.unread or later.unread
 
     def notes(self) -> list[str]:
         """What was assumed, in words."""

@@ -81,6 +81,17 @@ class DecimalCommas:
         self.rows = 0
         self._has: dict[str, bool] = {}
 
+    @property
+    def decided(self) -> dict[str, bool]:
+        """Whether each column has decimal commas, of those where that is known."""
+        return dict(self._has)
+
+    def anew(self) -> "DecimalCommas":
+        """The same decisions, with nothing counted."""
+        fresh = DecimalCommas()
+        fresh._has = self.decided
+        return fresh
+
     def replaced(self, batch: pa.RecordBatch, name: str, *, angle: bool) -> pa.Array:
         """The column of that name, with points for its commas.
 

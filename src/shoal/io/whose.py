@@ -41,12 +41,18 @@ class Owners:
         Raises InputError when its name was taken for a person before, from another place.
         """
         for owner in table.owners:
-            if owner.column != person:
-                continue
-            before = self._place_of.setdefault(owner.value, owner.place)
-            if before != owner.place:
-                raise InputError(
-                    f"two inputs called {Path(owner.place).name} lie in different folders, and the name "
-                    "tells whose they are: give --person folder if each folder is a person, "
-                    "--person path if each file is"
-                )
+            if owner.column == person:
+                self._take(owner.value, owner.place)
+
+    def join(self, later: "Owners") -> None:
+        """Take over those of another piece of the input; raises as ``add`` does."""
+        for value, place in later._place_of.items():
+            self._take(value, place)
+
+    def _take(self, value: str, place: str) -> None:
+        if self._place_of.setdefault(value, place) != place:
+            raise InputError(
+                f"two inputs called {Path(place).name} lie in different folders, and the name "
+                "tells whose they are: give --person folder if each folder is a person, "
+                "--person path if each file is"
+            )

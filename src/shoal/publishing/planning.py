@@ -129,7 +129,7 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
     samples = 0
     seen = np.zeros(0, dtype=bool)
 
-    def keep(rows: Rows) -> None:
+    def keep(rows: Rows, _: Sequence[str]) -> None:
         nonlocal samples, seen
         samples += len(rows.code)
         highest = int(rows.code.max(initial=-1)) + 1
