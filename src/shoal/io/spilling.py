@@ -133,7 +133,7 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
     firsts, begins, ends, tables = [], [], [], []
     known = 0
     for place, part in enumerate(parts):
-        with pa.memory_map(str(folder / f"{part}.people")) as file:
+        with pa.OSFile(str(folder / f"{part}.people")) as file:
             people = pa.ipc.open_file(file).get_batch(bucket)
         tables.append(_rows_of(folder, part, bucket))
         tables[-1]["code"] += known
@@ -143,7 +143,7 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
         firsts.append(np.where(first == NO_ROW, NO_ROW, first + (place << _PART_SHIFT)))
         begins.append(begin)
         ends.append(end)
-    begin, end, table = (np.concatenate(some) for some in (begins, ends, tables))
+    begin, end = np.concatenate(begins), np.concatenate(ends)
     whole = pa.concat_arrays(ids).dictionary_encode()
     person = whole.indices.to_numpy()
     first_of = np.full(len(whole.dictionary), NO_ROW)
@@ -151,7 +151,7 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
     seen = np.flatnonzero(end >= 0)
     seen = seen[np.argsort(person[seen], kind="stable")]
     again = person[seen[1:]] == person[seen[:-1]]
-    code, t, x, y = (np.ascontiguousarray(table[name]) for name in _ROW.names or ())
+    code, t, x, y = (np.concatenate([table[name] for table in tables]) for name in _ROW.names or ())
     return Bucket(
         ids=whole.dictionary,
         first=first_of,
@@ -162,7 +162,7 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
 
 def _rows_of(folder: Path, part: int, bucket: int) -> Numbers:
     """The rows that a part holds of a bucket."""
-    spans = np.load(folder / f"{part}.npy")[:, bucket : bucket + 2].tolist()
+    spans = _index_of(folder, part)[:, bucket : bucket + 2].tolist()
     table = np.empty(sum(end - begin for begin, end in spans), dtype=_ROW)
     row = 0
     with (folder / f"{part}.rows").open("rb", buffering=0) as file:
@@ -175,11 +175,16 @@ def _rows_of(folder: Path, part: int, bucket: int) -> Numbers:
     return table
 
 
+def _index_of(folder: Path, part: int) -> Integers:
+    """Where the rows of each bucket begin and end, [times written, buckets + 1]."""
+    return np.fromfile(folder / f"{part}.index", dtype=np.int64).reshape(-1, BUCKETS + 1)
+
+
 def rows_of_buckets(folder: Path, parts: Sequence[int]) -> list[int]:
     """How many rows each bucket has."""
     rows = np.zeros(BUCKETS, dtype=np.int64)
     for part in parts:
-        rows += np.diff(np.load(folder / f"{part}.npy"), axis=1).sum(axis=0)
+        rows += np.diff(_index_of(folder, part), axis=1).sum(axis=0)
     counted: list[int] = rows.tolist()
     return counted
 
@@ -218,7 +223,7 @@ class _Part:
         self._meet(texts)
         self._write()
         self._file.close()
-        np.save(self._folder / f"{self._number}.npy", np.array(self._ends).reshape(-1, BUCKETS + 1))
+        np.array(self._ends, dtype=np.int64).tofile(self._folder / f"{self._number}.index")
         begin, end = taken.order.ends(len(texts))  # of days of people: not asked for, as they are one part
         by_bucket = np.argsort(self._bucket, kind="stable")
         people = pa.record_batch(
