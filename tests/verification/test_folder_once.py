@@ -13,15 +13,17 @@ import pytest
 
 import shoal
 from naive_release import naive_release, small_city
+from shoal.errors import InputError
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KteAnonymity
-from shoal.model.release import Linkage, Release
+from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify_folder
+from shoal.verification.files.decoded import Decoding
 from shoal.verification.files.written import read_written
 from small_points import crowd
 
@@ -57,18 +59,19 @@ def counted(calls: Counter[str], name: str, work: Callable[..., Any]) -> Callabl
 
 
 @pytest.mark.parametrize(
-    ("make", "decoder"), [(of_boxes, "boxes_as_written"), (of_points, "points_as_written")]
+    ("make", "home", "decoder"),
+    [(of_boxes, "decoded", "boxes_as_written"), (of_points, "folder", "points_as_written")],
 )
 def test_the_table_is_read_once_and_decoded_once(
-    make: Callable[[], Case], decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[], Case], home: str, decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = make()
     folder = written(case, tmp_path / "release")
     expected = verify_folder(case[0], folder, case[2])
     assert expected.holds
     calls: Counter[str] = Counter()
-    home = "shoal.verification.files.folder"
-    monkeypatch.setattr(f"{home}.{decoder}", counted(calls, "decoder", getattr(_module(home), decoder)))
+    module = _module(f"shoal.verification.files.{home}")
+    monkeypatch.setattr(module, decoder, counted(calls, "decoder", getattr(module, decoder)))
     decode = pq.ParquetFile.read_row_group
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted(calls, "group of rows", decode))
     read = Path.read_bytes
@@ -117,6 +120,42 @@ def test_a_table_without_rows_has_no_records(tmp_path: Path) -> None:
     pq.write_table(pa.table({"trajectory_id": pa.array([], pa.string())}), tmp_path / "t.parquet")
     table = read_written(tmp_path / "t.parquet")
     assert (table.trajectory_ids, len(table.record), table.offsets.tolist()) == ((), 0, [0])
+
+
+def test_boxes_are_those_of_the_file_whatever_was_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = of_boxes()[1]
+    grid, boxes = release.snapped_grid(), release.boxes
+    write_table(release, tmp_path / "t.parquet")
+    table = pq.read_table(tmp_path / "t.parquet")
+    monkeypatch.setattr("shoal.verification.files.decoded._ROWS_AT_ONCE", 3)
+
+    def moved(row: int) -> Boxes:
+        column = boxes.x_min.copy()
+        column[row] -= 1
+        return replace(boxes, x_min=column)
+
+    others = [moved(0), moved(4), moved(-1), boxes.take(slice(0, -1)), boxes.take(slice(0, 0))]
+    narrower = replace(boxes, x_min=boxes.x_min.astype(np.int32))
+    for expected in (None, boxes, *others, narrower):
+        decoding = Decoding(grid, release.crs, expected)
+        for first in range(0, len(table), 7):
+            decoding.look(table.slice(first, 7), len(table))
+        found = decoding.finish().boxes
+        assert np.shares_memory(found.x_min, boxes.x_min) == (expected is boxes)
+        for name in BOX_COLUMNS:
+            assert getattr(found, name).dtype == np.int64
+            np.testing.assert_array_equal(getattr(found, name), getattr(boxes, name))
+
+
+def test_gaps_in_a_later_group_are_said_before_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    names = pa.array([b"\xff" * 4, b"good", b"also", None])
+    for rows, said in ((2, "holds no text"), (4, "empty values")):
+        pq.write_table(pa.table({"trajectory_id": names.slice(0, rows)}), path, row_group_size=2)
+        with pytest.raises(InputError, match=said):
+            read_written(path)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,7 +107,7 @@ def test_the_same_is_found_however_many_rows_are_looked_at_together(
     path, original, linkage = folder
     damage.applied_to(path, original, linkage)
     together = verify_folder(original, path, linkage)
-    for module in ("folder", "written"):
+    for module in ("decoded", "written"):
         monkeypatch.setattr(f"shoal.verification.files.{module}._ROWS_AT_ONCE", 3)
     assert verify_folder(original, path, linkage) == together
 

@@ -19,6 +19,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.statement import Statement
 from shoal.release_folder.tables import require_places_on_earth
+from shoal.runtime.freed import give_back
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 
@@ -59,6 +60,7 @@ def fill_release_folder(
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
     with run.stage("check of the files"):
+        give_back()
         require_holds(check())
     return manifest
 

@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
-from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Boxes, Linkage, Payload, Release
+from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Payload, Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import release_with
@@ -18,27 +17,17 @@ from shoal.release_folder.point_table import points_as_written
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.run import Run
 from shoal.verification.checks import verdict_on
+from shoal.verification.files.decoded import DecodedBoxes, Decoding
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import PrecisionCheck, boxes_as_written, point_findings
+from shoal.verification.files.precision import PrecisionCheck, point_findings
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
 from shoal.verification.files.stored import records_stored_differently, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.files.written import WrittenTable, read_written, row_order
 from shoal.verification.leaks.known import RawIdentifiers
-from shoal.verification.leaks.lint import leak_findings
+from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.linking import far_too_many_records
-
-_ROWS_AT_ONCE: Final = 1 << 18
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DecodedBoxes:
-    """The boxes of a table in its row order, and what was gathered of them."""
-
-    boxes: Boxes
-    plane: PlaneCheck
-    precision: PrecisionCheck
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -56,16 +45,18 @@ class Looked:
 
 
 @contextmanager
-def looking(folder: Path, run: Run) -> Iterator[Looked]:
+def looking(folder: Path, run: Run, expected: Release | None = None) -> Iterator[Looked]:
     """Read a release folder beside what the block does, such as reading the raw data.
 
-    Raises InputError when the manifest cannot be read.
+    expected: a release that it may hold. Raises InputError when the manifest cannot be read.
     """
     manifest = read_manifest(folder)
-    with (
-        run.beside(partial(read_written, folder / RELEASE_FILE, run)) as written,
-        run.beside(lambda: _decoded(written(), manifest)) as decoded,
-    ):
+    read, decoding = partial(read_written, folder / RELEASE_FILE, run), None
+    if manifest.grid is not None:
+        known = None if expected is None or expected.kind != "boxes" else expected.boxes
+        decoding = Decoding(manifest.grid, manifest.crs, known)
+        read = partial(read, look=decoding.look, passed=columns_of(manifest, in_degrees=False))
+    with run.beside(read) as written, run.beside(lambda: _decoded(written, decoding)) as decoded:
         yield Looked(folder=folder, manifest=manifest, written=written, decoded=decoded)
 
 
@@ -111,7 +102,7 @@ def verify_folder(
         When the raw data is not snapped and the folder holds boxes, or the other way round.
     """
     run = run or Run()
-    with looking(folder, run) as looked:
+    with looking(folder, run, None if judged is None else judged[0]) as looked:
         return verify_looked(original, looked, linkage, run=run, judged=judged, known=known)
 
 
@@ -133,12 +124,13 @@ def verify_looked(
         leak_findings,
         known,
         folder,
+        written.schema,
         written.table,
         written.footer,
         manifest,
         in_degrees=original.lat is not None,
     )
-    with run.beside(written.packing) as packing, run.beside(lambda: list(leaks())) as leaking:
+    with run.beside(lambda: list(leaks())) as leaking:
         decoded = looked.decoded()
         if decoded is None:
             plane, precision = PlaneCheck(manifest.crs), None
@@ -163,7 +155,7 @@ def verify_looked(
             *false_statements(manifest, on_claim, original, linked=linkage is not None),
             *parameter_findings(beyond_parameters(release), release.kind),
         ]
-        notes = [*notes_on(folder, original, plane, precision), *packing()]
+        notes = [*notes_on(folder, original, plane, precision), *written.packing]
     return with_notes(on_claim.and_also(findings), notes)
 
 
@@ -203,22 +195,10 @@ def _alike(one: Numbers | None, other: Numbers | None) -> bool:
     return one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def _decoded(written: WrittenTable, manifest: Manifest) -> DecodedBoxes | None:
-    """The boxes of a table and what they say by themselves; None for points."""
-    if manifest.grid is None:
-        return None
-    grid, rows = manifest.grid, written.table.num_rows
-    plane, precision = PlaneCheck(manifest.crs), PrecisionCheck(grid, manifest.crs)
-    columns = {name: np.empty(rows, dtype=np.int64) for name in BOX_COLUMNS}
-    for first in range(0, max(rows, 1), _ROWS_AT_ONCE):  # what is decoded beside boxes is as long as they are
-        some = written.table.slice(first, _ROWS_AT_ONCE)
-        decoded = boxes_as_written(some, grid)
-        precision.look(some, decoded)
-        for name, column in zip(BOX_COLUMNS, decoded.boxes.columns(), strict=True):
-            columns[name][first : first + len(column)] = column
-    boxes = Boxes(**columns)
-    plane.look_at_boxes(boxes, grid)
-    return DecodedBoxes(boxes=boxes, plane=plane, precision=precision)
+def _decoded(written: Callable[[], WrittenTable], decoding: Decoding | None) -> DecodedBoxes | None:
+    """The boxes that were decoded once the table was read; None for points."""
+    written()
+    return None if decoding is None else decoding.finish()
 
 
 def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[Finding]]:
@@ -227,11 +207,13 @@ def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[
     out_of_order = list(row_order(written, columns, BOX_COLUMNS))
     order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None
     findings = [
-        *wrong_types(written.table.schema),
+        *wrong_types(written.schema),
         *(
             ()
             if precision.says_no_more_than_boxes
-            else records_stored_differently(written.table, np.stack(columns, axis=1), written.offsets, order)
+            else records_stored_differently(
+                written.all_columns(), np.stack(columns, axis=1), written.offsets, order
+            )
         ),
         *out_of_order,
         *precision.findings(),
@@ -244,7 +226,7 @@ def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tup
     points = points_as_written(written.table, RELEASE_FILE)
     plane.look_at_points(points)
     findings = [
-        *wrong_types(written.table.schema),
+        *wrong_types(written.schema),
         *row_order(written, (points.t, points.x, points.y), POINT_COLUMNS),
         *point_findings(written.table, points, manifest.crs),
     ]

@@ -5,14 +5,13 @@ nothing of it, so that it could carry anything. Packing the rows again and compa
 """
 
 import io
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer, table_in
+from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 
 TORN: Final = (
     f"{RELEASE_FILE} has its rows in more groups than they need: where each ends may carry a message"
@@ -24,25 +23,24 @@ OTHERWISE: Final = (
 )
 
 
-def packing_notes(content: bytes, table: pa.Table | None = None) -> Iterator[str]:
-    """Notes when a table has many groups, or its rows, group by group, would be packed into other bytes.
+class Repacking:
+    """The rows of a file packed again, group by group, beside its bytes."""
 
-    table: those rows, where they were read.
-    """
-    file = pq.ParquetFile(pa.BufferReader(content))
-    table = table_in(file) if table is None else table
-    if file.num_row_groups > _MOST_GROUPS + 2 * (file.metadata.num_rows // ROWS_PER_GROUP):
-        yield TORN
-    again, first = _Repeated(content), 0
-    with parquet_writer(pa.PythonFile(again, "w"), file.schema_arrow.remove_metadata()) as writer:
-        for group in range(file.num_row_groups):
-            rows = file.metadata.row_group(group).num_rows
-            writer.write_table(table.slice(first, rows), row_group_size=ROWS_PER_GROUP)
-            first += rows
-        if file.metadata.metadata is not None:
-            writer.add_key_value_metadata(file.metadata.metadata)
-    if not again.is_complete:
-        yield OTHERWISE
+    def __init__(self, content: bytes, file: pq.ParquetFile) -> None:
+        self._footer, self._again = file.metadata, _Repeated(content)
+        self._writer = parquet_writer(pa.PythonFile(self._again, "w"), file.schema_arrow.remove_metadata())
+
+    def pack(self, group: pa.Table) -> None:
+        """Take in the rows of the next group."""
+        self._writer.write_table(group, row_group_size=ROWS_PER_GROUP)
+
+    def finish(self) -> list[str]:
+        """Notes on many groups, and on rows that are packed into other bytes; all groups must have come."""
+        if self._footer.metadata is not None:
+            self._writer.add_key_value_metadata(self._footer.metadata)
+        self._writer.close()
+        torn = self._footer.num_row_groups > _MOST_GROUPS + 2 * (self._footer.num_rows // ROWS_PER_GROUP)
+        return [TORN] * torn + [OTHERWISE] * (not self._again.is_complete)
 
 
 class _Repeated(io.RawIOBase):

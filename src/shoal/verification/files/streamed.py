@@ -117,7 +117,7 @@ def verify_streamed_folder(
         *against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows),
         *hidden_in(spread.walked, layout),
         *spread.plane.findings(),
-        *leak_findings(known, folder, extra, file.metadata, manifest, in_degrees=False),
+        *leak_findings(known, folder, extra.schema, extra, file.metadata, manifest, in_degrees=False),
         *false_statements(manifest, on_claim, people, linked=True),
         *parameter_findings(sum((part.beyond for part in judged), Counter()), header.kind),
     ]

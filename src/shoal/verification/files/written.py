@@ -1,8 +1,10 @@
 """The table of a release as it was written, read once for all checks."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +21,7 @@ from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.files.layout import layout_findings
-from shoal.verification.files.packed import packing_notes
+from shoal.verification.files.packed import Repacking
 
 _ROWS_AT_ONCE: Final = 1 << 18
 
@@ -28,18 +30,22 @@ _ROWS_AT_ONCE: Final = 1 << 18
 class WrittenTable:
     """What one reading of the file shows.
 
-    content: its bytes; sha256: of these, in hexadecimal. hidden: what they hold beside its rows. footer: what
-    the file says beside its columns. trajectory_ids: the pseudonyms in the order in which they first appear.
-    record: int64 [rows], the place of each row's pseudonym among them.
+    content: its bytes; sha256: of these, in hexadecimal. hidden: what they hold beside its rows. packing:
+    notes on how rows are packed, unless the bytes hold more than these anyway. footer: what the file says
+    beside its columns. schema: of all columns; table: those that were to be kept. trajectory_ids: the
+    pseudonyms in the order in which they first appear. record: int32 [rows], the place of each row's
+    pseudonym among them.
     """
 
     content: bytes
     sha256: str
     hidden: Sequence[Finding]
+    packing: Sequence[str]
     footer: pq.FileMetaData
+    schema: pa.Schema
     table: pa.Table
     trajectory_ids: tuple[str, ...]
-    record: Integers
+    record: Numbers
 
     @property
     def offsets(self) -> Integers:
@@ -47,36 +53,78 @@ class WrittenTable:
         counts = np.bincount(self.record, minlength=len(self.trajectory_ids))
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
-    def packing(self) -> list[str]:
-        """Notes on how the rows are packed, unless the bytes hold more than these anyway."""
-        return [] if self.hidden else list(packing_notes(self.content, self.table))
+    def all_columns(self) -> pa.Table:
+        """All rows with all their columns, read from the bytes once more."""
+        return table_in(pq.ParquetFile(pa.BufferReader(self.content)))
 
 
-def read_written(path: Path, run: Run | None = None) -> WrittenTable:
-    """Read the table of a release, once.
+def look_at_none(group: pa.Table, n_rows: int) -> None:
+    """For tables of which no column is looked at while they are read."""
 
-    Raises InputError when the file is missing, truncated, no Parquet, or has a row without a pseudonym.
+
+def read_written(
+    path: Path,
+    run: Run | None = None,
+    *,
+    look: Callable[[pa.Table, int], None] = look_at_none,
+    passed: Collection[str] = (),
+) -> WrittenTable:
+    """Read the table of a release, once, one group of its rows after the other.
+
+    look: is handed each group, and how many rows there are in all; passed: columns that nobody asks for
+    afterwards. Raises InputError when the file is missing, truncated, no Parquet, or has a row without a
+    pseudonym.
     """
+    run = run or Run(threads=1)
     require_plain_file(path)
-    try:
+    with _readable(path):
         content = path.read_bytes()
         hidden = layout_findings(content, run)
         file = pq.ParquetFile(pa.BufferReader(content))
-        table = table_in(file)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
-        ) from error
-    names = pseudonyms(table)
+    repacking = None if hidden else Repacking(content, file)
+    names, kept, schema = _Names(), [], file.schema_arrow
+    for number in range(file.num_row_groups):
+        with _readable(path):
+            group = file.read_row_group(number)
+        with run.beside(partial(_pack, repacking, group)) as packed:
+            names.add(group)
+            look(group, file.metadata.num_rows)
+            packed()
+        schema = group.schema
+        kept.append(group.select([name for name in group.column_names if name not in passed]))
+        del group  # before the next one is read
+    if not kept:
+        kept.append(schema.empty_table())
+        names.add(kept[0])
+        look(kept[0], 0)
+    coded = names.coded()
     return WrittenTable(
         content=content,
         sha256=hashlib.sha256(content).hexdigest(),
         hidden=hidden,
+        packing=[] if repacking is None else repacking.finish(),
         footer=file.metadata,
-        table=table,
-        trajectory_ids=tuple(names.dictionary.to_pylist()),
-        record=names.indices.to_numpy().astype(np.int64),
+        schema=schema,
+        table=pa.concat_tables(kept),
+        trajectory_ids=tuple(coded.dictionary.to_pylist()),
+        record=coded.indices.to_numpy(),
     )
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raise InputError where the block cannot read the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
+        ) from error
+
+
+def _pack(repacking: Repacking | None, group: pa.Table) -> None:
+    if repacking is not None:
+        repacking.pack(group)
 
 
 def row_order(written: WrittenTable, columns: Sequence[Numbers], names: Sequence[str]) -> Iterator[Finding]:
@@ -84,7 +132,7 @@ def row_order(written: WrittenTable, columns: Sequence[Numbers], names: Sequence
 
     Such an order could tell the members of a class apart. columns: [rows] each, in the order of the file.
     """
-    if (np.diff(written.record) < 0).any():
+    if (written.record[1:] < written.record[:-1]).any():
         yield Finding("row-order", "the rows of one record do not stand together")
     elif not all(_pieces_ascend(columns, written.offsets)):
         yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(names)}")
@@ -102,20 +150,46 @@ def _pieces_ascend(columns: Sequence[Numbers], offsets: Integers) -> Iterator[bo
         first = behind
 
 
+class _Names:
+    """The pseudonyms of a table's rows, which come group by group."""
+
+    def __init__(self) -> None:
+        self._parts: list[pa.Array] = []
+        self._lacking = self._gaps = False
+        self._no_text: pa.ArrowException | None = None
+
+    def add(self, table: pa.Table) -> None:
+        """Take in some rows; what is wrong with them is told at the end."""
+        self._lacking |= "trajectory_id" not in table.column_names
+        self._gaps |= not self._lacking and table["trajectory_id"].null_count > 0
+        if self._lacking or self._gaps or self._no_text is not None:
+            return
+        try:
+            column = table["trajectory_id"].cast(pa.string())
+            column.validate(full=True)  # a file may hold bytes that are no text
+            self._parts += column.dictionary_encode().chunks
+        except pa.ArrowException as error:
+            self._no_text = error
+
+    def coded(self) -> pa.DictionaryArray:
+        """The pseudonym of each row, different ones in the order in which they first appear."""
+        if self._lacking:
+            raise InputError(f"{RELEASE_FILE} lacks the column trajectory_id; write the release again")
+        if self._gaps:
+            raise InputError(f"{RELEASE_FILE} has empty values in its columns; write the release again")
+        if self._no_text is not None:
+            raise InputError(
+                f"the column trajectory_id of {RELEASE_FILE} holds no text; write the release again"
+            ) from self._no_text
+        kind = pa.dictionary(pa.int32(), pa.string())
+        return pa.chunked_array(self._parts, kind).unify_dictionaries().combine_chunks()
+
+
 def pseudonyms(table: pa.Table) -> pa.DictionaryArray:
     """The pseudonym of each row, different ones in the order in which they first appear.
 
     Raises InputError when the column is missing, has gaps, or holds no text.
     """
-    if "trajectory_id" not in table.column_names:
-        raise InputError(f"{RELEASE_FILE} lacks the column trajectory_id; write the release again")
-    if table["trajectory_id"].null_count:
-        raise InputError(f"{RELEASE_FILE} has empty values in its columns; write the release again")
-    try:
-        column = table["trajectory_id"].cast(pa.string())
-        column.validate(full=True)  # a file may hold bytes that are no text
-        return column.dictionary_encode().unify_dictionaries().combine_chunks()
-    except pa.ArrowException as error:
-        raise InputError(
-            f"the column trajectory_id of {RELEASE_FILE} holds no text; write the release again"
-        ) from error
+    names = _Names()
+    names.add(table)
+    return names.coded()

@@ -72,6 +72,7 @@ class _Place:
 def leak_findings(
     known: RawIdentifiers,
     folder: Path,
+    schema: pa.Schema,
     table: pa.Table,
     footer: pq.FileMetaData,
     manifest: Manifest,
@@ -80,16 +81,16 @@ def leak_findings(
 ) -> Iterator[Finding]:
     """Findings about a readable release folder, none of which shows what was found.
 
-    table, footer: of its file, with all columns, or only those that do not belong there. in_degrees: whether
-    the raw points came in degrees.
+    schema, footer: of its file; table: with all its columns, or only those that do not belong there.
+    in_degrees: whether the raw points came in degrees.
     """
     strange = (path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
     extra_files = sorted(islice(strange, _MOST_FILES))
     columns = columns_of(manifest, in_degrees=in_degrees)
-    extra_columns = [column for column in table.column_names if column not in columns]
+    extra_columns = [column for column in schema.names if column not in columns]
     places = [
         _manifest(folder / MANIFEST_FILE),
-        _file_metadata(footer, table),
+        _file_metadata(footer, schema),
         *(_column(table, column) for column in extra_columns),
         *chain.from_iterable(_extra_file(path) for path in extra_files),
     ]
@@ -196,16 +197,16 @@ def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str
             yield key, value, here
 
 
-def _file_metadata(footer: pq.FileMetaData, table: pa.Table) -> _Place:
+def _file_metadata(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
     """All that the file says beside its columns: metadata of file and fields, names, the writer."""
     known = [
         footer.metadata or {},
-        table.schema.metadata or {},
-        *(field.metadata or {} for field in table.schema),
+        schema.metadata or {},
+        *(field.metadata or {} for field in schema),
     ]
     pairs = [(_decoded(key), _decoded(value)) for each in known for key, value in each.items()]
     alone = frozenset(chain.from_iterable(pairs))
-    columns = [column for column in table.column_names if column not in _KNOWN_COLUMNS]
+    columns = [column for column in schema.names if column not in _KNOWN_COLUMNS]
     text = plain("\n".join([*alone, *columns, footer.created_by or ""]))
     seeds = sum("seed" in key.casefold() for key, _ in pairs)
     return _Place(
