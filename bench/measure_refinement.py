@@ -1,7 +1,7 @@
 """What the refinement after GLOVE keeps, what it takes, and whether any attack gains; for docs/glove.md.
 
 python bench/measure_refinement.py [--input FILE | --subjects 1000 --days 14 --layout city] [--k 2 5 10]
-    [--rounds 3] [--start greedy|halves] [--no-ramp] [--tries 200]
+    [--rounds 3] [--start greedy|halves] [--no-ramp] [--tries 200] [--costs]
 
 Every fifth person is kept out, for attacks that ask who is in the data. One process makes both releases with
 one research seed, from the same greedy crowds unless the refinement starts from halves, and attacks them with
@@ -13,21 +13,29 @@ import argparse
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 import shoal
 from shoal.attacks import attack
 from shoal.attacks.rate import Rate, TargetName
+from shoal.kernels.weighed_runs import Weights
+from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import START, Start
 from shoal.methods.glove.refine import halved, refined, weights_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.report.facts.omission import extents_of_classes
+from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import Facts, measure
 from shoal.utility.accuracy import Extents
+
+CLOSE_M: Final = 2500.0  # dx + dy where a ramp ends
+FINEST: Final = 100_000  # of costs, in whole numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +138,12 @@ def attack_rows(before: dict[tuple[str, str], Rate], after: dict[tuple[str, str]
         )
 
 
+def parted(everybody: Trajectories) -> tuple[Trajectories, Trajectories]:
+    """Who is published, and every fifth, who is not."""
+    out = np.arange(everybody.n_subjects) % 5 == 4
+    return everybody.keep(np.flatnonzero(~out)), everybody.keep(np.flatnonzero(out))
+
+
 def lines(
     everybody: Trajectories,
     ks: Sequence[int],
@@ -140,8 +154,7 @@ def lines(
     *,
     ramp: bool = True,
 ) -> Iterator[str]:
-    out = np.arange(everybody.n_subjects) % 5 == 4
-    original, control = everybody.keep(np.flatnonzero(~out)), everybody.keep(np.flatnonzero(out))
+    original, control = parted(everybody)
     yield (
         f"{original.n_subjects} people, {original.n_samples} samples; {control.n_subjects} more are in no "
         "release"
@@ -164,6 +177,59 @@ def lines(
             )
 
 
+def costs_of_place(side: Floats, ramp: Floats, far: float) -> dict[str, Floats]:
+    """What the place of a box may cost; a box as long as the mean costs 1 for its time.
+
+    side: dx + dy over its mean. ramp: over 2.5 km, 1 at most. far: the share of samples in wider boxes.
+    """
+    root = np.sqrt(side)
+    return {
+        "dx + dy": side,
+        "dx + dy three times": 3 * side,
+        "dx + dy eight times": 8 * side,
+        "root of dx + dy": root,
+        "root twice": 2 * root,
+        "root four times": 4 * root,
+        "log(1 + dx + dy)": np.log1p(side),
+        "root four times, ramp of 1": 4 * root + ramp,
+        "root four times, ramp of 4": 4 * root + 4 * ramp,
+        "root four times, ramp of 4 u² (built in)": 4 * root + 4 * far**2 * ramp,
+    }
+
+
+def lines_of_costs(everybody: Trajectories, ks: Sequence[int], rounds: int) -> Iterator[str]:
+    """By which cost greedy crowds are refined, and what it makes of them; all in multiples of these."""
+    original, _ = parted(everybody)
+    run, grid = Run(), original.snapped_grid()
+    sides_m = np.arange(widest_cells(original) + 1, dtype=np.float64) * grid.cell_m
+    for k in ks:
+        greedy = shoal.Glove(k=k).classes(original, run)
+        before = extents_of_classes(original, greedy)
+        far = 1 - before.share_within(space_m=CLOSE_M)
+        of_place = costs_of_place(sides_m / before.mean_space_m, np.minimum(1, sides_m / CLOSE_M), far)
+        per_slot = max(1, round(FINEST * grid.slot_s / before.mean_time_s))
+        yield (
+            f"\n{original.n_subjects} people, k = {k}, {rounds} rounds\n\n| cost of place | mean dx + dy | "
+            "mean duration | both | within 2 km | within 2 h |\n|---|---|---|---|---|---|"
+        )
+        for name, cost in of_place.items():
+            weights = Weights(place=np.rint(FINEST * cost).astype(np.int64), per_slot=per_slot)
+            better = refined(original, greedy, k, rounds, run, weights=weights)
+            after = extents_of_classes(original, better)
+            within = (
+                (after.share_within(**near), before.share_within(**near))
+                for near in ({"space_m": 2000}, {"time_s": 7200})
+            )
+            cells_of_row = [
+                name,
+                f"{after.mean_space_m / before.mean_space_m:.2f}",
+                f"{after.mean_time_s / before.mean_time_s:.2f}",
+                f"{geometric_ratio(after, before):.3f}",
+                *(f"{now / then:.2f}" if then else "" for now, then in within),
+            ]
+            yield "| " + " | ".join(cells_of_row) + " |"
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -177,9 +243,15 @@ def main() -> None:
     options.add_argument("--start", choices=START, default="greedy", help="of the refinement")
     options.add_argument("--ramp", action=argparse.BooleanOptionalAction, default=True, help="up to 2.5 km")
     options.add_argument("--tries", type=int, default=200, help="victims of each attack; 0 plays none")
+    options.add_argument("--costs", action="store_true", help="refine by other costs of a box instead")
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    for line in lines(original, asked.k, asked.rounds, asked.tries, start=asked.start, ramp=asked.ramp):
+    told = (
+        lines_of_costs(original, asked.k, asked.rounds)
+        if asked.costs
+        else lines(original, asked.k, asked.rounds, asked.tries, start=asked.start, ramp=asked.ramp)
+    )
+    for line in told:
         print(line, flush=True)
 
 

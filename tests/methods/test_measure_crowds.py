@@ -63,6 +63,21 @@ def test_without_the_ramp_other_crowds_are_found(city: shoal.Trajectories) -> No
     assert durations[0] != durations[1]
 
 
+def test_other_costs_stand_beside_those_that_are_built_in(city: shoal.Trajectories) -> None:
+    published, _ = measure_refinement.parted(city)
+    told = list(measure_refinement.lines_of_costs(city, [3], 1))
+    rows = {
+        row[0]: row for line in told[1:] for row in [[cell.strip() for cell in line.strip("|").split("|")]]
+    }
+    for name, ramp in (("root four times", False), ("root four times, ramp of 4 u² (built in)", True)):
+        greedy, refined = (
+            Facts(published, made.release, made.linkage).accuracy.raw
+            for made in measure_refinement.both(published, 3, 1, "greedy", ramp=ramp)
+        )
+        assert rows[name][3] == f"{measure_refinement.geometric_ratio(refined, greedy):.3f}"
+    assert len({tuple(row[1:4]) for row in rows.values()}) > 3
+
+
 def test_the_frontier_and_attacks_before_and_after(city: shoal.Trajectories) -> None:
     told = list(measure_omission.lines(city, {"k": 3}, [], 8, 0.1, KNOWN))
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told if line.startswith("| ")]

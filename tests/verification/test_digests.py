@@ -233,8 +233,14 @@ def test_a_lone_piece_that_chance_explains_is_noted_with_its_chance() -> None:
     )
     assert searched.n_by_chance == 1
     assert 1e-6 < searched.chance < 1e-3
-    assert f"{searched.chance:.2g} of all releases" in note
+    assert "people, 0.0" in note
+    assert " % of all releases" in note
     assert list(digests.search_hashes(ids, names[:-1]).notes()) == []
+
+
+def test_a_chance_that_rounds_to_one_is_noted_as_a_share() -> None:
+    (note,) = digests.Hashes(names=frozenset(), n_by_chance=2, chance=0.9999999).notes()
+    assert "100 % of all releases" in note
 
 
 def test_the_note_stands_in_the_verdict() -> None:
