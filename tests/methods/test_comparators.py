@@ -93,6 +93,12 @@ def test_alignments_of_long_trajectories(lengths: tuple[int, int], span: int, ma
     assert taken.tolist() == oracles.alignment(a, b, 3, match_s, 0.5)
 
 
+def test_alignments_with_nothing() -> None:
+    some, none = np.arange(9.0), np.empty(0)
+    assert align(some, some, some, none, none, none, 1.0, 1.0, 0.5).tolist() == []
+    assert align(none, none, none, some, some, some, 1.0, 1.0, 0.5).tolist() == [-1] * 9
+
+
 @example(
     places=[(0, 0), (0, 0), (0, 1), (0, 1), (0, 2), (2, 0)], k=2, radius=1, trash=0.0
 )  # as near to one pivot as to another

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive_release import naive_release
 from shoal.measures.least_extents import even_weights, least_costs_in_a_class
 from shoal.methods.glove.refine import merged_by_weights
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.utility import measure
 from small_data import populations
@@ -41,5 +41,12 @@ def test_nobody_costs_less_in_any_class(original: Trajectories, k: int) -> None:
 
 @given(populations(least=4, most=8))
 def test_a_release_of_classes_is_never_below_the_bound(original: Trajectories) -> None:
+    (above,) = measure(original, *naive_release(original, k=2), ["extents-above-least"])
+    assert above.found.value >= 1 - 1e-9
+
+
+def test_boxes_wider_than_any_that_are_told_apart() -> None:
+    ids, far = ["anna", "ben", "cleo", "dora"], 3 << 20  # cells; fine ones over a wide country
+    original = Trajectories.from_rows(ids, [0, 0, 9, 9], [0, far, 0, far], [0, far, far, 0], grid=Grid())
     (above,) = measure(original, *naive_release(original, k=2), ["extents-above-least"])
     assert above.found.value >= 1 - 1e-9

@@ -118,6 +118,8 @@ def optimal_rows(
     fewest = n + _rise(behind[0], m)
     low, high = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     low_before = high_before = 0
+    if n == 0:
+        high[0] = m
     for column in range((n - 1) // every * every, -1, -every):
         behind[0] = kept[column // every]
         count = min(every, n - column)
