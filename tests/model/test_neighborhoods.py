@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import Box, hull
-from shoal.model.hulls import hulls_of, stretched_over
+from shoal.model.hulls import hulls_of
 from shoal.model.neighborhoods import along_longest, bisected, cut_in_two
 from shoal.model.release import Boxes
 from shoal.runtime.arrays import Integers
@@ -63,18 +63,3 @@ def test_hulls_of_runs_are_those_of_the_oracle(
     every, ends = as_tuples(boxes), [*first[1:].tolist(), len(boxes)]
     expected = [hull(every[a:b]) for a, b in zip(first.tolist(), ends, strict=True)]
     assert as_tuples(hulls_of(boxes, first)) == expected
-
-
-@given(tables, tables, st.randoms(use_true_random=False))
-def test_boxes_are_stretched_over_those_sent_to_them(
-    onto_rows: list[tuple[tuple[int, int], ...]], rows: list[tuple[tuple[int, int], ...]], random: object
-) -> None:
-    onto, boxes = boxes_of(onto_rows), boxes_of(rows)
-    target = [random.randrange(len(onto)) for _ in rows]  # type: ignore[attr-defined]  # random.Random
-    sent, own = as_tuples(boxes), as_tuples(onto)
-    expected = [
-        hull([own[j], *(box for box, to in zip(sent, target, strict=True) if to == j)])
-        for j in range(len(onto))
-    ]
-    assert as_tuples(stretched_over(onto, boxes, np.array(target))) == expected
-    assert as_tuples(onto) == own

@@ -12,11 +12,3 @@ _BOUNDS = {name: np.maximum if name.endswith(("_end", "_max")) else np.minimum f
 def hulls_of(boxes: Boxes, first: Integers) -> Boxes:
     """One box around each run of rows that begins at first[i] and ends where the next one begins."""
     return Boxes(**{name: bound.reduceat(getattr(boxes, name), first) for name, bound in _BOUNDS.items()})
-
-
-def stretched_over(onto: Boxes, boxes: Boxes, target: Integers) -> Boxes:
-    """Each box of ``onto`` stretched over all of ``boxes`` that were sent to it: box i to target[i]."""
-    columns = {name: getattr(onto, name).copy() for name in BOX_COLUMNS}
-    for name, bound in _BOUNDS.items():
-        bound.at(columns[name], target, getattr(boxes, name))
-    return Boxes(**columns)

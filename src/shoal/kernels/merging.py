@@ -1,0 +1,103 @@
+"""Two groups' boxes become one's: the two-stage merge (Gramaglia and Fiore 2015, Sec. 6.2)."""
+
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels.stretch import Samples, Scale, nearest_boxes
+from shoal.runtime.arrays import Integers
+from shoal.runtime.compiled import compiled
+
+Columns = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
+
+
+@compiled
+def stands_before(boxes: Integers, i: int, j: int) -> bool:
+    """Whether box i stands before box j in canonical order. boxes: [6, m], columns as BOX_COLUMNS."""
+    for column in range(6):
+        if boxes[column, i] != boxes[column, j]:
+            return bool(boxes[column, i] < boxes[column, j])
+    return False
+
+
+@compiled
+def in_canonical_order(boxes: Integers) -> Integers:
+    """The same boxes in canonical order, in which those of a merge nearly stand."""
+    order = np.arange(boxes.shape[1])
+    for i in range(1, len(order)):
+        own, place = order[i], i
+        while place > 0 and stands_before(boxes, own, order[place - 1]):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = own
+    found = np.empty_like(boxes)
+    for column in range(6):
+        for i in range(len(order)):
+            found[column, i] = boxes[column, order[i]]
+    return found
+
+
+@compiled
+def side_by_side(columns: Columns) -> Integers:
+    """[6, m]: these columns in canonical order."""
+    boxes = np.empty((6, len(columns[0])), dtype=np.int64)
+    for column in range(6):
+        boxes[column] = columns[column]
+    return in_canonical_order(boxes)
+
+
+@compiled
+def samples_in_order(boxes: Integers) -> Samples:
+    """Boxes [6, m] in canonical order as those who look for the nearest take them."""
+    latest = boxes[1].copy()
+    for i in range(1, len(latest)):
+        latest[i] = max(latest[i], latest[i - 1])
+    return Samples(boxes[0], boxes[1], boxes[2], boxes[3], boxes[4], boxes[5], latest)
+
+
+@compiled
+def stretch_over(
+    onto: Integers, boxes: Integers, n_onto: int, n_boxes: int, scale: Scale, cells: float, slots: float
+) -> tuple[Integers, Any]:
+    """``onto`` with each box of ``boxes`` in the one that it stretches least, and which of them met any.
+
+    Both [6, m] in canonical order; n_onto, n_boxes: the people in both. A box whose hull with the one that it
+    stretches least is wider (dx + dy) or longer than ``cells`` or ``slots`` goes nowhere.
+    """
+    stretched, met = onto.copy(), np.zeros(onto.shape[1], dtype=np.bool_)
+    target = nearest_boxes(samples_in_order(boxes), n_boxes, samples_in_order(onto), n_onto, scale)[0]
+    for i in range(len(target)):
+        j = target[i]
+        wide = (
+            max(boxes[4, i], onto[4, j])
+            - min(boxes[2, i], onto[2, j])
+            + max(boxes[5, i], onto[5, j])
+            - min(boxes[3, i], onto[3, j])
+        )
+        long = max(boxes[1, i], onto[1, j]) - min(boxes[0, i], onto[0, j])
+        if wide <= cells and long <= slots:
+            met[j] = True
+            for column in (0, 2, 3):
+                stretched[column, j] = min(stretched[column, j], boxes[column, i])
+            for column in (1, 4, 5):
+                stretched[column, j] = max(stretched[column, j], boxes[column, i])
+    return stretched, met
+
+
+@compiled
+def merged_boxes(
+    longer: Columns, n_long: int, shorter: Columns, n_short: int, scale: Scale, cells: float, slots: float
+) -> Integers:
+    """[6, m]: the boxes of both groups' merge in canonical order, columns as BOX_COLUMNS.
+
+    Stage one: every box of the longer goes to the box of the shorter that stretches it least. Stage two: each
+    box of the shorter that none chose goes to the result of stage one, as stage one left it, that stretches
+    it least.
+    """
+    few = side_by_side(shorter)
+    stretched, met = stretch_over(few, side_by_side(longer), n_short, n_long, scale, cells, slots)
+    results = in_canonical_order(stretched[:, met])
+    if results.shape[1] == 0 or met.all():
+        return results
+    whole = stretch_over(results, few[:, ~met], n_long + n_short, n_short, scale, cells, slots)[0]
+    return in_canonical_order(whole)
