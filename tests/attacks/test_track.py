@@ -99,12 +99,21 @@ def test_two_who_cross_are_told_apart_by_their_heading() -> None:
 
 
 @pytest.mark.kernels
-@given(seed=st.integers(0, 1000), n=st.integers(2, 7), most=st.integers(1, 4))
-def test_the_most_like_records_are_those_of_brute_force(seed: int, n: int, most: int) -> None:
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(2, 30),
+    most=st.integers(1, 4),
+    span=st.sampled_from([2, 99]),
+    scales=st.sampled_from([(0.5, 0.1), (1.0, 0.0), (0.0, 1.0)]),
+)
+def test_the_most_like_records_are_those_of_brute_force(
+    seed: int, n: int, most: int, span: int, scales: tuple[float, float]
+) -> None:
     draw = np.random.default_rng(seed)
     lengths = draw.integers(1, 6, n)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    t, x, y = np.sort(draw.uniform(0, 99, offsets[-1])), *draw.uniform(0, 99, (2, offsets[-1]))
+    t, x, y = draw.integers(0, span, (3, offsets[-1])).astype(float)  # so that many are equally like another
+    t = np.sort(t) + 1.7e9
     outlines = outline(fixed(offsets), fixed(t), fixed(x), fixed(y), 5)
     for record in range(n):
         own = slice(offsets[record], offsets[record + 1])
@@ -112,7 +121,7 @@ def test_the_most_like_records_are_those_of_brute_force(seed: int, n: int, most:
         for axis, column in enumerate((t, x, y)):
             told = np.interp(at, np.arange(lengths[record]), column[own])
             np.testing.assert_allclose(outlines[record, :, axis], told)
-    kind, scales = draw.integers(0, 2, n), (0.5, 0.1)
+    kind = draw.integers(0, 2, n)
     names, values = np.empty((n, most), dtype=np.int64), np.empty((n, most))
     most_alike(outlines, kind, *scales, names, values)
     for a in range(n):
@@ -122,8 +131,8 @@ def test_the_most_like_records_are_those_of_brute_force(seed: int, n: int, most:
         expected = [b for _, b in sorted(others)[:most]]
         assert names[a].tolist() == expected + [-1] * (most - len(expected))
         assert np.isinf(values[a, len(expected) :]).all()
-    mean = np.abs(outlines[0, :, 0] - outlines[1, :, 0]).mean() * 0.5
-    mean += np.hypot(*(outlines[0, :, 1:] - outlines[1, :, 1:]).T).mean() * 0.1
+    mean = np.abs(outlines[0, :, 0] - outlines[1, :, 0]).mean() * scales[0]
+    mean += np.hypot(*(outlines[0, :, 1:] - outlines[1, :, 1:]).T).mean() * scales[1]
     assert apart(outlines, 0, 1, np.inf, *scales) == pytest.approx(mean)
 
 

@@ -14,6 +14,7 @@ from shoal.runtime.compiled import compiled
 
 FAR = 1e18  # a cost that no path has
 LEAST_M = 1e-3  # points are not told apart more finely
+ROUNDING = 1e-12  # of what is added up, far above what rounding takes from some dozens of sums
 
 
 @compiled
@@ -52,28 +53,73 @@ def apart(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m:
 
 
 @compiled
+def _centers(outlines: Floats, per_s: float, per_m: float) -> tuple[Floats, int, float]:
+    """[r, 3]: the mean t, x, y of each outline, scaled; then the axis along which they differ most.
+
+    Last: by how much rounding may put two of them too far apart.
+    """
+    centers = np.empty((len(outlines), 3))
+    largest = 0.0
+    for axis, scale in enumerate((per_s, per_m, per_m)):
+        for record in range(len(outlines)):
+            total = 0.0
+            for share in range(outlines.shape[1]):
+                total += outlines[record, share, axis]
+                largest = max(largest, scale * abs(outlines[record, share, axis]))
+            centers[record, axis] = scale * (total / outlines.shape[1])
+    widest, most = 0, -1.0
+    for axis in range(3):
+        spread = float(np.std(centers[:, axis])) if len(centers) else 0.0
+        if spread > most:
+            widest, most = axis, spread
+    return centers, widest, ROUNDING * largest
+
+
+@compiled
+def _enlist(a: int, b: int, value: float, names: Integers, values: Floats) -> None:
+    """Put b in its place among the least different from a; the lower of equals comes first."""
+    place = names.shape[1] - 1
+    while place > 0 and (
+        values[a, place - 1] > value or (values[a, place - 1] == value and names[a, place - 1] > b)
+    ):
+        values[a, place], names[a, place] = values[a, place - 1], names[a, place - 1]
+        place -= 1
+    values[a, place], names[a, place] = value, b
+
+
+@compiled
 def most_alike(
     outlines: Floats, kind: Integers, per_s: float, per_m: float, names: Integers, values: Floats
 ) -> None:
     """Fill names and values [r, l]: for each record the l least different ones of its kind, the least first.
 
-    The lower of equals comes first. Where there are fewer: -1 and infinity.
+    The lower of equals comes first. Where there are fewer: -1 and infinity. Outlines differ on average by no
+    less than their means do, so records are taken up from near to far along one axis of these, until that
+    axis alone rules out the rest.
     """
-    most = names.shape[1]
+    most = names.shape[1] - 1
     names[:] = -1
     values[:] = np.inf
-    for a in range(len(outlines)):
-        for b in range(len(outlines)):
-            if a == b or kind[a] != kind[b]:
-                continue
-            value = apart(outlines, a, b, values[a, most - 1], per_s, per_m)
-            if value >= values[a, most - 1]:
-                continue
-            place = most - 1
-            while place > 0 and values[a, place - 1] > value:
-                values[a, place], names[a, place] = values[a, place - 1], names[a, place - 1]
-                place -= 1
-            values[a, place], names[a, place] = value, b
+    centers, axis, slack = _centers(outlines, per_s, per_m)
+    by_center = np.argsort(centers[:, axis], kind="mergesort")
+    order = by_center[np.argsort(kind[by_center], kind="mergesort")]
+    for at in range(len(order)):
+        a = order[at]
+        for step in (-1, 1):
+            near = at + step
+            while 0 <= near < len(order) and kind[order[near]] == kind[a]:
+                b = order[near]
+                near += step
+                limit = values[a, most] * (1 + ROUNDING) + slack
+                if abs(centers[a, axis] - centers[b, axis]) > limit:
+                    break
+                least = abs(centers[a, 0] - centers[b, 0])
+                least += math.hypot(centers[a, 1] - centers[b, 1], centers[a, 2] - centers[b, 2])
+                if least > limit:
+                    continue
+                value = apart(outlines, a, b, limit, per_s, per_m)
+                if value < values[a, most] or (value == values[a, most] and b < names[a, most]):
+                    _enlist(a, b, value, names, values)
 
 
 @compiled
