@@ -141,10 +141,10 @@ DAMAGES: dict[str, tuple[str, set[str]]] = {
         "INSERT INTO release_files VALUES ('notes.txt', 'Ann is the first')",
         {"unexpected-file"},
     ),
-    "two rows swapped": (
-        "UPDATE release SET row_number = -1 WHERE row_number = 0; "
-        "UPDATE release SET row_number = 0 WHERE row_number = 1; "
-        "UPDATE release SET row_number = 1 WHERE row_number = -1",
+    "two rows of a record swapped": (
+        "WITH first AS (SELECT min(a.row_number) AS n FROM release a JOIN release b USING (trajectory_id) "
+        "WHERE b.row_number = a.row_number + 1) "
+        "UPDATE release SET row_number = 2 * n + 1 - row_number FROM first WHERE row_number IN (n, n + 1)",
         {"row-order", "hidden-bytes"},
     ),
 }
