@@ -13,8 +13,8 @@ import numpy as np
 
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE, stamps_of
 from shoal.kernels.weighed_runs import (
-    CANDIDATE,
     COST,
+    FEW,
     LATEST,
     ROOM,
     X_HIGH,
@@ -22,8 +22,9 @@ from shoal.kernels.weighed_runs import (
     Y_HIGH,
     Y_LOW,
     Weights,
+    forget_candidates,
     hulls_back,
-    stretch_hull,
+    take_candidates,
     weigh_candidates,
 )
 from shoal.runtime.arrays import Flags, Integers
@@ -65,7 +66,7 @@ def runs_with_gaps(
     starts, cost = stamps.starts, room[COST]
     gaps = np.zeros(n, dtype=np.int64)
     cost[0] = 0
-    low, high, soonest, added, middle = 0, 0, 0, NONE, NONE
+    low, high, soonest, added, middle, most = 0, 0, 0, NONE, NONE, FEW
     a, b, c, d = stamps.x_low[0], stamps.x_high[0], stamps.y_low[0], stamps.y_high[0]
     for h in range(n):
         for i in range(starts[h], starts[h + 1]):
@@ -81,16 +82,16 @@ def runs_with_gaps(
             a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
         a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
         c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
-        new = high
-        for g in range(added + 1, last + 1):
-            stretch_hull(room, g, a, b, c, d, weights.place)
-            room[CANDIDATE, high] = g
-            high += 1
-        added = last
         while stamps.t[h] + 1 - stamps.t[soonest] > longest:
             soonest += 1
-        least, low = weigh_candidates(room, low, new, high, max(lowest, soonest), h, weights)
-        cost[h + 1] = min(cost[h + 1], least)
+        lowest = max(lowest, soonest)
+        low, high = take_candidates(room, low, high, lowest, added, last, (a, b, c, d), h, weights)
+        added = last
+        end, time = starts[h + 1], weights.per_slot * (stamps.t[h] + 1)
+        cost[h + 1] = min(cost[h + 1], weigh_candidates(room, low, high, end, time))
+        if high - low > most:
+            low = forget_candidates(room, low, high, end, time)
+            most = 2 * (high - low) + FEW
     number, h = 0, n - 1
     while h >= 0:
         g = h

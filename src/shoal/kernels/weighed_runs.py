@@ -18,10 +18,13 @@ STARTS, T, X_LOW, X_HIGH, Y_LOW, Y_HIGH, LATEST = range(7)
 COST, WEST, EAST, SOUTH, NORTH, PLACE, CANDIDATE = range(8, 15)
 # By stamp: what all before it cost; the hull of the run from it on, and what one sample of that run costs for
 # place. Then candidates, which are the stamps at which the last run may begin, ascending.
-SAMPLES = ROWS  # and the three rows behind: the samples of a class, side by side
+SAMPLES = ROWS  # and the three rows behind: the samples of a class, side by side, until its stamps are known
 ROOM = SAMPLES + 4
+# Then by candidate, in the same places: COST; STARTS; and what one sample costs but for the time until now.
+BEFORE, SINCE, EACH = range(SAMPLES, SAMPLES + 3)
 
 _BRIEF = 16  # of so few stamps each may begin the last run: looking at all takes less than forgetting some
+FEW = 8  # candidates are forgotten once there are so many more than twice as many as were left before
 
 
 class Tracks(NamedTuple):
@@ -78,44 +81,85 @@ def hulls_back(room: Integers, first: int, h: int) -> None:
 
 
 @compiled
-def stretch_hull(room: Integers, g: int, a: int, b: int, c: int, d: int, place: Integers) -> None:
-    """Let the hull of candidate g hold these columns a to b and rows c to d, and fill in what it costs."""
+def stretch_hull(room: Integers, i: int, a: int, b: int, c: int, d: int, weights: Weights) -> None:
+    """Let the hull of candidate i hold these columns a to b and rows c to d, and fill in what it costs."""
+    g = room[CANDIDATE, i]
     a, b = min(room[WEST, g], a), max(room[EAST, g], b)
     c, d = min(room[SOUTH, g], c), max(room[NORTH, g], d)
     room[WEST, g], room[EAST, g], room[SOUTH, g], room[NORTH, g] = a, b, c, d
-    room[PLACE, g] = place[min(b - a + d - c + 2, len(place) - 1)]
+    place = weights.place[min(b - a + d - c + 2, len(weights.place) - 1)]
+    room[PLACE, g], room[EACH, i] = place, place - weights.per_slot * room[T, g]
 
 
 @compiled
-def weigh_candidates(
-    room: Integers, low: int, new: int, high: int, lowest: int, h: int, weights: Weights
-) -> tuple[Any, Any]:
-    """The least cost with a last run that ends with stamp h; and where the candidates now begin.
-
-    low, high: where they stand in their row; from ``new`` on their hulls reach to h. Those before ``lowest``
-    are left out, and those that can never be best again: of two, the earlier has the larger run and never
-    the smaller hull. While both cost the same for place it costs more and more against the later, and more
-    still once they do not.
-    """
+def stretch_hulls(room: Integers, low: int, new: int, h: int, weights: Weights) -> None:
+    """Let the hulls of the candidates from ``low`` to ``new`` hold stamp h."""
     a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
-    end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
-    begin, growing, level, least = high, True, NONE, IMPOSSIBLE
-    for i in range(high - 1, low - 1, -1):
+    for i in range(new - 1, low - 1, -1):
         g = room[CANDIDATE, i]
-        if g < lowest:
-            break
-        if growing and i < new:  # a hull that holds the stamp lies in all earlier ones
-            growing = a < room[WEST, g] or b > room[EAST, g] or c < room[SOUTH, g] or d > room[NORTH, g]
-            if growing:
-                stretch_hull(room, g, a, b, c, d, weights.place)
-        place = room[PLACE, g]
-        whole = room[COST, g] + (end - room[STARTS, g]) * (place + weights.per_slot * (until - room[T, g]))
+        if a >= room[WEST, g] and b <= room[EAST, g] and c >= room[SOUTH, g] and d <= room[NORTH, g]:
+            break  # a hull that holds the stamp lies in all earlier ones
+        stretch_hull(room, i, a, b, c, d, weights)
+
+
+@compiled
+def take_candidates(
+    room: Integers,
+    low: int,
+    high: int,
+    lowest: int,
+    added: int,
+    last: int,
+    sides: tuple[int, int, int, int],
+    h: int,
+    weights: Weights,
+) -> tuple[Any, Any]:
+    """From where to where candidates stand without those before ``lowest``, and with those after ``added``.
+
+    Their hulls hold stamp h then. last: the last candidate. sides: as ``weigh_all`` takes them.
+    """
+    while low < high and room[CANDIDATE, low] < lowest:
+        low += 1
+    stretch_hulls(room, low, high, h, weights)
+    a, b, c, d = sides
+    for g in range(max(added + 1, lowest), last + 1):
+        room[CANDIDATE, high], room[BEFORE, high], room[SINCE, high] = g, room[COST, g], room[STARTS, g]
+        stretch_hull(room, high, a, b, c, d, weights)
+        high += 1
+    return low, high
+
+
+@compiled
+def weigh_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
+    """The least cost with a last run that begins with one of these candidates; end: of its samples.
+
+    time: what one sample costs for the time until now. Unsigned, places need no look at their sign, so that a
+    processor takes several candidates at once.
+    """
+    best = IMPOSSIBLE
+    for i in range(np.uint64(low), np.uint64(high)):
+        best = min(best, room[BEFORE, i] + (end - room[SINCE, i]) * (room[EACH, i] + time))
+    return best
+
+
+@compiled
+def forget_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
+    """Where the candidates begin without those that can never be best again.
+
+    Of two, the earlier has the larger run and never the smaller hull. While both cost the same for place it
+    costs more and more against the later, and more still once they do not.
+    """
+    begin, level, least = high, NONE, IMPOSSIBLE
+    for i in range(high - 1, low - 1, -1):
+        place = room[PLACE, room[CANDIDATE, i]]
+        whole = room[BEFORE, i] + (end - room[SINCE, i]) * (room[EACH, i] + time)
         if place == level and whole >= least:
             continue
-        level, least, best = place, whole, min(best, whole)
+        level, least = place, whole
         begin -= 1
-        room[CANDIDATE, begin] = g
-    return best, begin
+        for row in (CANDIDATE, BEFORE, SINCE, EACH):
+            room[row, begin] = room[row, i]
+    return begin
 
 
 @compiled
@@ -156,7 +200,7 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
     """
     samples = room[STARTS, n_stamps]
     room[COST, 0] = 0
-    low, high, added, middle, brief = 0, 0, NONE, NONE, True
+    low, high, added, middle, brief, most = 0, 0, NONE, NONE, True, FEW
     a, b, c, d = room[X_LOW, 0], room[X_HIGH, 0], room[Y_LOW, 0], room[Y_HIGH, 0]
     for h in range(n_stamps):
         last = room[LATEST, h]
@@ -178,13 +222,13 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
         if brief:
             room[COST, h + 1] = weigh_all(room, lowest, last, (a, b, c, d), h, weights)
             continue
-        new = high
-        for g in range(added + 1, last + 1):
-            stretch_hull(room, g, a, b, c, d, weights.place)
-            room[CANDIDATE, high] = g
-            high += 1
+        low, high = take_candidates(room, low, high, lowest, added, last, (a, b, c, d), h, weights)
         added = last
-        room[COST, h + 1], low = weigh_candidates(room, low, new, high, lowest, h, weights)
+        end, time = room[STARTS, h + 1], weights.per_slot * (room[T, h] + 1)
+        room[COST, h + 1] = weigh_candidates(room, low, high, end, time)
+        if high - low > most:
+            low = forget_candidates(room, low, high, end, time)
+            most = 2 * (high - low) + FEW
     return room[COST, n_stamps]
 
 
