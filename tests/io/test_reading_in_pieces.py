@@ -245,6 +245,24 @@ def test_progress_rises_to_its_end(days: Path, tmp_path: Path) -> None:
     assert (steps[0][0], steps[-1]) == (0, (pieces.STEPS, pieces.STEPS))
 
 
+def test_workers_that_do_not_reach_the_input_are_not_asked_for_ever(
+    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a cluster, where the input lies on one machine."""
+
+    class Blind(Counting):
+        def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+            done = super().map(fn, parts)
+            return (None for _ in done) if fn is spilling.read_piece else done
+
+    monkeypatch.setattr(pieces, "_IN_VAIN", 2)
+    engine = Blind()
+    people = store_people(days, Reading(not_after_s=NOT_AFTER_S), tmp_path / "stored", Run(), engine=engine)
+    assert_same(people, shoal.read(days, not_after_s=NOT_AFTER_S))
+    after_the_first = both(days, tmp_path / "seeing").tasks
+    assert engine.tasks == after_the_first + (after_the_first - 1)
+
+
 def test_what_has_no_pieces_is_read_here(tmp_path: Path) -> None:
     pq.write_table(shuffled(), tmp_path / "calls.parquet", row_group_size=80)
     engine = Counting()

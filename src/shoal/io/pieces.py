@@ -22,6 +22,7 @@ from shoal.runtime.run import Run
 
 STEPS: Final = 1000
 _APART_BYTES: Final = 1 << 23  # of files, in a piece; about a million rows of Parquet
+_IN_VAIN: Final = 3  # times in a row that others could not read the next piece, and this process could
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewher
     name, waiting = openers(source, reading)
     pieces = [Piece(tables=tuple(waiting))] if elsewhere is None else _pieces_of(waiting, reading)
     taken: Taken | None = None
-    done = 0
+    done = in_vain = 0
 
     def progress(share: float) -> None:
         run.progress(f"reading {name}", int(STEPS * (done + share) / len(pieces)), STEPS)
@@ -50,10 +51,11 @@ def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewher
         taken = take_piece(name, pieces[done], taken, reading, keep, progress)
         done += 1
         progress(0.0)
-        if taken is not None and elsewhere is not None and done < len(pieces):
+        if taken is not None and elsewhere is not None and done < len(pieces) and in_vain < _IN_VAIN:
+            in_vain += 1
             for later in elsewhere(taken, reading, pieces[done:]):
                 taken.join(later)
-                done += 1
+                done, in_vain = done + 1, 0
                 progress(0.0)
     if taken is None:
         raise InputError(f"there is nothing to read in {name}")
