@@ -9,7 +9,6 @@ drawn, and names a place; a success is a place within 100 m of the home.
 """
 
 import argparse
-import secrets
 
 import numpy as np
 
@@ -46,20 +45,22 @@ def named_places(cuts: Cuts, radius_m: float, farthest_m: float) -> dict[str, Fl
     }
 
 
-def zone(kind: str, key: bytes) -> Zone:
+def zone(kind: str, key: bytes, draws: np.random.Generator) -> Zone:
     """The zone of the home at (0, 0), where a degree is as long in both directions."""
     place = Place(lat=0.0, lon=0.0, hidden_m=HIDDEN_M)
     if kind == "centered":
         return Zone(lat=0.0, lon=0.0, radius_m=REACH * HIDDEN_M)
-    return zone_of(place, secrets.token_bytes(32) if kind == "new each time" else key)
+    return zone_of(place, draws.bytes(32) if kind == "new each time" else key)
 
 
-def cuts_of(kind: str, tracks: list[tuple[Floats, Floats, Floats]], rng: Randomness) -> Cuts:
+def cuts_of(
+    kind: str, tracks: list[tuple[Floats, Floats, Floats]], draws: np.random.Generator, rng: Randomness
+) -> Cuts:
     """Where the tracks of one person break off, in meters, and where they went from there."""
-    key = secrets.token_bytes(32)
+    key = draws.bytes(32)
     ends, away = [], []
     for t, x, y in tracks:
-        pieces, _, _ = cut(Track(t=t, lat=y / DEGREE_M, lon=x / DEGREE_M), [zone(kind, key)], rng)
+        pieces, _, _ = cut(Track(t=t, lat=y / DEGREE_M, lon=x / DEGREE_M), [zone(kind, key, draws)], rng)
         for piece in pieces:
             at = np.column_stack([piece.lon, piece.lat]) * DEGREE_M
             for line in (at, at[::-1]):
@@ -75,7 +76,7 @@ def errors_m(kind: str, ways: Ways, people: int, tracks: int, seed: int) -> dict
     draws, rng = np.random.default_rng(seed), Randomness.for_research(seed)
     found: dict[str, list[float]] = {}
     for _ in range(people):
-        cuts = cuts_of(kind, list(outings(tracks, ways, draws)), rng)
+        cuts = cuts_of(kind, list(outings(tracks, ways, draws)), draws, rng)
         farthest = {"centered": 0.0}.get(kind, SHIFT * HIDDEN_M)
         for name, at in named_places(cuts, REACH * HIDDEN_M, farthest).items():
             found.setdefault(name, []).append(float(np.hypot(*at)))

@@ -269,6 +269,9 @@ def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: 
             "k = 41 needs at least 41 people, and the data has 40",
         ),
         (("anonymize", "{city}", "--output", "{tmp}"), "exists; choose another --output or remove it first"),
+        # said before INPUT is read, which may take long
+        (("anonymize", "{tmp}/none.csv", "--output", "{tmp}"), "exists; choose another --output"),
+        (("assess", "{tmp}/none.csv", "--output", "{tmp}"), "exists; choose another --output"),
         (
             ("anonymize", "{city}", "--output", "{tmp}/r", "--linkage", "{tmp}/r/linkage.parquet"),
             "would lie inside the release folder",
@@ -290,6 +293,8 @@ def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: 
         (("verify", "{city}", "{tmp}"), "is not a release folder: it has no manifest.json"),
         (("verify", "{city}", "{tmp}", "--cell", "1km"), "leave out --cell"),
         (("synthesize", "{city}", "--subjects", "5"), "exists"),
+        (("synthesize", "{tmp}/new.csv", "--subjects", "5"), "choose a name that ends in .parquet"),
+        (("synthesize", "{tmp}/new.parquet", "--subjects", "1000000000000"), "choose at most 100000000"),
         (("inspect", "{city}", "--id", "phone"), "phone"),
         (("blur",), "No such command 'blur'"),
     ],

@@ -181,6 +181,7 @@ def assess(
     from shoal.publishing.publish import assess as assess_people
     from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
+    from shoal.runtime.staging import require_absent
 
     reading = take_reading(options)
     if planned:
@@ -193,6 +194,8 @@ def assess(
             as_json=as_json,
             quiet=quiet,
         )
+    if output is not None:
+        require_absent(output)
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original = read_telling(source, reading, bars, run)

@@ -164,6 +164,7 @@ def anonymize(
     from shoal.release_folder.statement import NOTHING_STATED, read_statement
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
+    from shoal.runtime.staging import require_absent
 
     ground = take_ground(options)
     reading, settings, parameters = _asked_for(
@@ -182,6 +183,7 @@ def anonymize(
             as_json=as_json,
             quiet=quiet,
         )
+    require_absent(output)
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     if engine is not None and blocks is None and memory is None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.attacks.questions import TRIES
-from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
+from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.sources import files
 from shoal.io.storing import store_people
 from shoal.methods.assembly import unrelated_order
@@ -42,7 +42,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write, staged_folder
+from shoal.runtime.staging import explained_write, require_absent, staged_folder
 from shoal.runtime.tasks import Engine
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
 from shoal.scale.blocks import split_into_blocks
@@ -130,8 +130,7 @@ def publish_in_blocks(
         When the folder beside ``output`` holds parts of another job.
     """
     run = run or Run()
-    if output.exists() or output.is_symlink():
-        raise OutputError(f"{output} exists; choose another --output or remove it first")
+    require_absent(output)
     require_free(output, linkage_file)
     folder = parts_folder(output).resolve()
     workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.attacks.questions import TRIES
-from shoal.errors import MisuseError, OutputError
+from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
 from shoal.model.given import require_given, require_trajectories
@@ -40,7 +40,7 @@ from shoal.runtime.freed import give_back
 from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import staged_file, staged_folder
+from shoal.runtime.staging import require_absent, staged_file, staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
 from shoal.verification import verify_folder
@@ -275,8 +275,8 @@ def assess(
     """
     require_trajectories(original)
     report_file = None if report_file is None else path_of(report_file, "the report")
-    if report_file is not None and report_file.exists():
-        raise OutputError(f"{report_file} exists; choose another --output or remove it first")
+    if report_file is not None:
+        require_absent(report_file)
     run = run or Run()
     with run.stage("k-gaps"):
         people = None if exact_figures else drawn_people(original.n_subjects)

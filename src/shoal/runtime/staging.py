@@ -19,10 +19,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
     Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
     """
-    with explained_write(target):  # a name may be too long to ask for
-        taken = target.exists() or target.is_symlink()
-    if taken:
-        raise OutputError(f"{target} exists; choose another --output or remove it first")
+    require_absent(target)
     staging = partial_name(target)  # named before it is made: an interrupt in between must find it, too
     try:
         with explained_write(target):
@@ -36,6 +33,14 @@ def staged_folder(target: Path) -> Iterator[Path]:
             staging.rename(target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def require_absent(target: Path) -> None:
+    """Raise OutputError when there is something under this name; what takes long asks before it begins."""
+    with explained_write(target):  # a name may be too long to ask for
+        taken = target.exists() or target.is_symlink()
+    if taken:
+        raise OutputError(f"{target} exists; choose another --output or remove it first")
 
 
 @contextmanager

@@ -30,6 +30,7 @@ HANDOVER_WITHIN_M: Final = 2_000.0  # of the nearest other station; farther away
 _N_HANDOVER: Final = 3  # the nearest others that may take an event over
 
 _MOST_DAYS: Final = 3_660
+_MOST_SUBJECTS: Final = 100_000_000
 _PERSON_DAYS_PER_BLOCK: Final = 14_000
 _ROWS_PER_GROUP: Final = 1 << 20
 _BLOCKS_AHEAD: Final = 4  # blocks per thread that may wait to be written
@@ -67,6 +68,8 @@ class World:
                 raise MisuseError(f"{name} = {value} must be at least 1; choose for example {name} = {usual}")
         if days > _MOST_DAYS:
             raise MisuseError(f"days = {days} is more than ten years; choose at most {_MOST_DAYS}")
+        if n_subjects > _MOST_SUBJECTS:
+            raise MisuseError(f"n_subjects = {n_subjects} is too many; choose at most {_MOST_SUBJECTS}")
         if not is_whole(seed):
             raise MisuseError("the seed is no number; choose a whole number of 0 or more")
         if seed < 0:
@@ -212,7 +215,8 @@ def write_synthetic(
 ) -> Counts:
     """Write the rows of ``synthesize`` to a Parquet file, block by block; the file is complete or absent.
 
-    Raises MisuseError like ``synthesize``, and OutputError when the file exists or cannot be written.
+    Raises MisuseError like ``synthesize``, and OutputError when the file exists, cannot be written, or has
+    a name of another format.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -220,6 +224,8 @@ def write_synthetic(
     from shoal.runtime.staging import staged_file
 
     path = Path(path)
+    if path.suffix != ".parquet":
+        raise OutputError(f"{path} would hold Parquet; choose a name that ends in .parquet")
     world = World.of(n_subjects, days, seed, layout, stations)
     _refuse_existing(path)
     rows = 0
