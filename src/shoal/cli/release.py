@@ -183,7 +183,6 @@ def anonymize(
             as_json=as_json,
             quiet=quiet,
         )
-    require_absent(output)
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     if engine is not None and blocks is None and memory is None:
@@ -199,6 +198,7 @@ def anonymize(
     bound = None if memory is None else _bound(memory, parameters, blocks, engine)
     kept = resume or blocks is not None or memory is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
+        require_absent(output)
         run = Run(progress=bars, timings=timings)
         from shoal.model.intake import Reading
 
