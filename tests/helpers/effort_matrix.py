@@ -12,6 +12,7 @@ import numpy.typing as npt
 from shoal.kernels.stretch import box_effort
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
+from shoal.methods.glove.greedy import Ahead
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 
@@ -49,7 +50,7 @@ class EffortMatrix:
             del self._crowds[slot]
             self._efforts[slot] = self._efforts[:, slot] = np.inf
 
-    def enter(self, slot: int, crowd: EquivalenceClass) -> None:
+    def enter(self, slot: int, crowd: EquivalenceClass, ahead: Ahead) -> None:
         own = samples_of_boxes(crowd.boxes)
         for other, known in self._crowds.items():
             boxes = samples_of_boxes(known.boxes)

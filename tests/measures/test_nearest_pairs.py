@@ -30,8 +30,10 @@ from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove import closest_pairs as banded_pairs
+from shoal.methods.glove import merged_crowds
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
+from shoal.methods.glove.merged_crowds import MergedCrowds
 from shoal.methods.glove.merging import merge
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
@@ -141,8 +143,9 @@ def test_lists_that_run_out_are_searched_again(k: int, monkeypatch: pytest.Monke
         assert_same_merges(make(), k)
 
 
-def test_all_threads_search_for_one_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(banded_pairs, "_MANY", 1)
+@pytest.mark.parametrize("ahead", [1, 30])
+def test_however_many_pairs_are_merged_ahead(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(banded_pairs, "_AHEAD", ahead)
     for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
         assert_same_merges(make(), 4)
 
@@ -182,8 +185,8 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     ]
     assume(len(singles) > 2)
     crowd = merge(singles[0], singles[1], scale)
-    merged = banded_pairs._MergedCrowds(original, near, 1)
-    merged.store(0, crowd)
+    merged = MergedCrowds(original, near, 1, 16, 0)
+    merged.enter(0, crowd)
     crowds, people, own = merged.crowds, near.people, samples_of_boxes(crowd.boxes)
     longest = max(len(own.t_start), int(original.lengths.max()))
     least = least_costs_of(people, longest, crowds.boxes.t_start)
@@ -221,10 +224,10 @@ def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple
         EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*p)) for i, p in enumerate(original)
     ]
     slots = np.arange(0, len(singles) - 1, 2)
-    merged, boxes = banded_pairs._MergedCrowds(original, near, 1), {}
+    merged, boxes = MergedCrowds(original, near, 1, 16, 0), {}
     for slot in slots.tolist():
         crowd = merge(singles[slot], singles[slot + 1], scale)
-        merged.store(slot, crowd)
+        merged.enter(slot, crowd)
         boxes[slot] = samples_of_boxes(crowd.boxes)
     merged._index_again(slots)
     lowest, reach, both = merged._lowest[0], int(min(1.25 * most, scale.half) * 4), []
@@ -255,7 +258,7 @@ def test_the_index_of_crowds_does_not_give_up_on_call_records() -> None:
 
 
 def test_merges_with_everybody_in_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(banded_pairs, "_SINCE", -1)
+    monkeypatch.setattr(merged_crowds, "_SINCE", -1)
     assert_same_merges(shoal.read(shoal.synthesize(200, 3, 5, layout="city")), 5)
     for make in (one_place, one_sample_people_beside_a_long_one, far_outliers, equal_lengths):
         assert_same_merges(make(), 5)

@@ -32,13 +32,15 @@ class Crowds(NamedTuple):
     """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s].
 
     Behind fewer than LANES boxes, the last is repeated until there are as many. sizes: [n] people in each
-    slot; bounding: where and when the boxes of each slot are.
+    slot; turns: [n] in which order merged crowds entered, 0 for single people; bounding: where and when the
+    boxes of each slot are.
     """
 
     boxes: Samples
     starts: Integers
     stops: Integers
     sizes: Integers
+    turns: Integers
     bounding: Bounding
 
 

@@ -17,9 +17,9 @@ _MOST_WORK = 8  # boxes that are compared for each term of the sums; beyond, the
 class CrowdIndex(NamedTuple):
     """The boxes of merged crowds, by size of the crowd and then by the bin of Hours in which they start.
 
-    slots: the crowds. sizes: [s] all sizes they have, ascending. size_of: which of them each has. until:
-    crowds whose boxes stand there or behind entered later. boxes: [6, m] first and end of t, x and y.
-    owner: [m] slots. offsets: [s * bins + 1].
+    slots: the crowds. sizes: [s] all sizes they have, ascending. size_of: which of them each has. until: the
+    turn from which on crowds entered later. boxes: [6, m] first and end of t, x and y. owner: [m] slots.
+    offsets: [s * bins + 1].
     """
 
     slots: Integers

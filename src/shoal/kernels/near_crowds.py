@@ -62,7 +62,7 @@ def possible_slots(
         )
     kept = 0
     for other in possible[:count]:
-        if crowds.starts[other] >= crowds.starts[slot]:
+        if crowds.turns[other] >= crowds.turns[slot]:
             continue
         m_other = crowds.stops[other] - crowds.starts[other]
         both, longer = size + sizes[other], max(m, m_other)
@@ -78,7 +78,7 @@ def possible_slots(
                     total += np.int64(hours.weights[own]) * least.waits[hours.own[own]]
                     if total > limit:
                         break
-        elif sizes[other] > 1 and crowds.starts[other] < index.until:
+        elif sizes[other] > 1 and crowds.turns[other] < index.until:
             total = lowest.sums[other]
         if total <= limit and (sizes[other] > 1 or m_other < m):
             away = max(x_first - around[other, 1], around[other, 0] - x_last, 0) + max(
@@ -217,9 +217,13 @@ def nearest_to_crowd(
     possible: space for as many as there are living.
     """
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
-    fill_outlines(boxes, size, people.hours.first_t, crowds.bounding.shift, scale, least)
-    least_costs_to_boxes(people.places, size, scale, least)
-    least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
+    person = 0
+    while person < len(living) and crowds.sizes[living[person]] > 1:
+        person += 1
+    if person < len(living):
+        fill_outlines(boxes, size, people.hours.first_t, crowds.bounding.shift, scale, least)
+        least_costs_to_boxes(people.places, size, scale, least)
+        least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
     most = ceiling(nearest, slot, threshold)
     lower_sums(crowds, index, people.hours, slot, most, lowest, scale)
     count = possible_slots(crowds, people, slot, living, most, index, least, lowest, scale, possible)
@@ -256,10 +260,3 @@ def nearest_to_crowds(
         nearest_to_crowd(
             crowds, people, slot, living, threshold, nearest, index, workspace, lowest, possible, scale
         )
-
-
-@compiled
-def offer_all(nearest: Nearest, more: Nearest, slot: int, threshold: float) -> None:
-    """Offer to ``slot`` what another list has for it."""
-    for place in range(more.known[slot]):
-        offer(nearest, slot, more.partner[slot, place], more.effort[slot, place], threshold)

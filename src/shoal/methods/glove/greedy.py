@@ -10,6 +10,9 @@ from typing import Protocol
 from shoal.methods.assembly import EquivalenceClass
 from shoal.runtime.run import Run
 
+Join = Callable[[EquivalenceClass, EquivalenceClass], EquivalenceClass]
+Ahead = Callable[[int, int], EquivalenceClass | None]
+
 
 class ClosestPairs(Protocol):
     """Knows which two unfinished classes are closest; a class's slot is the position of its first member."""
@@ -20,8 +23,12 @@ class ClosestPairs(Protocol):
     def retire(self, a: int, b: int) -> None:
         """Take two classes out."""
 
-    def enter(self, slot: int, merged: EquivalenceClass) -> None:
-        """Put a merged class, still below k, into its slot."""
+    def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
+        """Put a merged class, still below k, into its slot.
+
+        ahead: what two slots would become if they came next, for whoever wants to begin with it; None if
+        that would not enter.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +49,7 @@ def merge_greedily(
     singles: Sequence[EquivalenceClass],
     pairs: ClosestPairs,
     k: int,
-    join: Callable[[EquivalenceClass, EquivalenceClass], EquivalenceClass],
+    join: Join,
     run: Run,
 ) -> Merging:
     """Merge until at most one class has fewer than k members.
@@ -52,20 +59,33 @@ def merge_greedily(
     """
     outcome = Merging()
     unfinished = dict(enumerate(singles))
+    made: dict[tuple[int, int], EquivalenceClass] = {}
+
+    def ahead(a: int, b: int) -> EquivalenceClass | None:
+        first, second = unfinished[a], unfinished[b]
+        if len(first.members) + len(second.members) >= k:
+            return None
+        if (a, b) not in made:
+            made[a, b] = join(first, second)
+        return made[a, b] if len(made[a, b].boxes) else None
+
     label = "merging the closest"
     run.progress(label, 0, len(singles))
     while (pair := pairs.closest()) is not None:
         a, b = pair
         outcome.sequence.append(pair)
         pairs.retire(a, b)
-        merged = join(unfinished.pop(a), unfinished.pop(b))
+        first, second = unfinished.pop(a), unfinished.pop(b)
+        merged = made[pair] if pair in made else join(first, second)
+        for void in [each for each in made if not {a, b}.isdisjoint(each)]:
+            del made[void]
         if not len(merged.boxes):
             outcome.discarded.append(merged)
         elif len(merged.members) >= k:
             outcome.finished.append(merged)
         else:
             unfinished[a] = merged
-            pairs.enter(a, merged)
+            pairs.enter(a, merged, ahead)
         run.progress(label, len(singles) - len(unfinished), len(singles))
     outcome.short.extend(unfinished.values())
     run.progress(label, len(singles), len(singles))
