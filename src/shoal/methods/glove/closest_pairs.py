@@ -141,7 +141,11 @@ class BandedPairs:
             self._foreseen[pair] = _Foreseen(spare, near, until)
 
     def _next_ones(self, ahead: Ahead) -> list[tuple[tuple[int, int], EquivalenceClass]]:
-        """The next pairs in the queue, as far as they are known, which will enter and were not foreseen."""
+        """The next pairs in the queue that share nobody, will enter and were not foreseen.
+
+        As many as there are spare slots, up to the end of a list, behind which others may come next; and of
+        many pairs of the same few classes not all are looked at.
+        """
         seen: list[Entry] = []
         taken: set[int] = set()
         found: list[tuple[tuple[int, int], EquivalenceClass]] = []
