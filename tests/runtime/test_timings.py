@@ -1,5 +1,7 @@
 """Stages count their own seconds, CPU seconds and memory, and not those of the stages inside them."""
 
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -90,6 +92,49 @@ def test_where_the_system_tells_no_peak_none_is_made_up(
     assert [cost.peak_bytes for cost in costs] == [None, None]
     assert [cost.to_json()["peak_bytes"] for cost in [*costs, all_of(costs)]] == [None] * 3
     assert "MiB" not in "".join(lines_of(costs))
+
+
+def _spends(cpu_s: float) -> None:
+    began = time.thread_time()
+    while time.thread_time() < began + cpu_s:
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell the time of another thread")
+def test_what_is_done_beside_a_stage_counts_for_its_own() -> None:
+    timings = Timings()
+    run = Run(threads=2, timings=timings)
+    halfway, go_on = threading.Event(), threading.Event()
+
+    def piece() -> int:
+        _spends(0.1)
+        halfway.set()
+        go_on.wait(10)
+        _spends(0.1)
+        return 1
+
+    with run.beside(piece, stage="beside") as result:
+        with run.stage("one"):
+            halfway.wait(10)
+        with run.stage("two"):
+            go_on.set()
+            assert result() == 1
+    costs = {cost.stage: cost for cost in timings.costs()}
+    assert costs["beside"].cpu_s >= 0.2
+    assert costs["beside"].seconds == 0
+    assert max(costs[name].cpu_s for name in ("one", "two")) < 0.1
+    assert (costs["beside"].peak_bytes or 0) >= max(costs[name].peak_bytes or 0 for name in ("one", "two"))
+
+
+def test_with_one_thread_a_piece_is_a_stage_where_it_is_asked_for() -> None:
+    timings = Timings()
+    run = Run(threads=1, timings=timings)
+    with run.beside(lambda: _spends(0.02), stage="beside") as result:
+        with run.stage("one"):
+            pass
+        assert [cost.stage for cost in timings.costs()] == ["one", REST]
+        result()
+    assert [cost.stage for cost in timings.costs() if cost.seconds >= 0.02] == ["beside"]
 
 
 def test_a_stage_that_fails_is_closed() -> None:

@@ -18,12 +18,22 @@ from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    manifest_of,
+    read_manifest,
+    write_manifest,
+)
 from shoal.release_folder.tables import write_table
+from shoal.runtime.hashing import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify_folder
 from shoal.verification.files.decoded import Decoding
+from shoal.verification.files.folder import looked_at, verify_looked, with_its_page
 from shoal.verification.files.written import read_written
 from small_points import crowd
 
@@ -193,7 +203,12 @@ def test_a_claim_is_checked_again_only_where_the_folder_holds_another_release(
     calls: Counter[str] = Counter()
     home = _module("shoal.verification.files.folder")
     monkeypatch.setattr(home, "verdict_on", counted(calls, "claim", home.verdict_on))
-    assert verify_folder(original, folder, linkage, judged=(release, verdict)) == expected
+
+    def checked(judged: Release) -> Verdict:
+        looked = looked_at(folder, judged)
+        return verify_looked(original, looked, linkage, run=Run(), judged=(judged, verdict))
+
+    assert checked(release) == expected
     assert not calls
     payload = release.payload
     name = "x_min" if release.kind == "boxes" else "x"
@@ -206,9 +221,41 @@ def test_a_claim_is_checked_again_only_where_the_folder_holds_another_release(
         replace(release, parameters={**release.parameters, "one": "more"}),
     ]
     for other in others:
-        assert verify_folder(original, folder, linkage, judged=(other, verdict)) == expected
+        assert checked(other) == expected
     assert calls == {"claim": len(others)}
     assert len(others) == 4
+
+
+@pytest.mark.parametrize("make", [of_boxes, of_points])
+def test_of_a_folder_that_was_read_before_its_page_nothing_else_may_change(
+    make: Callable[[], Case], tmp_path: Path
+) -> None:
+    original, release, linkage = make()
+    folder = written((original, release, linkage), tmp_path / "release")
+    verdict, manifest = shoal.verify(original, release, linkage), read_manifest(folder)
+    looked = looked_at(folder, release)
+    assert looked.rows().release is release
+
+    def found() -> Counter[str]:
+        return Counter(
+            each.kind
+            for each in verify_looked(
+                original,
+                with_its_page(looked, release),
+                linkage,
+                run=Run(),
+                judged=(release, verdict),
+            ).findings
+        )
+
+    (folder / REPORT_FILE).write_text("a page")
+    assert found()["wrong-hash"] == 1
+    digest = {"report_sha256": sha256_of(folder / REPORT_FILE)}
+    write_manifest(manifest.model_copy(update=digest), folder / MANIFEST_FILE)
+    assert found().keys() == {"private-page"}  # it does not say that it is a public one
+    losses = manifest.losses.model_copy(update={"subjects_suppressed": 1})
+    write_manifest(manifest.model_copy(update={**digest, "losses": losses}), folder / MANIFEST_FILE)
+    assert "lost-subjects-not-counted" in found()
 
 
 def test_releases_are_the_same_only_to_the_last_bit() -> None:

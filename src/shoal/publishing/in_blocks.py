@@ -33,7 +33,7 @@ from shoal.publishing.block_records import (
 from shoal.publishing.block_sample import evidence_of_sample
 from shoal.publishing.block_table import Seen, write_table_in_parts
 from shoal.publishing.block_vanished import vanished_of_stored
-from shoal.publishing.writing import fill_release_folder, require_free, staged_secrets
+from shoal.publishing.writing import finish_release, require_free, staged_secrets, write_release
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
@@ -276,14 +276,13 @@ def _publish(
         )
 
     with staged_folder(output) as staging:
-        manifest = fill_release_folder(
+        with run.stage("writing"):
+            manifest = write_release(staging, release, stated, write=write, statement=statement)
+        manifest = finish_release(
             staging,
-            release,
-            stated,
-            write=write,
+            manifest,
             page=page,
             check=partial(_check, people, staging, linkage, scratch, run, workers, known),
-            statement=statement,
             run=run,
         )
         with staged_secrets(output, release, linkage, linkage_file):

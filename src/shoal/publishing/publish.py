@@ -21,12 +21,14 @@ from shoal.model.release import Linkage, Release
 from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
 from shoal.publishing.writing import (
-    fill_release_folder,
+    finish_release,
     require_free,
     require_holds,
     staged_secrets,
     write_page,
+    write_release,
 )
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
@@ -43,8 +45,8 @@ from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file, staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
-from shoal.verification import verify_folder
 from shoal.verification.checks import verdict_on
+from shoal.verification.files.folder import Looked, looked_at, verify_looked, with_its_page
 from shoal.verification.leaks.known import RawIdentifiers
 
 
@@ -185,18 +187,26 @@ def publish(
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run, exact=exact_figures), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement, ground=ground)
-        manifest = fill_release_folder(
-            staging,
-            release,
-            verdict,
-            write=partial(write_table, release),
-            page=record,
-            check=partial(
-                verify_folder, original, staging, linkage, run=run, judged=(release, verdict), known=known
-            ),
-            statement=statement,
-            run=run,
+        write = partial(
+            write_release, staging, release, verdict, write=partial(write_table, release), statement=statement
         )
+        with run.beside(write, stage="writing") as written:
+
+            def read_again() -> Looked:
+                written()
+                give_back()
+                return looked_at(staging, release)
+
+            with run.beside(read_again, stage="check of the files") as read:
+                evidence.measure()
+                manifest, looked = written(), read()
+        give_back()
+
+        def check() -> Verdict:
+            whole, judged = with_its_page(looked, release), (release, verdict)
+            return verify_looked(original, whole, linkage, run=run, judged=judged, known=known)
+
+        manifest = finish_release(staging, manifest, page=record, check=check, run=run)
         if private_report is not None:
             private_page = record(private=True).encode()
             beside.enter_context(staged_file(private_report, lambda file: file.write(private_page)))

@@ -20,6 +20,7 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.statement import Statement
 from shoal.release_folder.tables import require_places_on_earth
 from shoal.runtime.freed import give_back
+from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 
@@ -36,28 +37,36 @@ def require_free(output: Path, *secrets: Path | None) -> None:
         )
 
 
-def fill_release_folder(
+def write_release(
     staging: Path,
     release: Release,
     verdict: Verdict,
     *,
     write: Callable[[Path], None],
-    page: Callable[[], str],
-    check: Callable[[], Verdict],
     statement: Statement,
-    run: Run,
 ) -> Manifest:
-    """Write table, report and manifest into a staged folder, and check what was written.
+    """Write the table, by ``write``, and the manifest of a folder without a page; the folder is staged.
 
-    write: writes the table of the release. page, check: called when the table, and when everything, is there.
-    Raises ClaimError when the check finds anything, InputError when places lie off the plane.
+    Raises InputError when places lie off the plane.
     """
-    with run.stage("writing"):
-        write(staging / RELEASE_FILE)
-        require_places_on_earth(staging / RELEASE_FILE)
+    write(staging / RELEASE_FILE)
+    require_places_on_earth(staging / RELEASE_FILE)
+    manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
+    write_manifest(manifest, staging / MANIFEST_FILE)
+    return manifest
+
+
+def finish_release(
+    staging: Path, manifest: Manifest, *, page: Callable[[], str], check: Callable[[], Verdict], run: Run
+) -> Manifest:
+    """Write the report beside table and manifest, its digest into that, and check what was written.
+
+    page, check: called when the table, and when everything, is there. Raises ClaimError when the check finds
+    anything.
+    """
     with run.stage("page"):
         (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
-        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
+        manifest = manifest.model_copy(update={"report_sha256": sha256_of(staging / REPORT_FILE)})
         write_manifest(manifest, staging / MANIFEST_FILE)
     with run.stage("check of the files"):
         give_back()

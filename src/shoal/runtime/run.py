@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Protocol, TypeVar
 
 from shoal.runtime.checkpoint import Arrays, Checkpoint
@@ -77,16 +77,25 @@ class Run:
         return make() if self.checkpoint is None else self.checkpoint.kept(part, make)
 
     @contextmanager
-    def beside(self, piece: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    def beside(
+        self, piece: Callable[[], Result], *, stage: str | None = None
+    ) -> Iterator[Callable[[], Result]]:
         """Begin a piece of work beside what the block does, and hand out what waits for its result.
 
-        With one thread it is done when its result is asked for. At the end of the block it has ended.
+        With one thread it is done when its result is asked for. At the end of the block it has ended. stage:
+        what it counts for, if not for the stages that are open meanwhile; nothing in it may open one.
         """
         if self.threads == 1:
-            yield cache(piece)
+            yield cache(piece if stage is None else partial(self._in_stage, stage, piece))
             return
+        if stage is not None and self.timings is not None:
+            piece = partial(self.timings.beside, stage, piece)
         with ThreadPoolExecutor(1) as aside:
             yield aside.submit(piece).result
+
+    def _in_stage(self, stage: str, piece: Callable[[], Result]) -> Result:
+        with self.stage(stage):
+            return piece()
 
     def map(
         self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str | None = None

@@ -1,12 +1,16 @@
 """What the stages of a piece of work cost: seconds, CPU seconds and peak memory."""
 
 import os
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+Result = TypeVar("Result")
 
 REST: Final = "everything else"
 _CLEAR_REFS: Final = Path("/proc/self/clear_refs")
@@ -23,7 +27,7 @@ class Cost:
     stage
         Its name.
     seconds
-        By the clock.
+        By the clock, without what was done beside another stage.
     cpu_s
         Of all threads, and of child processes that ended meanwhile.
     peak_bytes
@@ -43,6 +47,20 @@ class Cost:
             "cpu_s": round(self.cpu_s, 3),
             "peak_bytes": self.peak_bytes,
         }
+
+
+class _Aside:
+    """A piece of work beside the stages of another thread; made by the thread that does it."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.ended = name, False
+        self._clock = _thread_clock()
+        self._counted_s = _thread_cpu_s(self._clock)
+
+    def passed_s(self) -> float:
+        """The CPU seconds since this was asked last."""
+        before, self._counted_s = self._counted_s, _thread_cpu_s(self._clock)
+        return self._counted_s - before
 
 
 class Timings:
@@ -66,6 +84,8 @@ class Timings:
         self._open = [REST]
         self._spent: dict[str, list[float]] = {}
         self._peaks: dict[str, int | None] = {}
+        self._asides: list[_Aside] = []
+        self._unended = threading.Lock()
         self._since = (0.0, 0.0)
         self._turn()
 
@@ -82,6 +102,22 @@ class Timings:
             self._close()
             self._open.pop()
             self._turn()
+
+    def beside(self, name: str, piece: Callable[[], Result]) -> Result:
+        """What a piece of work gives that this thread does beside the stages of another one.
+
+        Its CPU time is counted under ``name``, and not under the stages that are open meanwhile, whose peaks
+        are taken for its own. Only Linux tells the time of another thread; elsewhere those stages count it.
+        """
+        aside = _Aside(name)
+        with self._unended:
+            self._asides.append(aside)
+        try:
+            return piece()
+        finally:
+            with self._unended:
+                self._count(aside)
+                aside.ended = True
 
     def costs(self) -> list[Cost]:
         """What each stage took so far, in the order of their beginnings; what lies in none comes last."""
@@ -103,10 +139,25 @@ class Timings:
         """Write down what the open stage took since the last turn."""
         name = self._open[-1]
         spent = self._spent.setdefault(name, [0.0, 0.0])
-        spent[0] += _clock_s() - self._since[0]
-        spent[1] += _cpu_s() - self._since[1]
-        peak, before = peak_bytes(), self._peaks.get(name)
-        self._peaks[name] = peak if before is None or peak is None else max(before, peak)
+        with self._unended:
+            for aside in self._asides:
+                self._count(aside)
+            names = {name, *(aside.name for aside in self._asides)}
+            self._asides = [aside for aside in self._asides if not aside.ended]
+            spent[0] += _clock_s() - self._since[0]
+            spent[1] += _cpu_s() - self._since[1]
+        peak = peak_bytes()
+        for one in names:
+            before = self._peaks.get(one)
+            self._peaks[one] = peak if before is None or peak is None else max(before, peak)
+
+    def _count(self, aside: _Aside) -> None:
+        """Write down what a piece of work beside the open stage took since it was counted last."""
+        if aside.ended:
+            return
+        passed_s = aside.passed_s()
+        self._spent.setdefault(aside.name, [0.0, 0.0])[1] += passed_s
+        self._spent.setdefault(self._open[-1], [0.0, 0.0])[1] -= passed_s
 
 
 def lines_of(costs: list[Cost]) -> list[str]:
@@ -158,4 +209,13 @@ def _clock_s() -> float:
 def _cpu_s() -> float:
     """User and system time of this process and of its children that have ended."""
     spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    return time.process_time() + spent.children_user + spent.children_system
+
+
+def _thread_clock() -> int | None:
+    """The clock of this thread's CPU time, for other threads to read."""
+    return time.pthread_getcpuclockid(threading.get_ident()) if sys.platform == "linux" else None
+
+
+def _thread_cpu_s(clock: int | None) -> float:
+    return 0.0 if clock is None else time.clock_gettime(clock)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -188,7 +189,9 @@ def verdict_on(
     require_payload(release)
     check = check_of(release.claim)
     case = Examination(original, release, linkage, check.parts)
-    check.examine(release.claim, case, run)
+    known = known or RawIdentifiers.of(original)
+    with run.beside(partial(known.hashes_in, Pseudonyms.of(release.trajectory_ids))):
+        check.examine(release.claim, case, run)
     find_telling_names(case, known)
     return case.verdict()
 

@@ -51,6 +51,10 @@ class Evidence:
         self.sampled = sampled
         self._tries = tries
 
+    def measure(self) -> None:
+        """Measure all of it but the attacks, which take most memory."""
+        _ = self.release_facts, self.vanished, self.omission, self.utility
+
     @cached_property
     def release_facts(self) -> ReleaseFacts:
         """The numbers of the release and its original."""

@@ -1,12 +1,14 @@
 """The check of a release folder: its claim, its agreement with its own manifest, leaks around the claim."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Payload, Release
 from shoal.model.trajectories import Population, Trajectories
@@ -31,17 +33,42 @@ from shoal.verification.linking import far_too_many_records
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class About:
+    """What the file of a table says beside its rows; table: its columns that do not belong there."""
+
+    n_records: int
+    schema: pa.Schema
+    table: pa.Table
+    footer: pq.FileMetaData
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Rows:
+    """What the rows of a table say by themselves.
+
+    release: with the header of the manifest. sha256: of the file's bytes. findings: on rows and bytes.
+    packing: notes on how rows are packed. precision: of boxes.
+    """
+
+    release: Release
+    sha256: str
+    findings: list[Finding]
+    packing: Sequence[str]
+    plane: PlaneCheck
+    precision: PrecisionCheck | None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Looked:
     """What a folder shows without raw data; what is not there yet is waited for.
 
-    written, decoded: its table, and the boxes of that, None for points; both raise InputError when they
-    cannot be read.
+    about, rows: of its table; both raise InputError when it cannot be read.
     """
 
     folder: Path
     manifest: Manifest
-    written: Callable[[], WrittenTable]
-    decoded: Callable[[], DecodedBoxes | None]
+    about: Callable[[], About]
+    rows: Callable[[], Rows]
 
 
 @contextmanager
@@ -56,18 +83,32 @@ def looking(folder: Path, run: Run, expected: Release | None = None) -> Iterator
         known = None if expected is None or expected.kind != "boxes" else expected.boxes
         decoding = Decoding(manifest.grid, manifest.crs, known)
         read = partial(read, look=decoding.look, passed=columns_of(manifest, in_degrees=False))
-    with run.beside(read) as written, run.beside(lambda: _decoded(written, decoding)) as decoded:
-        yield Looked(folder=folder, manifest=manifest, written=written, decoded=decoded)
+    with (
+        run.beside(read) as written,
+        run.beside(lambda: _rows_of(folder, manifest, written(), decoding)) as rows,
+    ):
+        yield Looked(folder=folder, manifest=manifest, about=lambda: _about(manifest, written()), rows=rows)
+
+
+def looked_at(folder: Path, release: Release) -> Looked:
+    """A folder that was read, on this thread; where it holds this release, its rows are not kept twice."""
+    with looking(folder, Run(threads=1), release) as looked:
+        about, rows = looked.about(), looked.rows()
+    if _is_the_same(rows.release, release):
+        rows = replace(rows, release=release)
+    return replace(looked, about=lambda: about, rows=lambda: rows)
+
+
+def with_its_page(looked: Looked, release: Release) -> Looked:
+    """The same folder, whose page and the digest of that came later; read anew where more has changed."""
+    manifest = read_manifest(looked.folder)
+    if manifest.model_copy(update={"report_sha256": looked.manifest.report_sha256}) != looked.manifest:
+        return looked_at(looked.folder, release)
+    return replace(looked, manifest=manifest)
 
 
 def verify_folder(
-    original: Trajectories,
-    folder: Path,
-    linkage: Linkage | None = None,
-    *,
-    run: Run | None = None,
-    judged: tuple[Release, Verdict] | None = None,
-    known: RawIdentifiers | None = None,
+    original: Trajectories, folder: Path, linkage: Linkage | None = None, *, run: Run | None = None
 ) -> Verdict:
     """Check a written release folder against the raw data it was made from.
 
@@ -83,11 +124,6 @@ def verify_folder(
         Who became which record. Without it, what cannot be checked stands in the verdict's notes.
     run
         How to carry out the work; local and silent by default.
-    judged
-        A release, and what ``verify`` said of it with the same raw data and linkage. Where the folder holds
-        this release to the last value, its claim is not checked again.
-    known
-        The raw identifiers, where others search for them, too.
 
     Returns
     -------
@@ -102,8 +138,8 @@ def verify_folder(
         When the raw data is not snapped and the folder holds boxes, or the other way round.
     """
     run = run or Run()
-    with looking(folder, run, None if judged is None else judged[0]) as looked:
-        return verify_looked(original, looked, linkage, run=run, judged=judged, known=known)
+    with looking(folder, run) as looked:
+        return verify_looked(original, looked, linkage, run=run)
 
 
 def verify_looked(
@@ -115,47 +151,41 @@ def verify_looked(
     judged: tuple[Release, Verdict] | None = None,
     known: RawIdentifiers | None = None,
 ) -> Verdict:
-    """As ``verify_folder``, of a folder that is being read."""
-    folder, manifest, written = looked.folder, looked.manifest, looked.written()
-    if too_many := far_too_many_records(original, len(written.trajectory_ids)):
+    """As ``verify_folder``, of a folder that is being read.
+
+    judged: a release, and what ``verify`` said of it with the same raw data and linkage. Where the folder
+    holds this release to the last value, its claim is not checked again. known: the raw identifiers, where
+    others search for them, too.
+    """
+    folder, manifest, about = looked.folder, looked.manifest, looked.about()
+    if too_many := far_too_many_records(original, about.n_records):
         return Verdict.of(too_many, checked=0)
     known = known or RawIdentifiers.of(original)
     leaks = partial(
         leak_findings,
         known,
         folder,
-        written.schema,
-        written.table,
-        written.footer,
+        about.schema,
+        about.table,
+        about.footer,
         manifest,
         in_degrees=original.lat is not None,
     )
     with run.beside(lambda: list(leaks())) as leaking:
-        decoded = looked.decoded()
-        if decoded is None:
-            plane, precision = PlaneCheck(manifest.crs), None
-            payload, about_rows = _points(written, manifest, plane)
-        else:
-            plane, precision = decoded.plane, decoded.precision
-            payload, about_rows = _boxes(written, decoded)
-        release = release_with(
-            folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
-        )
+        rows = looked.rows()
+        release = rows.release
         if judged is not None and _is_the_same(release, judged[0]):
             on_claim = judged[1]
         else:
             on_claim = verdict_on(original, release, linkage, run=run, known=known)
         findings = [
-            *against_manifest(folder, manifest, written.sha256, release.n_records, release.n_samples),
-            *written.hidden,
-            *strange_pseudonyms(written.trajectory_ids),
-            *about_rows,
-            *plane.findings(),
+            *against_manifest(folder, manifest, rows.sha256, release.n_records, release.n_samples),
+            *rows.findings,
             *leaking(),
             *false_statements(manifest, on_claim, original, linked=linkage is not None),
             *parameter_findings(beyond_parameters(release), release.kind),
         ]
-        notes = [*notes_on(folder, original, plane, precision), *written.packing]
+        notes = [*notes_on(folder, original, rows.plane, rows.precision), *rows.packing]
     return with_notes(on_claim.and_also(findings), notes)
 
 
@@ -177,6 +207,8 @@ def with_notes(verdict: Verdict, notes: Iterable[str]) -> Verdict:
 
 def _is_the_same(one: Release, other: Release) -> bool:
     """Whether two releases agree in all that they hold: nothing tells a check which of them it looks at."""
+    if one is other:
+        return True
     if one.kind != other.kind:
         return False
     header = [field.name for field in fields(Release) if field.name not in ("offsets", "payload")]
@@ -195,10 +227,41 @@ def _alike(one: Numbers | None, other: Numbers | None) -> bool:
     return one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def _decoded(written: Callable[[], WrittenTable], decoding: Decoding | None) -> DecodedBoxes | None:
-    """The boxes that were decoded once the table was read; None for points."""
-    written()
-    return None if decoding is None else decoding.finish()
+def _about(manifest: Manifest, written: WrittenTable) -> About:
+    own = columns_of(manifest, in_degrees=False)
+    others = [name for name in written.table.column_names if name not in own]
+    return About(
+        n_records=len(written.trajectory_ids),
+        schema=written.schema,
+        table=written.table.select(others),
+        footer=written.footer,
+    )
+
+
+def _rows_of(folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoding | None) -> Rows:
+    """What the rows say that were read, of boxes while they were decoded."""
+    if decoding is None:
+        plane, precision = PlaneCheck(manifest.crs), None
+        payload, about_rows = _points(written, manifest, plane)
+    else:
+        decoded = decoding.finish()
+        plane, precision = decoded.plane, decoded.precision
+        payload, about_rows = _boxes(written, decoded)
+    return Rows(
+        release=release_with(
+            folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
+        ),
+        sha256=written.sha256,
+        findings=[
+            *written.hidden,
+            *strange_pseudonyms(written.trajectory_ids),
+            *about_rows,
+            *plane.findings(),
+        ],
+        packing=written.packing,
+        plane=plane,
+        precision=precision,
+    )
 
 
 def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[Finding]]:

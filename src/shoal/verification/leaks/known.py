@@ -33,7 +33,7 @@ class RawIdentifiers:
         self._kinds: Kinds | None = None
         self._numbers: Words | None = None
         self._searched: tuple[Pseudonyms, Hashes] | None = None
-        self._lock = Lock()
+        self._lock, self._searching = Lock(), Lock()
 
     @classmethod
     def of(cls, original: Population, digests_of: _DigestsOf | None = None) -> Self:
@@ -61,9 +61,10 @@ class RawIdentifiers:
 
     def hashes_in(self, names: Pseudonyms) -> Hashes:
         """What their hashes have in common with these names; for the same names it is looked for once."""
-        if self._searched is None or not self._searched[0].same_as(names):
-            self._searched = names, search_hashes(self.digests, names)
-        return self._searched[1]
+        with self._searching:  # whoever asks for the same meanwhile waits
+            if self._searched is None or not self._searched[0].same_as(names):
+                self._searched = names, search_hashes(self.digests, names)
+            return self._searched[1]
 
     def among(self, names: Iterable[str], texts: Iterable[str]) -> Names:
         """Of the identifiers those that can be one of these names, or stand in one of these texts.
