@@ -55,6 +55,7 @@ def fill_release_folder(
     with run.stage("writing"):
         write(staging / RELEASE_FILE)
         require_places_on_earth(staging / RELEASE_FILE)
+        give_back()
     with run.stage("page"):
         (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
