@@ -1,13 +1,13 @@
 """Whole commands on data that grow otherwise than phones do: many short tracks, few long ones, sparse ones.
 
-    python bench/bench_growth.py [--data ships rates walkers check-ins] [--folder FOLDER]
+    python bench/bench_growth.py [--data ships rates walkers check-ins] [--share 0.1] [--folder FOLDER]
 
 ships: 10,631 tracks of 2 to 17 fixes an hour or three apart, each begun at a random moment of three weeks,
 on a sea of 2,000 km. rates: 36 people of 4,500 to 40,000 fixes two to eight seconds apart, 494,000 in all, on
 one day in one town. walkers: 30 people of 230,000 fixes one to five seconds apart, on 60 trips within 90
-days, in one town. check-ins: 2,000 people at 5 to 40 moments of four weeks, at 500 places, each seen in the
-first and in the last hour. Makes what is not in FOLDER yet, and prints CPU seconds and the peak of each
-command with one thread (Linux).
+days, in one town. check-ins: 400 people at 5 to 40 moments of four weeks, at 500 places, each seen in the
+first and in the last hour. Makes what is not in FOLDER yet, of so large a share of the people (five at
+least), and prints seconds, CPU seconds and the peak of each command with one thread, and its goal (Linux).
 """
 
 import argparse
@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ _DAY_S = 86_400
 _AT = (10.0, 50.0)  # longitude and latitude of the middle
 _M_A_DEGREE = 111_000.0
 _SEEDED = 20_261_123
-_SIZES = {"ships": 10_631, "rates": 36, "walkers": 30, "check-ins": 2_000}
+_SIZES = {"ships": 10_631, "rates": 36, "walkers": 30, "check-ins": 400}
 
 Track = tuple[Floats, Floats, Floats]
 
@@ -91,8 +92,17 @@ COMMANDS = {
 }
 
 
-def write(data: str, target: Path) -> None:
-    tracks = list(TRACKS[data](np.random.default_rng(_SEEDED), _SIZES[data]))
+GOALS = {  # a quarter of what was measured first, or of where it was stopped
+    "ships": "31 CPU s, 1.3 GB",
+    "rates": "32 CPU s, 0.7 GB",
+    "walkers": "125 CPU s",
+    "check-ins": "0.5 GB",
+}
+
+
+def write(data: str, share: float, target: Path) -> None:
+    people = max(round(_SIZES[data] * share), 5)
+    tracks = list(TRACKS[data](np.random.default_rng(_SEEDED), people))
     t, x, y = (np.concatenate(column) for column in zip(*tracks, strict=True))
     wide = _M_A_DEGREE * np.cos(np.radians(_AT[1]))
     who = np.repeat(np.arange(len(tracks)), [len(track[0]) for track in tracks])
@@ -102,13 +112,15 @@ def write(data: str, target: Path) -> None:
 
 
 def measured(arguments: list[str]) -> str:
-    """CPU seconds and peak of a command of its own."""
+    """Seconds, CPU seconds and peak of a command of its own."""
     given = [sys.executable, "-m", "shoal", *arguments, "--quiet"]
-    process = subprocess.Popen(given)
+    begin = perf_counter()
+    process = subprocess.Popen(given, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{' '.join(given)} ended with {os.waitstatus_to_exitcode(status)}")
-    return f"{used.ru_utime + used.ru_stime:.1f} CPU s, {used.ru_maxrss / 1024:,.0f} MiB"
+    seconds, cpu_s = perf_counter() - begin, used.ru_utime + used.ru_stime
+    return f"{seconds:.1f} | {cpu_s:.1f} | {used.ru_maxrss / 1024:,.0f}"
 
 
 def main() -> None:
@@ -116,20 +128,22 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--data", choices=tuple(TRACKS), nargs="+", default=list(TRACKS))
+    options.add_argument("--share", type=float, default=1.0, help="of the people; the goals are for all")
     options.add_argument("--folder", type=Path, help="where the data stay; default: a folder for now")
     asked = options.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # so that all commands use one thread
     with tempfile.TemporaryDirectory() as now:
         folder = asked.folder or Path(now)
+        print("| data | seconds | CPU s | peak, MiB | goal for all |\n|---|---|---|---|---|", flush=True)
         for data in asked.data:
             source = folder / f"{data}.parquet"
             if not source.exists():
-                write(data, source)
+                write(data, asked.share, source)
             command = ["assess", str(source)]
             if COMMANDS[data]:
                 release = str(Path(now) / data)
                 command = ["anonymize", str(source), "--output", release, *COMMANDS[data]]
-            print(f"{data}: {' '.join(command)}: {measured(command)}", flush=True)
+            print(f"| {data}, {command[0]} | {measured(command)} | {GOALS[data]} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -98,6 +98,34 @@ def test_per_subject_tails_are_those_of_the_sample_stretches() -> None:
     assert measured.tail_weight[0] == pytest.approx(oracles.tail_weight_index(least))
 
 
+@pytest.mark.jit_only
+def test_parts_of_long_trajectories_are_those_of_the_first_nearest_sample() -> None:
+    """Many chunks of samples and of places, with gaps beyond the cap in time, and many equal costs."""
+    rng = np.random.default_rng(3)
+    days = np.sort(rng.choice(40, (2, 12), replace=True), axis=1) * 1440
+    people = []
+    for own, count in zip(days, (700, 650), strict=True):
+        t = np.sort(np.repeat(own, 60)[:count] + rng.integers(0, 300, count)) * 60
+        x, y = np.cumsum(rng.integers(-9, 10, (2, count)), axis=1) * 100
+        people.append(np.unique(np.column_stack([t, x, y]), axis=0))
+    longer, shorter = people
+    apart = np.abs(longer[:, None] - shorter[None])
+    space, time = (
+        np.minimum((apart[..., 1] + apart[..., 2]) / 20_000, 1),
+        np.minimum(apart[..., 0] / 28_800, 1),
+    )
+    nearest = np.argmin(np.rint((space + time) * 2400), axis=1)
+    rows = np.arange(len(longer))
+    in_space, in_time = space[rows, nearest] / 2, time[rows, nearest] / 2
+    measured = shoal.k_gap(people, 2)
+    assert (time[rows, nearest] == 1).any()
+    assert (time[rows, nearest] < 1).any()
+    assert measured.space == pytest.approx(in_space.mean())
+    assert measured.time == pytest.approx(in_time.mean())
+    assert measured.tail_weight_time[0] == pytest.approx(tail_weight_index(in_time), nan_ok=True)
+    assert measured.tail_weight_space[0] == pytest.approx(tail_weight_index(in_space), nan_ok=True)
+
+
 def test_too_few_people_or_too_small_k() -> None:
     original = population([2, 2], seed=0)
     with pytest.raises(MisuseError, match="k = 1 hides nobody"):

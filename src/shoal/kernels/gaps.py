@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import CHUNK, Raw, Scale, chunk_away, raw_sum
+from shoal.kernels.nearest_samples import (
+    candidates_of,
+    chunks_in_space,
+    chunks_in_time,
+    nearest_in_time,
+    nearest_place,
+    raw_sum,
+)
+from shoal.kernels.stretch import CHUNK, Raw, Scale
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
@@ -15,12 +23,12 @@ from shoal.runtime.compiled import compiled
 class PlaceWork(NamedTuple):
     """Space for one pair of subjects, [most places of one subject] each.
 
-    least: the least spatial cost from a place to any of the other's, -1 = not looked for; earliest: the first
-    sample of the other at such a place. first: the first sample at each place of the other.
+    least: the least spatial cost from a place to any of the other's, -1 = not looked for; nearest: the first
+    such place of the other. first: the first sample at each place of the other.
     """
 
     least: Numbers
-    earliest: Integers
+    nearest: Integers
     first: Integers
 
 
@@ -32,68 +40,6 @@ def first_at_places(raw: Raw, b: int, first: Integers) -> None:
 
 
 @compiled
-def look_at_places(raw: Raw, i: int, b: int, half: Any, per_cell: Any, work: PlaceWork) -> None:
-    """Find the least spatial cost from the place of row i to any place of b, and b's first row there."""
-    x, y, own, begin = raw.x[i], raw.y[i], raw.place[i], raw.place_offsets[b]
-    least, earliest = half, raw.offsets[b + 1]
-    end = raw.place_offsets[b + 1]
-    for some in range(begin, end, CHUNK):
-        if min(per_cell * chunk_away(raw.place_chunks, b, (some - begin) // CHUNK, x, y), half) > least:
-            continue
-        for p in range(some, min(some + CHUNK, end)):
-            space = min(per_cell * (abs(raw.place_x[p] - x) + abs(raw.place_y[p] - y)), half)
-            if space < least:
-                least, earliest = space, work.first[p - begin]
-            elif space == least:
-                earliest = min(earliest, work.first[p - begin])
-    work.least[own], work.earliest[own] = least, earliest
-
-
-@compiled
-def nearest_within(
-    raw: Raw, i: int, b: int, near: int, within: int, least: Any, scale: Scale
-) -> tuple[Any, int]:
-    """Cost and row of the first of b's samples nearer in time than the cap with the least stretch from row i.
-
-    near: b's first row that is not earlier. within: its first nearer than the cap. least: what all of b cost
-    in space at least. Row -1 = there is none below 2 * half.
-    """
-    per_cell, per_slot, half = scale
-    t, x, y = raw.t[i], raw.x[i], raw.y[i]
-    best, chosen = 2 * half, -1
-    first, end = raw.offsets[b], raw.offsets[b + 1]
-    j = near
-    while j < end:
-        away = per_slot * (raw.t[j] - t)
-        if away >= half or away + least >= best:
-            break
-        if (j - first) % CHUNK == 0:
-            space = per_cell * chunk_away(raw.chunks, b, (j - first) // CHUNK, x, y)
-            if away + min(space, half) >= best:
-                j += CHUNK
-                continue
-        cost = away + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half)
-        if cost < best:
-            best, chosen = cost, j
-        j += 1
-    j = near - 1
-    while j >= within:
-        away = per_slot * (t - raw.t[j])
-        if away + least > best:
-            break
-        if (j - first) % CHUNK == CHUNK - 1:
-            space = per_cell * chunk_away(raw.chunks, b, (j - first) // CHUNK, x, y)
-            if away + min(space, half) > best:
-                j -= CHUNK
-                continue
-        cost = away + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half)
-        if cost <= best:
-            best, chosen = cost, j
-        j -= 1
-    return best, chosen
-
-
-@compiled
 def pair_stretches(
     raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers
 ) -> int:
@@ -101,8 +47,8 @@ def pair_stretches(
 
     a stands before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
     then a. The cost is that of the first of the other's samples with the least stretch. Those nearer in time
-    than the cap are looked at one by one. Of all others only the nearest place counts, which is found once
-    for each place.
+    than the cap are looked for chunk by chunk. Of all others only the nearest place counts, which is found
+    once for each place.
     """
     m_a, m_b = raw.offsets[a + 1] - raw.offsets[a], raw.offsets[b + 1] - raw.offsets[b]
     longer_is_b = m_b > m_a
@@ -114,28 +60,35 @@ def pair_stretches(
     per_cell, per_slot, half = scale
     work.least[: raw.place_offsets[many + 1] - raw.place_offsets[many]] = -1
     first_at_places(raw, few, work.first)
-    begin, end = raw.offsets[few], raw.offsets[few + 1]
+    near = candidates_of(raw.chunks.offsets[few + 1] - raw.chunks.offsets[few])
+    places = candidates_of(raw.place_chunks.offsets[few + 1] - raw.place_chunks.offsets[few])
     x_min, x_max, y_min, y_max = raw.bounds[few]
-    near = within = begin  # the first row that is not earlier, and the first that is nearer than the cap
-    for i in range(raw.offsets[many], raw.offsets[many + 1]):
-        t, x, y, own = raw.t[i], raw.x[i], raw.y[i], raw.place[i]
-        while near < end and raw.t[near] < t:
-            near += 1
-        while within < end and per_slot * (t - raw.t[within]) >= half:
-            within += 1
-        least = work.least[own]
-        if least < 0:
-            least = min(per_cell * (max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)), half)
-        best, chosen = nearest_within(raw, i, few, near, within, least, scale)
-        place = i - raw.offsets[many]
-        if best >= half + least and work.least[own] < 0:
-            look_at_places(raw, i, few, half, per_cell, work)
+    begin, chosen = 0, -1
+    for chunk in range(raw.chunks.offsets[many + 1] - raw.chunks.offsets[many]):
+        in_time, begin = chunks_in_time(raw, many, chunk, few, begin, scale, near)
+        in_space = -1
+        first = raw.offsets[many] + chunk * CHUNK
+        for i in range(first, min(first + CHUNK, raw.offsets[many + 1])):
+            t, x, y, own = raw.t[i], raw.x[i], raw.y[i], raw.place[i]
+            best, chosen = nearest_in_time(raw, i, few, near, in_time, chosen, scale)
             least = work.least[own]
-        if best > half + least or chosen < 0 or (best == half + least and work.earliest[own] < within):
-            space[place], time[place] = least, half
-        else:
-            space[place] = min(per_cell * (abs(raw.x[chosen] - x) + abs(raw.y[chosen] - y)), half)
-            time[place] = min(per_slot * abs(raw.t[chosen] - t), half)
+            if least < 0:
+                away = max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)
+                least = min(per_cell * away, half)
+                if best >= half + least:
+                    if in_space < 0:
+                        in_space = chunks_in_space(raw, many, chunk, few, scale, places)
+                    least, work.nearest[own] = nearest_place(raw, i, few, places, in_space, scale)
+                    work.least[own] = least
+            place = i - raw.offsets[many]
+            beyond = chosen < 0 or best > half + least
+            if best == half + least and not beyond:
+                beyond = per_slot * (t - raw.t[work.first[work.nearest[own]]]) >= half
+            if beyond:
+                space[place], time[place] = least, half
+            else:
+                space[place] = min(per_cell * (abs(raw.x[chosen] - x) + abs(raw.y[chosen] - y)), half)
+                time[place] = per_slot * abs(raw.t[chosen] - t)
     return int(raw.offsets[many + 1] - raw.offsets[many])
 
 
@@ -175,7 +128,7 @@ def gap_parts(
     )
     work = PlaceWork(
         least=np.empty(most_places, dtype=np.int64),
-        earliest=np.empty(most_places, dtype=np.int64),
+        nearest=np.empty(most_places, dtype=np.int64),
         first=np.empty(most_places, dtype=np.int64),
     )
     for i in subjects:

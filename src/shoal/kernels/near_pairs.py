@@ -12,8 +12,9 @@ import numpy as np
 from shoal.kernels.bounds import LANES, BlockCosts, Passed, Ranked, lay_across, least_of_all, pass_bounds
 from shoal.kernels.cost_table import Workspace, choose_columns, fill_cost_table, sum_by_cost_table
 from shoal.kernels.nearest_lists import Nearest, accepts, ceiling, offer
+from shoal.kernels.nearest_samples import raw_sum
 from shoal.kernels.people import Hours, People, Places
-from shoal.kernels.stretch import Raw, Scale, raw_sum
+from shoal.kernels.stretch import Raw, Scale
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 

@@ -75,6 +75,8 @@ class NearPairs:
 
         threads = self.run.threads
         known = _joined(list(self.run.map(part, [neighbors[first::threads] for first in range(threads)])))
+        if len(neighbors) == 1 and wanted.all():
+            return known.partner  # all have met
         below = np.nextafter(known.effort[:, -1], np.inf)  # without a limit where so many are not known
         search = self._prepared(np.arange(len(self.lengths)), below, wanted)
         return self._all_blocks(search, count, wanted).partner

@@ -99,14 +99,19 @@ def assemble_points(
             "every point would be left out, so there is nothing to publish; relax the thresholds, or add "
             "people"
         )
-    record = np.repeat(np.arange(len(members)), np.diff(offsets))
+    later = np.diff(points.t) > 0
+    later[offsets[1:-1] - 1] = True  # from one record to the next
+    in_order = None
+    if not later.all():
+        record = np.repeat(np.arange(len(members)), np.diff(offsets))
+        in_order = np.lexsort((points.y, points.x, points.t, record))
     return _release(
         original,
         points,
         members=members,
         begin=offsets[:-1],
         end=offsets[1:],
-        sorted_rows=np.lexsort((points.y, points.x, points.t, record)),
+        sorted_rows=in_order,
         samples_kept=int(np.count_nonzero(stands_for >= 0)),
         stands_for=stands_for,
         claim=claim,

@@ -6,7 +6,7 @@ published as given.
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,9 @@ _POINT: Final = np.dtype(
 
 def write_points(release: Release, path: Path) -> None:
     """Write the points as GeoParquet; the geometry in WGS 84 only where there is a plane."""
+    record = np.repeat(np.arange(release.n_records, dtype=np.int32), np.diff(release.offsets))
     columns: dict[str, pa.Array] = {
-        "trajectory_id": pa.array(
-            np.repeat(np.array(release.trajectory_ids), np.diff(release.offsets)), pa.string()
-        )
+        "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
     }
     for name, values in release.points.columns().items():
         whole = name == "t" and bool((values == np.rint(values)).all())
@@ -76,13 +75,26 @@ def lon_lat(points: Points, crs: str) -> Floats:
 def places_in(column: pa.ChunkedArray) -> Floats | None:
     """float64 [m, 2]: longitude and latitude of a geometry column; None when it is no column of points."""
     try:
-        values: list[Any] = column.cast(pa.large_binary()).to_pylist()
+        chunks = column.cast(pa.large_binary()).chunks
     except pa.ArrowException:
         return None
-    if any(value is None or len(value) != _POINT.itemsize for value in values):
-        return None
-    points = np.frombuffer(b"".join(values), dtype=_POINT)
-    return points["place"] if ((points["order"] == 1) & (points["type"] == 1)).all() else None
+    places = np.empty((len(column), 2))
+    begin = 0
+    for chunk in chunks:
+        if chunk.null_count:
+            return None
+        if not len(chunk):
+            continue
+        _, ends, content = chunk.buffers()
+        own = np.frombuffer(ends, dtype=np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+        if (np.diff(own) != _POINT.itemsize).any():
+            return None
+        points = np.frombuffer(content, dtype=_POINT, count=len(chunk), offset=int(own[0]))
+        if not ((points["order"] == 1) & (points["type"] == 1)).all():
+            return None
+        places[begin : begin + len(chunk)] = points["place"]
+        begin += len(chunk)
+    return places
 
 
 def _geometry(lonlat: Floats) -> pa.Array:
@@ -90,7 +102,7 @@ def _geometry(lonlat: Floats) -> pa.Array:
     points = np.zeros(len(lonlat), dtype=_POINT)
     points["order"], points["type"], points["place"] = 1, 1, lonlat
     ends = pa.py_buffer(np.arange(len(points) + 1, dtype=np.int64) * _POINT.itemsize)
-    return pa.Array.from_buffers(pa.large_binary(), len(points), [None, ends, pa.py_buffer(points.tobytes())])
+    return pa.Array.from_buffers(pa.large_binary(), len(points), [None, ends, pa.py_buffer(points)])
 
 
 def _finite(column: pa.ChunkedArray, name: str, where: str) -> Floats:

@@ -1,6 +1,6 @@
 """What NWA and W4M share: greedy clusters with a limit of trash, the cylinder of a cluster, the release."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -114,7 +114,7 @@ def into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Floats]
 
 def publish_clusters(
     original: Trajectories,
-    clusters: Sequence[Cluster],
+    clusters: list[Cluster],
     *,
     claim: KDeltaAnonymity,
     method: str,
@@ -123,24 +123,31 @@ def publish_clusters(
 ) -> tuple[Release, Linkage]:
     """The release of everybody in a cluster, moved into its cylinder; others are suppressed.
 
-    Raises NothingLeftError when there is no cluster.
+    clusters: emptied, so that each point is in memory once. Raises NothingLeftError when there is no cluster.
     """
-    moved = [into_cylinder(cluster.x, cluster.y, claim.delta_m) for cluster in clusters]
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
-    none, nobody = np.empty(0), np.empty(0, dtype=np.int64)
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    members = np.concatenate([cluster.members for cluster in clusters] or [np.empty(0, dtype=np.int64)])
+    t, x, y = (np.empty(offsets[-1]) for _ in range(3))
+    source = np.empty(offsets[-1], dtype=np.int64)
+    end = len(t)
+    while clusters:
+        cluster = clusters.pop()
+        own = slice(end - cluster.x.size, end)
+        moved = into_cylinder(cluster.x, cluster.y, claim.delta_m)
+        x[own], y[own] = (column.reshape(-1) for column in moved)
+        t[own] = np.tile(cluster.t, len(cluster.members))
+        source[own] = cluster.source.reshape(-1)
+        end -= cluster.x.size
     release, linkage, _ = assemble_points(
         original,
-        np.concatenate([cluster.members for cluster in clusters] or [nobody]),
-        np.cumsum([0, *sizes], dtype=np.int64),
-        Points(
-            t=np.concatenate([np.tile(cluster.t, len(cluster.members)) for cluster in clusters] or [none]),
-            x=np.concatenate([x.reshape(-1) for x, _ in moved] or [none]),
-            y=np.concatenate([y.reshape(-1) for _, y in moved] or [none]),
-        ),
+        members,
+        offsets,
+        Points(t=t, x=x, y=y),
         claim=claim,
         method=method,
         parameters=parameters,
-        stands_for=np.concatenate([cluster.source.reshape(-1) for cluster in clusters] or [nobody]),
+        stands_for=source,
         rng=rng,
     )
     return release, linkage

@@ -288,9 +288,12 @@ def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tup
     """The points of a table by record and in the order (t, x, y), and findings about its rows."""
     points = points_as_written(written.table, RELEASE_FILE)
     plane.look_at_points(points)
+    out_of_order = list(row_order(written, (points.t, points.x, points.y), POINT_COLUMNS))
     findings = [
         *wrong_types(written.schema),
-        *row_order(written, (points.t, points.x, points.y), POINT_COLUMNS),
+        *out_of_order,
         *point_findings(written.table, points, manifest.crs),
     ]
-    return points.take(np.lexsort((points.y, points.x, points.t, written.record))), findings
+    if out_of_order:
+        points = points.take(np.lexsort((points.y, points.x, points.t, written.record)))
+    return points, findings

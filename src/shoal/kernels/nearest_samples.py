@@ -1,0 +1,210 @@
+"""The nearest of one subject's raw samples to each sample of another, chunk by chunk (docs/bounds.md).
+
+Samples that follow each other lie near each other. So what a whole chunk of a costs at least and at most
+beside each chunk of b tells which few chunks of b hold the nearest samples.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.stretch import CHUNK, Raw, Scale
+from shoal.runtime.arrays import Integers
+from shoal.runtime.compiled import compiled
+
+
+class Candidates(NamedTuple):
+    """Chunks that may hold the nearest, by what they cost at least.
+
+    chunk, cost: space for all chunks of one subject.
+    """
+
+    chunk: Integers
+    cost: Integers
+
+
+@compiled
+def candidates_of(count: int) -> Candidates:
+    """Space for so many."""
+    return Candidates(np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64))
+
+
+@compiled
+def _put(candidates: Candidates, count: int, chunk: int, cost: Any) -> int:
+    """Insert a chunk behind those that cost as much or less; how many there are now."""
+    place = count
+    while place > 0 and candidates.cost[place - 1] > cost:
+        candidates.cost[place], candidates.chunk[place] = (
+            candidates.cost[place - 1],
+            candidates.chunk[place - 1],
+        )
+        place -= 1
+    candidates.cost[place], candidates.chunk[place] = cost, chunk
+    return count + 1
+
+
+@compiled
+def chunks_in_time(
+    raw: Raw, a: int, own: int, b: int, begin: int, scale: Scale, candidates: Candidates
+) -> tuple[int, int]:
+    """Find b's chunks that may hold the nearest sample, nearer in time than the cap, to any of a's chunk.
+
+    own: the chunk of a. begin: no chunk of b before it is near in time, to this chunk of a or a later one.
+    Returns how many, and the next ``begin``. All that cost as little as the nearest are among them.
+    """
+    per_cell, per_slot, half = scale
+    row = raw.offsets[a] + own * CHUNK
+    t_min, t_max = raw.t[row], raw.t[min(row + CHUNK, raw.offsets[a + 1]) - 1]
+    x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + own]
+    first, end, hulls = raw.offsets[b], raw.offsets[b + 1], raw.chunks.offsets[b]
+    chunks = raw.chunks.offsets[b + 1] - hulls
+    while begin < chunks and per_slot * (t_min - raw.t[min(first + (begin + 1) * CHUNK, end) - 1]) >= half:
+        begin += 1
+    most, count = 2 * half, 0
+    for c in range(begin, chunks):
+        start, stop = raw.t[first + c * CHUNK], raw.t[min(first + (c + 1) * CHUNK, end) - 1]
+        wait = per_slot * max(start - t_max, t_min - stop, 0)
+        if wait >= half:
+            break
+        left, right, low, high = raw.chunks.bounds[hulls + c]
+        away = max(left - x_max, x_min - right, 0) + max(low - y_max, y_min - high, 0)
+        least = wait + min(per_cell * away, half)
+        if least <= most:
+            count = _put(candidates, count, c, least)
+            longest = per_slot * max(stop - t_min, t_max - start)
+            if longest < half:
+                wide = max(right - x_min, x_max - left) + max(high - y_min, y_max - low)
+                most = min(most, longest + min(per_cell * wide, half))
+    while count > 0 and candidates.cost[count - 1] > most:
+        count -= 1
+    return count, begin
+
+
+@compiled
+def nearest_in_time(
+    raw: Raw, i: int, b: int, candidates: Candidates, count: int, guess: int, scale: Scale
+) -> tuple[Any, int]:
+    """Cost and row of the first of b's samples nearer in time than the cap with the least stretch from row i.
+
+    guess: any row of b, or -1. Row -1 = there is none; its cost is 2 * half.
+    """
+    per_cell, per_slot, half = scale
+    t, x, y = raw.t[i], raw.x[i], raw.y[i]
+    first, end, hulls = raw.offsets[b], raw.offsets[b + 1], raw.chunks.offsets[b]
+    best, chosen = 2 * half, -1
+    if guess >= 0 and per_slot * abs(raw.t[guess] - t) < half:
+        away = abs(raw.x[guess] - x) + abs(raw.y[guess] - y)
+        best, chosen = per_slot * abs(raw.t[guess] - t) + min(per_cell * away, half), guess
+    for place in range(count):
+        if candidates.cost[place] > best:
+            break
+        c = candidates.chunk[place]
+        begin, stop = first + c * CHUNK, min(first + (c + 1) * CHUNK, end)
+        left, right, low, high = raw.chunks.bounds[hulls + c]
+        wait = per_slot * max(raw.t[begin] - t, t - raw.t[stop - 1], 0)
+        away = max(left - x, x - right, 0) + max(low - y, y - high, 0)
+        if wait >= half or wait + min(per_cell * away, half) > best:
+            continue
+        least = 2 * half
+        for j in range(begin, stop):
+            time = per_slot * abs(raw.t[j] - t)
+            cost = time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half)
+            least = min(least, cost if time < half else 2 * half)
+        if least < best or (least == best and begin < chosen):
+            for j in range(begin, stop):
+                time = per_slot * abs(raw.t[j] - t)
+                if (
+                    time < half
+                    and time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half) == least
+                ):
+                    chosen = j if least < best else min(j, chosen)
+                    break
+            best = least
+    return best, chosen
+
+
+@compiled
+def chunks_in_space(raw: Raw, a: int, own: int, b: int, scale: Scale, candidates: Candidates) -> int:
+    """Find b's chunks of places that may hold the nearest to any sample of a's chunk; how many."""
+    per_cell, half = scale.per_cell, scale.half
+    x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + own]
+    hulls = raw.place_chunks.offsets[b]
+    most, count = half, 0
+    for c in range(raw.place_chunks.offsets[b + 1] - hulls):
+        left, right, low, high = raw.place_chunks.bounds[hulls + c]
+        least = min(
+            per_cell * (max(left - x_max, x_min - right, 0) + max(low - y_max, y_min - high, 0)), half
+        )
+        if least <= most:
+            count = _put(candidates, count, c, least)
+            wide = max(right - x_min, x_max - left) + max(high - y_min, y_max - low)
+            most = min(most, per_cell * wide)
+            while candidates.cost[count - 1] > most:
+                count -= 1
+    return count
+
+
+@compiled
+def nearest_place(
+    raw: Raw, i: int, b: int, candidates: Candidates, count: int, scale: Scale
+) -> tuple[Any, int]:
+    """The least spatial cost from row i to any place of b, and the first such place."""
+    per_cell, half = scale.per_cell, scale.half
+    x, y = raw.x[i], raw.y[i]
+    first, end, hulls = raw.place_offsets[b], raw.place_offsets[b + 1], raw.place_chunks.offsets[b]
+    best, chosen = half, end
+    for place in range(count):
+        if candidates.cost[place] > best:
+            break
+        c = candidates.chunk[place]
+        left, right, low, high = raw.place_chunks.bounds[hulls + c]
+        if per_cell * (max(left - x, x - right, 0) + max(low - y, y - high, 0)) > best < half:
+            continue
+        begin, stop = first + c * CHUNK, min(first + (c + 1) * CHUNK, end)
+        least = half
+        for p in range(begin, stop):
+            least = min(least, per_cell * (abs(raw.place_x[p] - x) + abs(raw.place_y[p] - y)))
+        if least < best or (least == best and begin < chosen):
+            for p in range(begin, stop):
+                if min(per_cell * (abs(raw.place_x[p] - x) + abs(raw.place_y[p] - y)), half) == least:
+                    chosen = p if least < best else min(p, chosen)
+                    break
+            best = least
+    return best, chosen - first
+
+
+@compiled
+def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limit: float) -> Any:
+    """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division.
+
+    All boxes are of one size. Ends early, with a sum above ``limit``, once the sum exceeds it. Beyond the cap
+    in time only space differs: the least is half plus the distance to b's nearest place, which is found once
+    for each place of a. least_spaces: space for as many numbers as a has places.
+    """
+    per_cell, half = scale.per_cell, scale.half
+    x_min, x_max, y_min, y_max = raw.bounds[b]
+    least_spaces[: raw.place_offsets[a + 1] - raw.place_offsets[a]] = -1
+    near = candidates_of(raw.chunks.offsets[b + 1] - raw.chunks.offsets[b])
+    places = candidates_of(raw.place_chunks.offsets[b + 1] - raw.place_chunks.offsets[b])
+    total, begin, chosen = 0 * half, 0, -1
+    for own in range(raw.chunks.offsets[a + 1] - raw.chunks.offsets[a]):
+        in_time, begin = chunks_in_time(raw, a, own, b, begin, scale, near)
+        in_space = -1
+        first = raw.offsets[a] + own * CHUNK
+        for i in range(first, min(first + CHUNK, raw.offsets[a + 1])):
+            best, chosen = nearest_in_time(raw, i, b, near, in_time, chosen, scale)
+            least_space = least_spaces[raw.place[i]]
+            if least_space < 0:
+                x, y = raw.x[i], raw.y[i]
+                away = max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)
+                if best > half + min(per_cell * away, half):
+                    if in_space < 0:
+                        in_space = chunks_in_space(raw, a, own, b, scale, places)
+                    least_space, _ = nearest_place(raw, i, b, places, in_space, scale)
+                    least_spaces[raw.place[i]] = least_space
+            if least_space >= 0:
+                best = min(best, half + least_space)
+            total += best
+        if total > limit:
+            break
+    return total
