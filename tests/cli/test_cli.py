@@ -210,6 +210,19 @@ def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
     )
 
 
+def test_a_demo_names_the_command_as_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_STARTED_BY", "./my copy/dev")
+    assert ending(Path("demo"))[-1] == "  './my copy/dev' shoal inspect YOUR-FILE.csv"
+
+
+def test_one_is_not_told_as_many(tmp_path: Path, shoal: Shoal) -> None:
+    lone = tmp_path / "lone.parquet"
+    told = shoal("synthesize", lone, "--subjects", 1, "--days", 1).out
+    assert " of 1 person over 1 day at " in told
+    (tmp_path / "one.csv").write_text("uid,t,lat,lon\nann,2024-01-01 08:00,7.0,-5.0\n")
+    assert "read 1 sample of 1 subject from 1 row;" in shoal("assess", tmp_path / "one.csv").err
+
+
 def test_settings_file_stands_in_for_options(city: Path, tmp_path: Path, shoal: Shoal) -> None:
     config = tmp_path / "study.toml"
     config.write_text('k = 3\nsuppress-space = "15km"\nmethod = "glove"\ncell = "200m"\n')

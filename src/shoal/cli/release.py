@@ -35,6 +35,7 @@ from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
 from shoal.errors import InUseError, MisuseError, OtherJobError
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
+from shoal.units import counted
 
 if TYPE_CHECKING:
     from shoal.methods import Method
@@ -229,7 +230,7 @@ def anonymize(
                 told=lambda people: tell_of_reading(people, bars),
             )
             bars.say(
-                f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
+                f"anonymized in {counted(len(in_blocks.blocks), 'block')} of {min(in_blocks.blocks):,} to "
                 f"{max(in_blocks.blocks):,} people"
             )
             print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
