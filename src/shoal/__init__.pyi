@@ -18,6 +18,7 @@ from shoal.errors import InUseError as InUseError
 from shoal.errors import MissingExtraError as MissingExtraError
 from shoal.errors import MisuseError as MisuseError
 from shoal.errors import NothingLeftError as NothingLeftError
+from shoal.errors import OtherJobError as OtherJobError
 from shoal.errors import OutputError as OutputError
 from shoal.errors import ShoalError as ShoalError
 from shoal.io.description import Description as Description

@@ -63,6 +63,10 @@ class InUseError(OutputError):
     """Another command works in the folder at this moment."""
 
 
+class OtherJobError(InputError):
+    """The folder of finished parts holds those of another job, so that this one cannot continue there."""
+
+
 class ClaimError(ShoalError):
     """A release does not keep its promise and was therefore not written."""
 

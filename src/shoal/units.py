@@ -94,6 +94,11 @@ def show_s(seconds: float) -> str:
     return f"{seconds:.4g} s"
 
 
+def counted(number: int, one: str, more: str | None = None) -> str:
+    """How many there are: ``1 record``, ``2,000 records``. more: its plural, where it takes no s."""
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
+
+
 def slots_touched(duration_s: float, slot_s: float) -> int:
     """How many slots an interval of this length can touch, wherever it begins: ceil(duration / slot) + 1.
 

@@ -1,5 +1,6 @@
 """The command line: the main job from file to verified release, exit codes, JSON alone, one-line errors."""
 
+import errno
 import json
 import signal
 import stat
@@ -207,6 +208,19 @@ def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
         ).code
         == 0
     )
+
+
+def test_a_demo_names_the_command_as_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_STARTED_BY", "./my copy/dev")
+    assert ending(Path("demo"))[-1] == "  './my copy/dev' shoal inspect YOUR-FILE.csv"
+
+
+def test_one_is_not_told_as_many(tmp_path: Path, shoal: Shoal) -> None:
+    lone = tmp_path / "lone.parquet"
+    told = shoal("synthesize", lone, "--subjects", 1, "--days", 1).out
+    assert " of 1 person over 1 day at " in told
+    (tmp_path / "one.csv").write_text("uid,t,lat,lon\nann,2024-01-01 08:00,7.0,-5.0\n")
+    assert "read 1 sample of 1 subject from 1 row;" in shoal("assess", tmp_path / "one.csv").err
 
 
 def test_settings_file_stands_in_for_options(city: Path, tmp_path: Path, shoal: Shoal) -> None:
@@ -472,6 +486,26 @@ def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them
     failed = shoal("anonymize", city, "--output", tmp_path / "r", "--resume", "--quiet")
     assert (failed.code, "parts of a job with other data" in failed.err) == (2, True)
     assert f"remove them: rm -r {tmp_path}/r.parts" in failed.err
+    assert "to continue" not in failed.err
+
+
+@pytest.mark.parametrize("how", [("--resume",), ("--blocks", 30, "--engine", "threads")])
+def test_who_continues_is_told_so(
+    how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = f"{tmp_path / 'r.parts'} lies here of a run that was stopped: what it finished of this is not done"
+    words = ("anonymize", city, "--k", 2, *how, "--output", tmp_path / "r", "--risk-tries", 0)
+    with monkeypatch.context() as full:
+        full.setattr("shoal.publishing.writing.require_places_on_earth", refuse)
+        stopped = shoal(*words)
+    assert (stopped.code, said in stopped.err) == (2, False)
+    assert "run the same command again to continue" in stopped.err
+    again = shoal(*words)
+    assert (again.code, said in again.err) == (0, True)
+
+
+def refuse(_: Path) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_an_address_is_no_output(

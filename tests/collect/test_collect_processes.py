@@ -4,15 +4,19 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from collect_history import check_round
 from service_processes import OF_THREE, Site, command, finish
 from service_town import volunteers
+from shoal.cli.service import _public_places
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.matching.cylinders import Point
 from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
+from shoal.errors import InputError
 
 
 def place_of(
@@ -104,6 +108,21 @@ def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
         check_everything(site, 9)
         with Database(url) as database:
             assert database.rows("SELECT COUNT(*), COUNT(DISTINCT identity) FROM spent") == [(3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ("", "give 1 to 10,000"),
+        ("1,2,0\n", "give 1 to 10,000"),
+        ("1,2,1\n95,2,1\n", "lat_deg in row 2 is out"),
+    ],
+)
+def test_places_that_cannot_be_used_are_told_in_words(tmp_path: Path, rows: str, why: str) -> None:
+    places = tmp_path / "places.csv"
+    places.write_text(f"lat,lon,weight\n{rows}")
+    with pytest.raises(InputError, match=f"holds no usable places: {why}"):
+        _public_places(places, 30)
 
 
 def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.errors import InputError, InUseError
+from shoal.errors import InUseError, OtherJobError
 from shoal.runtime.checkpoint import Checkpoint, digest_of
 from shoal.runtime.run import Run
 
@@ -30,10 +30,10 @@ def test_without_a_checkpoint_every_part_is_made() -> None:
 
 def test_parts_of_another_job_are_refused(tmp_path: Path) -> None:
     Checkpoint.open(tmp_path / "job", {"k": 2})
-    with pytest.raises(InputError, match="other data, parameters or version"):
+    with pytest.raises(OtherJobError, match="other data, parameters or version"):
         Checkpoint.open(tmp_path / "job", {"k": 3})
     (tmp_path / "job" / "job.json").write_bytes(b"\xff")
-    with pytest.raises(InputError, match="other data, parameters or version"):
+    with pytest.raises(OtherJobError, match="other data, parameters or version"):
         Checkpoint.open(tmp_path / "job", {"k": 2})
 
 

@@ -10,7 +10,8 @@ import shutil
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,47 @@ def test_processes_live_as_long_as_their_engine() -> None:
     del engine
     with pytest.raises(ProcessLookupError):
         os.kill(second, 0)
+
+
+def waiting(file: str) -> None:
+    """Says which process it is in, and would then work for an hour."""
+    path = Path(f"{file}.partial")
+    path.write_text(str(os.getpid()))
+    path.rename(file)
+    time.sleep(3600)
+
+
+def one_waits(file: str) -> None:
+    """A command whose worker has a long task."""
+    list(engine_of("local:1").map(waiting, [file]))
+
+
+def test_a_worker_ends_with_the_command_that_was_killed(tmp_path: Path) -> None:
+    """Otherwise it would work on in the folder, beside the command that continues."""
+    told = tmp_path / "worker"
+    command = multiprocessing.get_context("spawn").Process(target=one_waits, args=(str(told),))
+    command.start()
+    wait_until(told.exists)
+    worker = int(told.read_text())
+    assert lives(worker)
+    command.kill()
+    command.join()
+    wait_until(lambda: not lives(worker))
+
+
+def lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(it_is: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not it_is():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from shoal.cli.options import PATH, input_options, output_options, take_reading
 from shoal.cli.outcomes import EXIT_CODES
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
+from shoal.units import counted
 
 if TYPE_CHECKING:
     from shoal.publishing.checking import Checked
@@ -118,11 +119,12 @@ def _lines(found: "Checked", claim: str | None) -> list[str]:
     from shoal.report.words.numbers import percent
 
     verdict = found.verdict
-    small = f"; {found.records_below:,} records are in smaller classes" if claim else ""
+    small = f"; in smaller classes: {counted(found.records_below, 'record')}" if claim else ""
     lines = [
         *([f"{verdict.word}: {claim}"] if claim else []),
         *(f"not checked: {part}" for part in verdict.unchecked),
-        f"k-anonymity: k = {found.k} over {found.records:,} records of {found.rows:,} rows{small}",
+        f"k-anonymity: k = {found.k} over {counted(found.records, 'record')} of "
+        f"{counted(found.rows, 'row')}{small}",
         f"true: {percent(found.true_share)} of the rows hold a raw sample",
     ]
     if found.covered_share is not None:

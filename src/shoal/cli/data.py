@@ -23,6 +23,7 @@ from shoal.cli.options import (
 from shoal.cli.planned import assessment, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
+from shoal.units import counted
 
 if TYPE_CHECKING:
     from shoal.synthetic import Layout
@@ -136,8 +137,8 @@ def synthesize(
         )
     left_out = {} if places is None else dict(places.dropped)
     lines = [
-        f"{output}: {counts.rows:,} rows of {subjects:,} people over {days} days "
-        f"at {counts.stations:,} stations",
+        f"{output}: {counted(counts.rows, 'row')} of {counted(subjects, 'person', 'people')} over "
+        f"{counted(days, 'day')} at {counted(counts.stations, 'station')}",
         *(f"stations left out: {count:,}: {reason}" for reason, count in left_out.items()),
     ]
     print_result(

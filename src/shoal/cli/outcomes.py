@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shoal.cli.terminal import listed, print_result
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings, lines_of
+from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
     from shoal.model.claims import Claim
@@ -21,7 +22,7 @@ EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 def judged(verdict: "Verdict") -> list[str]:
     """The outcome in one line, and a line for each part of the claim that was not checked."""
-    records = f"{verdict.checked:,} records checked"
+    records = f"{counted(verdict.checked, 'record')} checked"
     if verdict.word == "NOT CHECKED":
         return [
             *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
@@ -39,7 +40,6 @@ def bare(claim: "Claim") -> list[str]:
 def about(found: "Verified") -> list[str]:
     """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
     from shoal.model.claims.expected import numbers_in_words
-    from shoal.units import show_m, show_s
 
     grid, intake = found.manifest.grid, found.intake
     cells = "none: points as given" if grid is None else f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}"
@@ -106,7 +106,7 @@ def print_publication(
     why = f" ({listed(lost.samples_by_reason)})" if lost.samples_by_reason else ""
     facts.update(also or {})
     lines = [
-        f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
+        f"verified: {counted(manifest.n_records, 'record')}. {published.release.claim.promise}",
         *bare(published.release.claim),
         f"protected: {manifest.unit_of_protection}",
         *(
@@ -115,8 +115,8 @@ def print_publication(
             else []
         ),
         *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
-        f"lost: {lost.samples_suppressed:,} samples{why} and {lost.subjects_suppressed:,} subjects "
-        f"suppressed{by_reason}; "
+        f"lost: {counted(lost.samples_suppressed, 'sample')}{why} and "
+        f"{counted(lost.subjects_suppressed, 'subject')} suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
         *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),

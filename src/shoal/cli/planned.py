@@ -8,7 +8,7 @@ import click
 
 from shoal.cli.sections import RUNNING, Option
 from shoal.cli.terminal import Bars, print_result
-from shoal.units import show_s
+from shoal.units import counted, show_s
 
 if TYPE_CHECKING:
     from shoal.comparison.study import Study
@@ -130,7 +130,8 @@ def _k_of(method: "Method") -> int:
 def _lines(found: "Plan") -> list[str]:
     counts = found.counts
     lines = [
-        f"{counts.rows:,} rows, {counts.samples:,} samples of {counts.people:,} people",
+        f"{counted(counts.rows, 'row')}, {counted(counts.samples, 'sample')} of "
+        f"{counted(counts.people, 'person', 'people')}",
         f"{'task':34} {'CPU time':>10} {'memory':>10} {'disk':>10}",
         *(_line(step.task, step.cpu_s, step.memory_mb, step.disk_mb) for step in found.steps),
     ]

@@ -8,6 +8,7 @@ import click
 from shoal.cli.options import PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
+from shoal.units import counted
 
 _FILES: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  # a test holds it
 _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a database
@@ -62,7 +63,10 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
     shown = str(done.folder) if on_server else target.rpartition("@")[2].partition("?")[0]
     publishable = read_manifest(release).publishable
     research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
-    lines = [f"{done.rows:,} rows as {form} in {shown}, {len(done.files)} files", *research]
+    lines = [
+        f"{counted(done.rows, 'row')} as {form} in {shown}, {counted(len(done.files), 'file')}",
+        *research,
+    ]
     facts = {
         "output": shown,
         "format": form,

@@ -32,9 +32,10 @@ from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.planned import changed, plan_option, print_plan, publication
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
-from shoal.errors import InUseError, MisuseError
+from shoal.errors import InUseError, MisuseError, OtherJobError
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
+from shoal.units import counted
 
 if TYPE_CHECKING:
     from shoal.methods import Method
@@ -229,7 +230,7 @@ def anonymize(
                 told=lambda people: tell_of_reading(people, bars),
             )
             bars.say(
-                f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
+                f"anonymized in {counted(len(in_blocks.blocks), 'block')} of {min(in_blocks.blocks):,} to "
                 f"{max(in_blocks.blocks):,} people"
             )
             print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
@@ -489,12 +490,16 @@ def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: 
         bars.say(
             f"note: parts (secret) lie here of a run that was stopped, or is still running: {_removed(*old)}"
         )
+    if resume and os.path.lexists(parts):  # never raises
+        bars.say(
+            f"note: {parts} lies here of a run that was stopped: what it finished of this is not done again"
+        )
     try:
         yield
     except (KeyboardInterrupt, Exception) as stopped:
         kept = resume and os.path.lexists(parts) and not isinstance(stopped, InUseError)  # never raises
-        told = f"finished parts are kept in {parts} (secret): run the same command again to continue, or "
-        told += f"remove them: {_removed(parts)}"
+        again = "" if isinstance(stopped, OtherJobError) else "run the same command again to continue, or "
+        told = f"finished parts are kept in {parts} (secret): {again}remove them: {_removed(parts)}"
         if isinstance(stopped, KeyboardInterrupt):
             nothing = (
                 "nothing half-written is left; with --resume finished parts are kept, and the same command "

@@ -24,6 +24,7 @@ from shoal.cli.options import (
 from shoal.cli.planned import attacks, comparison, measures, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
+from shoal.units import counted
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
 _ATTACK_NOTES: Final = (
@@ -405,7 +406,7 @@ def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: b
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         bars("reading the release", 0, 1)
         files = write_points(read_release(opened.folder, kind="boxes"), output, how, box_as=box_as)
-    lines = [f"{files:,} {how.upper()} files in {output}"]
+    lines = [f"{counted(files, f'{how.upper()} file')} in {output}"]
     if box_as:
         lines.append(
             f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files "

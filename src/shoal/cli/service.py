@@ -457,5 +457,11 @@ def _public_places(file: Path, days: int) -> Any:
             last_min=end_min,
         )
     except ValidationError as error:
-        raise InputError(f"{file} holds no usable places: {error.errors()[0]['msg']}") from error
+        column, *row = error.errors()[0]["loc"] or ("",)
+        why = (
+            f"{column} in row {int(row[0]) + 1} is out of range"
+            if row
+            else "give 1 to 10,000, with weights that are not all 0"
+        )
+        raise InputError(f"{file} holds no usable places: {why}") from error
     return places

@@ -15,7 +15,7 @@ import click
 
 from shoal.runtime.compiling import COMPILING
 from shoal.runtime.progress_file import wanted_progress_file
-from shoal.units import show_s
+from shoal.units import counted, show_s
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -138,8 +138,8 @@ def tell_of_reading(original: Any, bars: Bars) -> None:
     """Say on standard error what was dropped, repaired and assumed."""
     intake = original.intake
     bars.say(
-        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects "
-        f"from {intake.rows_read:,} rows; "
+        f"read {counted(original.n_samples, 'sample')} of {counted(original.n_subjects, 'subject')} "
+        f"from {counted(intake.rows_read, 'row')}; "
         f"dropped: {listed(intake.dropped)}; repaired: {listed(intake.repaired)}"
     )
     for note in intake.notes:

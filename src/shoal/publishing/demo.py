@@ -3,6 +3,7 @@
 The release hides everybody among 5. What hiding among 2 would keep and give away is measured beside it.
 """
 
+import os
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,13 +48,15 @@ def ending(folder: Path) -> list[str]:
     city, release, links = (
         shlex.quote(str(folder / name)) for name in ("city.parquet", "release", "linkage.parquet")
     )
+    dev = os.environ.get("SHOAL_STARTED_BY")  # the script whose reader has no shoal on the path
+    shoal = "shoal" if dev is None else f"{shlex.quote(dev)} shoal"
     return [
         f"everything lies in {folder}; of your own data, what is marked secret would stay with you:",
         *(f"  {name:{width}}  {'secret ' if secret else 'public '} {what}" for name, secret, what in FILES),
         f"open {folder / 'release/report.html'} in a browser, then try:",
-        f"  shoal verify {city} {release} --linkage {links}",
-        f"  shoal attack {city} {release} --linkage {links} --knowledge insider",
-        "  shoal inspect YOUR-FILE.csv",
+        f"  {shoal} verify {city} {release} --linkage {links}",
+        f"  {shoal} attack {city} {release} --linkage {links} --knowledge insider",
+        f"  {shoal} inspect YOUR-FILE.csv",
     ]
 
 

@@ -13,6 +13,7 @@ from shoal.model.claims.expected import numbers_in_words
 from shoal.model.release import Boxes, Release
 from shoal.publishing.exporting import is_export
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
+from shoal.units import counted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,8 +51,8 @@ class ReleaseFacts:
         release = self.release
         bare = [f"this is no anonymity: {release.claim.no_anonymity}"] if release.claim.no_anonymity else []
         return [
-            f"a release of {release.kind} by {release.method}: {release.n_records:,} records, "
-            f"{release.n_samples:,} rows",
+            f"a release of {release.kind} by {release.method}: {counted(release.n_records, 'record')}, "
+            f"{counted(release.n_samples, 'row')}",
             f"claim, as its manifest states it: {release.claim.name} ({numbers_in_words(release.claim)})",
             f"it promises: {release.claim.promise}",
             *bare,

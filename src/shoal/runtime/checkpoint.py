@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from shoal.errors import InputError, InUseError, OutputError
+from shoal.errors import InUseError, OtherJobError, OutputError
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.staging import explained_write, partial_name
 from shoal.version import __version__
@@ -36,7 +36,7 @@ class Checkpoint:
 
     @classmethod
     def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
-        """The folder, made when it is absent; raises InputError when it holds parts of another job.
+        """The folder, made when it is absent; raises OtherJobError when it holds parts of another job.
 
         job: whatever decides the result, as JSON: data (see ``digest_of``) and parameters.
         """
@@ -46,7 +46,7 @@ class Checkpoint:
         if not kept.exists():
             _write(kept, lambda file: file.write(stated))
         elif kept.read_bytes() != stated:
-            raise InputError(
+            raise OtherJobError(
                 f"{folder} holds parts of a job with other data, parameters or version; remove it, or "
                 "choose another --output"
             )

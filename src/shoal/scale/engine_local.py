@@ -3,13 +3,15 @@
 The standard pool breaks as a whole when one of its workers dies, and never says which task killed it.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, Signals, signal
+from threading import Thread
 from typing import Any, Final, TypeVar
 from weakref import finalize
 
@@ -127,6 +129,7 @@ def _stop(workers: list[_Worker]) -> None:
 def _serve(pipe: Connection) -> None:
     """What a worker does: tasks, until nobody sends any more."""
     signal(SIGINT, SIG_IGN)  # an interrupt is for the one who hands out the tasks
+    Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
             fn, part = pipe.recv()
@@ -137,6 +140,17 @@ def _serve(pipe: Connection) -> None:
         except Exception as error:
             outcome = False, error
         pipe.send(outcome)
+
+
+def _end_with_parent() -> None:
+    """End this process, whatever it does, once the one that handed out its task is gone.
+
+    Otherwise it would write into a folder that the next command may already have taken.
+    """
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _why(exit_code: int | None) -> str:
