@@ -1,46 +1,80 @@
 """What the long commands cost, for `--plan`: measured, fitted, and held against other sizes.
 
-    python bench/measure_costs.py measure   # bench/costs.csv, then paste what `fit` prints
-    python bench/measure_costs.py fit       # the rows of src/shoal/publishing/costs.py
-    python bench/measure_costs.py check     # sizes that the fit has not seen: predicted beside measured
+    python bench/measure_costs.py measure [--minutes N]   # what bench/costs.csv lacks
+    python bench/measure_costs.py memory [--minutes N]    # memory and disk once more, beside any other work
+    python bench/measure_costs.py fit                     # writes the rows of src/shoal/publishing/costs.py
+    python bench/measure_costs.py check                   # other sizes: predicted beside measured
 
-Each run is `shoal ...` as a user has it, in a process of its own with one thread, on synthetic people of one
-city, with kernels compiled by a small run before. CPU seconds are of the process; memory is its peak; disk is
-what it wrote. What is in the CSV already is not measured again.
+Each run is `shoal ...` as a user has it, in a process of its own, on synthetic people, with kernels compiled
+by a small run before. CPU seconds are of the process; memory is its peak; disk is what it wrote. After N
+minutes no run begins. `measure` goes on where it ended. `memory` begins anew, with `assess` and GLOVE, keeps
+CPU seconds as they are, and leaves those of a new size (nan) to `measure`. To begin anew, remove the CSV.
 """
 
 import argparse
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from shoal.methods import METHODS
-from shoal.publishing.costs import Growth
-from shoal.synthetic import write_synthetic
+from shoal.publishing import costs
+from shoal.publishing.costs import COSTS, Growth
 
 TABLE: Final = Path(__file__).with_name("costs.csv")
-NAMES: Final = ("kind", "task", "people", "samples", "k", "cpu_s", "peak_mb", "disk_mb")
-SIZES: Final = ((250, 14), (500, 14), (1000, 14))
-MORE: Final = ((2100, 7), (4000, 7))  # of assess, which draws people from 2,001 on
-LARGER: Final = ((3000, 14),)
-LARGER_METHODS: Final = ("glove", "w4m")  # the others take minutes there
-UNSEEN: Final = ((350, 28), (700, 7), (1400, 7))
-UNSEEN_METHODS: Final = ("glove", "kte-hide", "w4m")  # one of each kind, at k = 2, to save time
-KS: Final = (2, 5)
-UNKNOWN: Final = ("reach-locations",)  # what it takes depends on its street graph
-WARM_UP: Final = 60
+NAMES: Final = ("kind", "what", "task", "layout", "people", "samples", "k", "cpu_s", "peak_mb", "disk_mb")
+UNKNOWN: Final = ("reach-locations", "static")  # what they take depends on streets, and on their grid
+EVERY: Final = tuple(method for method in METHODS if method not in UNKNOWN)
+ASSESS: Final = "assess"
 TRIES: Final = (100, 1000)
 EXPONENTS: Final = np.arange(0, 1.01, 0.05)
+ROOM: Final = 1.03  # peaks of the same run differ by up to 3 %
 NEARLY: Final = 1.1  # a smaller exponent is taken when its error is at most this much larger
 Row = dict[str, Any]
+NOT_YET: Final[Row] = {"cpu_s": math.nan}
+
+
+class Job(NamedTuple):
+    """A method or ASSESS on people; what comes after a release goes with GLOVE at k = 2."""
+
+    what: str
+    kind: str
+    people: int
+    days: int = 14
+    layout: str = "city"
+    k: int = 2
+
+
+JOBS: Final = (
+    *(Job(ASSESS, "fitted", people) for people in (250, 500, 1000, 3000, 8000)),
+    *(Job(ASSESS, "fitted", people, 7) for people in (2100, 4000)),  # draws people from 2,001 on
+    *(Job("glove", "fitted", people) for people in (3000, 8000, 12_000)),
+    Job("w4m", "fitted", 3000),
+    *(
+        Job(what, "unseen", *size)
+        for size in ((350, 28), (700, 7), (1400, 7))
+        for what in (ASSESS, "glove", "kte-hide", "w4m")
+    ),
+    Job("glove", "unseen", 5000, 14, "nation"),
+    Job("glove", "unseen", 20_000, 14),
+    *(
+        Job(method, "fitted", people, k=k)
+        for method in sorted(EVERY, key="kte-hide".__eq__)
+        for people in (250, 500, 1000)
+        for k in (2, 5)
+    ),
+)
 
 
 class Refused(Exception):  # noqa: N818 (no error: some methods leave nobody of few people)
@@ -55,13 +89,12 @@ def timed(words: list[str], folder: Path) -> tuple[float, float, dict[str, Any]]
         _, status, usage = os.wait4(child.pid, 0)
     if status:
         raise Refused(" ".join(words[:1] + words[2:6]))
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3, json.loads(told.read_text())
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6, json.loads(told.read_text())
 
 
 def anonymized(method: str, city: Path, folder: Path, k: int) -> dict[str, tuple[float, float, float]]:
     """The whole of a publication but its attacks, and those alone."""
-    given = ["--method", method, "--k", str(k)] if "k" in METHODS[method].__dataclass_fields__ else []
-    given = given or ["--method", method]
+    given = ["--method", method, "--k", str(k)]
     files = ["--output", str(folder / "release"), "--linkage", str(folder / "links.parquet")]
     cpu_s, _, told = timed(
         ["anonymize", str(city), *given, *files, "--research-seed", "1", "--timings"], folder
@@ -96,53 +129,55 @@ def assessed(city: Path, folder: Path, people: int) -> dict[str, tuple[float, fl
     return {f"assess {drawn}": (cpu_s, peak, page.stat().st_size / 1e6)}
 
 
-def runs(people: int, days: int, methods: Collection[str], ks: Collection[int] = KS) -> Iterator[Row]:
-    """Every task on people of one city, with these methods."""
+def runs(job: Job) -> Iterator[Row]:
+    """The tasks of a job."""
     with tempfile.TemporaryDirectory() as name:
-        city = Path(name) / "city.parquet"
-        samples = write_synthetic(city, people, days, 1, layout="city").rows
-        size = {"people": people, "samples": samples}
-        yield from rows({**size, "k": 2}, assessed(city, Path(name), people))
-        for method in methods:
-            for k in ks:
-                with tempfile.TemporaryDirectory(dir=name) as inner:
-                    try:
-                        found = anonymized(method, city, Path(inner), k)
-                    except Refused as refused:
-                        print(f"no release: {refused}", flush=True)
-                        continue
-                    yield from rows({**size, "k": k}, found)
-                    if method == "glove" and k == KS[0]:
-                        yield from rows({**size, "k": k}, judged(city, Path(inner), people))
+        folder = Path(name)
+        city = folder / "city.parquet"
+        given = ["--subjects", str(job.people), "--days", str(job.days), "--layout", job.layout]
+        samples = timed(["synthesize", str(city), *given], folder)[2]["rows"]
+        if job.what == ASSESS:
+            found = assessed(city, folder, job.people)
+        else:
+            found = anonymized(job.what, city, folder, job.k)
+        if job.what == "glove" and job.k == 2:
+            found |= judged(city, folder, job.people)
+        for task, (cpu_s, peak_mb, disk_mb) in found.items():
+            row = {"task": task, "samples": samples, "cpu_s": round(cpu_s, 2), "peak_mb": round(peak_mb)}
+            row |= {name: value for name, value in job._asdict().items() if name != "days"}
+            yield {**row, "disk_mb": round(disk_mb, 2)}
 
 
-def rows(size: Row, found: dict[str, tuple[float, float, float]]) -> Iterator[Row]:
-    """Rows of the CSV."""
-    for task, (cpu_s, peak_mb, disk_mb) in found.items():
-        row = {**size, "task": task, "cpu_s": round(cpu_s, 2), "peak_mb": round(peak_mb)}
-        yield {**row, "disk_mb": round(disk_mb, 2)}
+def measure(minutes: float, *, again: bool) -> None:
+    """What the CSV does not have yet, job by job; again: what it has, too, but for CPU seconds."""
+    until = time.monotonic() + 60 * minutes
+    table = {_key(row): row for row in read_table()} if TABLE.exists() else {}
+    known = {key[:4] for key, row in table.items() if not math.isnan(row["cpu_s"])}
+    waiting = [job for job in JOBS if again or (job.what, job.kind, job.people, job.k) not in known]
+    for method in {job.what for job in waiting} - {ASSESS}:
+        with suppress(Refused):
+            list(runs(Job(method, "warm", 60, 2)))
+    for job in waiting:
+        if time.monotonic() > until:
+            print(f"{minutes:g} minutes are over before {job}")
+            break
+        try:
+            found = {_key(row): row for row in runs(job)}
+        except Refused as refused:
+            print(f"no release: {refused}", flush=True)
+            continue
+        for key, row in found.items():
+            row["cpu_s"] = table.get(key, NOT_YET)["cpu_s"] if again else row["cpu_s"]
+        table |= found
+        with TABLE.open("w", newline="") as file:
+            rows = csv.DictWriter(file, NAMES, lineterminator="\n")
+            rows.writeheader()
+            rows.writerows(table.values())
+        print(f"measured: {job}", flush=True)
 
 
-def measure() -> None:
-    """Everything that the CSV does not have yet, row by row."""
-    known = {(row["kind"], row["people"]) for row in read_table()} if TABLE.exists() else set()
-    if not known:
-        TABLE.write_text(",".join(NAMES) + "\n")
-    every = [method for method in METHODS if method not in UNKNOWN]
-    jobs = [
-        *(("fitted", *size, every, KS) for size in SIZES),
-        *(("fitted", *size, (), KS) for size in MORE),
-        *(("fitted", *size, LARGER_METHODS, KS[:1]) for size in LARGER),
-        *(("unseen", *size, UNSEEN_METHODS, KS[:1]) for size in UNSEEN),
-    ]
-    waiting = [job for job in jobs if job[:2] not in known]
-    if any(job[3] for job in waiting):
-        list(runs(WARM_UP, 2, every))
-    for kind, people, days, methods, ks in waiting:
-        found = [{"kind": kind, **row} for row in runs(people, days, methods, ks)]
-        with TABLE.open("a", newline="") as file:
-            csv.DictWriter(file, NAMES, lineterminator="\n").writerows(found)
-        print(f"{people} people x {days} days measured", flush=True)
+def _key(row: Row) -> tuple[str, str, int, int, str]:
+    return row["what"], row["kind"], row["people"], row["k"], row["task"]
 
 
 def read_table() -> list[Row]:
@@ -150,8 +185,7 @@ def read_table() -> list[Row]:
     with TABLE.open(newline="") as file:
         return [
             {
-                "kind": row["kind"],
-                "task": row["task"],
+                **{name: row[name] for name in ("kind", "what", "task", "layout")},
                 **{name: int(row[name]) for name in ("people", "samples", "k")},
                 **{name: float(row[name]) for name in ("cpu_s", "peak_mb", "disk_mb")},
             }
@@ -175,6 +209,17 @@ def line(size: Any, value: Any) -> tuple[float, float]:
     return float(best[0]), float(best[1])
 
 
+def line_above(size: Any, value: Any) -> tuple[float, float]:
+    """A fixed part and a slope, neither negative, that no value exceeds: least squares of the excess."""
+    if not np.any(value):
+        return 0.0, 0.0
+    pairs = [(a, b) for a, b in combinations(range(len(size)), 2) if size[a] != size[b]]
+    slopes = [0.0, *((value[a] - value[b]) / (size[a] - size[b]) for a, b in pairs)]
+    lines = [(float(np.max(value - slope * size)), float(slope)) for slope in slopes if slope >= 0]
+    sound = [each for each in lines if each[0] >= 0]
+    return min(sound, key=lambda each: float(np.sum((each[0] + each[1] * size - value) ** 2)))
+
+
 def fit(found: list[Row]) -> Growth:
     """The row of COSTS that the runs of a task make."""
     people, samples, k, cpu_s, peak_mb, disk_mb = (
@@ -182,7 +227,9 @@ def fit(found: list[Row]) -> Growth:
         for name in ("people", "samples", "k", "cpu_s", "peak_mb", "disk_mb")
     )
     tried: list[tuple[float, float, Growth]] = []
-    memory, disk = line(samples / 1e6, peak_mb), line(samples / 1e6, disk_mb)
+    memory, disk = line_above(samples / 1e6, peak_mb), line(samples / 1e6, disk_mb)
+    timed = ~np.isnan(cpu_s)
+    people, samples, k, cpu_s = people[timed], samples[timed], k[timed], cpu_s[timed]
     for by_people in EXPONENTS:
         for by_k in EXPONENTS if len(set(k)) > 1 else (0.0,):
             grown = samples / 1e6 * (people / 1000) ** by_people * (k - 1) ** by_k
@@ -193,7 +240,7 @@ def fit(found: list[Row]) -> Growth:
             row = Growth(
                 fixed_s=round(fixed_s, 2), s_per_million=round(slope, 2),
                 by_people=round(float(by_people), 2), by_k=round(float(by_k), 2),
-                fixed_mb=round(memory[0]), mb_per_million=round(memory[1]),
+                fixed_mb=math.ceil(ROOM * memory[0]), mb_per_million=math.ceil(ROOM * memory[1]),
                 disk_mb=round(disk[0], 2), disk_mb_per_million=round(disk[1], 2),
             )  # fmt: skip
             tried.append((off, by_people + by_k, row))
@@ -210,23 +257,20 @@ def fitted() -> dict[str, Growth]:
 
 def check() -> list[str]:
     """Predicted beside measured for sizes that the fit has not seen, as a table in Markdown."""
-    from shoal.publishing.costs import COSTS
-
     lines = [
-        "| task | people | samples | k | CPU s, predicted | measured | MB, predicted | measured |",
-        "|---|---|---|---|---|---|---|---|",
+        "| task | of a | people | samples | k | CPU s, predicted | measured | MB, predicted | measured |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in read_table():
         if row["kind"] == "unseen" and not row["task"].startswith("200 tries"):
             growth = COSTS[row["task"]]
             cpu_s = growth.cpu_s(row["people"], row["samples"], row["k"])
+            spent = "not yet" if math.isnan(row["cpu_s"]) else f"{row['cpu_s']:.1f}"
             memory = (
                 f"{growth.memory_mb(row['samples']):.0f} | {row['peak_mb']:.0f}" if row["peak_mb"] else " | "
             )
-            lines.append(
-                f"| {row['task']} | {row['people']:,} | {row['samples']:,} | {row['k']} | {cpu_s:.1f} | "
-                f"{row['cpu_s']:.1f} | {memory} |"
-            )
+            size = f"{row['layout']} | {row['people']:,} | {row['samples']:,} | {row['k']}"
+            lines.append(f"| {row['task']} | {size} | {cpu_s:.1f} | {spent} | {memory} |")
     return lines
 
 
@@ -234,15 +278,20 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("what", choices=("measure", "fit", "check"))
-    what = options.parse_args().what
-    if what == "measure":
-        measure()
+    options.add_argument("what", choices=("measure", "memory", "fit", "check"))
+    options.add_argument("--minutes", type=float, default=math.inf)
+    asked = options.parse_args()
+    if asked.what in ("measure", "memory"):
+        measure(asked.minutes, again=asked.what == "memory")
+    elif asked.what == "check":
+        print("\n".join(check()))
     else:
-        rows_shown = (
-            check() if what == "check" else [f'    "{name}": {row},' for name, row in fitted().items()]
-        )
-        print("\n".join(rows_shown))
+        module = Path(costs.__file__)
+        head, begin, rest = module.read_text().partition("] = {\n")
+        end, tail = rest.partition("\n}\n")[1:]
+        rows = ",\n".join(f'"{name}": {row}' for name, row in fitted().items())
+        module.write_text(head + begin + rows + end + tail)
+        subprocess.run(["ruff", "format", "--quiet", module], check=True)
 
 
 if __name__ == "__main__":

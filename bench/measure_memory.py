@@ -3,7 +3,7 @@
     python bench/measure_memory.py [--subjects 500 2000 8000] [--days 14] [--k 2] [--layout nation]
 
 Each figure is the peak of a process of its own (Linux): a block of so many people, the process around blocks
-of a quarter of them, and everything at once.
+of a quarter of them as under `--memory`, which has no tasks but blocks, and everything at once.
 """
 
 import argparse
@@ -11,18 +11,20 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 import shoal
 from shoal.io.storing import store_people
 from shoal.model.intake import Reading
+from shoal.publishing.block_sample import SAMPLE_PEOPLE
 from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block
 from shoal.scale.engines import engine_of
-from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS
+from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound
 from shoal.synthetic import write_synthetic
 from shoal.units import MIB
 
@@ -33,10 +35,12 @@ def a_block(folder: Path, k: int) -> None:
 
 def around_blocks(folder: Path, k: int) -> None:
     size = int(np.load(folder / "job" / f"{BLOCKS}.npz")["offsets"][1]) // 4
-    publish_in_blocks(
-        folder / "people.parquet", Reading(), shoal.Glove(k=k), folder / "blocks",
-        rng=Randomness.from_system(), size=size, engine=engine_of("local:1"),
-    )  # fmt: skip
+    bound = MemoryBound(total_bytes=0, workers=1, measured_people=SAMPLE_PEOPLE)
+    with patch.object(MemoryBound, "people_in_a_block", return_value=size):
+        publish_in_blocks(
+            folder / "people.parquet", Reading(), shoal.Glove(k=k), folder / "blocks",
+            rng=Randomness.from_system(), size=bound, engine=engine_of("local:1"),
+        )  # fmt: skip
 
 
 def all_at_once(folder: Path, k: int) -> None:

@@ -1,8 +1,11 @@
 """`--plan`: what a command would take, figured from counts of the input, without doing any of it."""
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import measure_costs
@@ -90,7 +93,18 @@ def test_a_fit_finds_the_growth_that_made_the_figures() -> None:
          "peak_mb": true.memory_mb(250 * people), "disk_mb": true.written_mb(250 * people)}
         for people in (200, 1000, 5000) for k in (2, 5)
     ]  # fmt: skip
-    assert measure_costs.fit(rows) == true
+    found = measure_costs.fit([*rows, {**rows[0], "cpu_s": math.nan}])
+    assert replace(found, fixed_mb=300, mb_per_million=100) == true
+    assert (found.fixed_mb, found.mb_per_million) == (309, 103)  # with room above
+
+
+def test_no_peak_exceeds_what_is_fitted_to_it() -> None:
+    """However peaks grow, the line is above all of them, and no higher than it must be."""
+    size, peaks = np.array([1.0, 2.0, 4.0, 8.0]), np.array([50.0, 90.0, 100.0, 140.0])
+    fixed, slope = measure_costs.line_above(size, peaks)
+    excess = fixed + slope * size - peaks
+    assert np.all(excess >= -1e-9)
+    assert np.sum(excess < 1e-9) == 2
 
 
 def test_the_page_shows_what_the_prediction_was_worth() -> None:

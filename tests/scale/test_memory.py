@@ -35,13 +35,13 @@ def anonymized(city: Path, output: Path, *given: str) -> int:
     return int(str(ended.value.code))
 
 
-@pytest.mark.parametrize(("workers", "bound_bytes"), [(1, 4 * GIB), (2, 4 * GIB), (7, 5 * GIB)])
+@pytest.mark.parametrize(("workers", "bound_bytes"), [(1, 3 * GIB), (2, 4 * GIB), (7, 5 * GIB)])
 def test_the_largest_blocks_that_fit_are_chosen(workers: int, bound_bytes: int) -> None:
     samples = np.random.default_rng(1).integers(1, 5000, 4000)
     bound = MemoryBound(total_bytes=bound_bytes, workers=workers, measured_people=1000)
     size = bound.people_in_a_block(samples, 2)
     heaviest = np.sort(samples)[::-1]
-    around = PEAKS[AROUND_BLOCKS].of(4000, int(samples.sum()))
+    around = PEAKS[AROUND_BLOCKS].of(4000, 0)
     around += PEAKS[ALL_AT_ONCE].sample_bytes * int(heaviest[:1000].sum())
     cost = [
         around + workers * PEAKS[A_BLOCK].of(people, int(heaviest[:people].sum()))
@@ -52,23 +52,35 @@ def test_the_largest_blocks_that_fit_are_chosen(workers: int, bound_bytes: int) 
 
 
 def test_what_would_be_enough_is_enough() -> None:
-    samples = np.full(1000, 300)
-    with pytest.raises(MisuseError, match="1,000 people with 300,000 samples need memory") as told:
-        MemoryBound(total_bytes=500 * MIB, workers=2, measured_people=1000).people_in_a_block(samples, 2)
+    samples = np.full(40_000, 300)
+
+    def bound(size: str, workers: int) -> int:
+        return MemoryBound(
+            total_bytes=size_bytes(size), workers=workers, measured_people=1000
+        ).people_in_a_block(samples, 2)
+
+    with pytest.raises(MisuseError, match="40,000 people with 12,000,000 samples need memory") as told:
+        bound("500MiB", 2)
     both, alone = re.findall(r"[0-9.]+[MG]iB", told.value.as_written)[:2]
-    assert (
-        MemoryBound(total_bytes=size_bytes(both), workers=2, measured_people=1000).people_in_a_block(
-            samples, 2
-        )
-        >= 4
-    )
-    assert (
-        MemoryBound(total_bytes=size_bytes(alone), workers=1, measured_people=1000).people_in_a_block(
-            samples, 2
-        )
-        >= 4
-    )
+    assert bound(both, 2) >= 4
+    assert bound(alone, 1) >= 4
     assert size_bytes(alone) < size_bytes(both)
+
+
+def test_all_at_once_is_told_where_blocks_need_more(city: Path) -> None:
+    with pytest.raises(MisuseError, match="40 people with ") as told:
+        MemoryBound(total_bytes=GIB // 4, workers=2, measured_people=1000).people_in_a_block(
+            shoal.read(city).lengths, 2
+        )
+    enough, given = re.findall(r"[0-9.]+[MG]iB", told.value.as_written)
+    bound = MemoryBound(total_bytes=size_bytes(enough), workers=2, measured_people=1000)
+    assert bound_of_blocks(city, Reading(), bound, Run()) is None
+    assert size_bytes(given) == GIB // 4
+
+
+def test_around_the_blocks_takes_no_more_for_more_samples() -> None:
+    around = PEAKS[AROUND_BLOCKS]
+    assert around.of(1000, 10**9) == around.of(1000, 10**7) > around.of(1000, 10**5)
 
 
 def test_few_people_fit_all_at_once(city: Path) -> None:
@@ -84,8 +96,7 @@ def test_less_memory_makes_blocks_that_keep_the_claim(
     monkeypatch.setattr(
         memory, "PEAKS", {**PEAKS, A_BLOCK: Peak(always_bytes=0, person_bytes=MIB, sample_bytes=0)}
     )
-    samples = shoal.read(city).n_samples
-    around = PEAKS[AROUND_BLOCKS].of(40, samples) + PEAKS[ALL_AT_ONCE].sample_bytes * samples
+    around = PEAKS[AROUND_BLOCKS].of(40, shoal.read(city).n_samples)
     published = publish_in_blocks(
         city,
         Reading(),
@@ -104,7 +115,7 @@ def test_too_little_is_refused_with_what_is_needed(
     city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert anonymized(city, tmp_path / "release", "--memory", "300MiB", "--engine", "local:2") == 2
-    assert "need --memory 1.1GiB at least with 2 workers (with --engine local:1, " in capsys.readouterr().err
+    assert "need --memory 441MiB at least with 2 workers; 300MiB is" in capsys.readouterr().err
     assert anonymized(city, tmp_path / "release", "--memory", "300MiB", "--exact-figures") == 2
     assert "--exact-figures needs everything at once, and 40 people" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -140,7 +151,8 @@ def test_the_page_says_the_figures_of_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
     for name, peak in PEAKS.items():
         always, person, sample = peak.always_bytes // MIB, peak.person_bytes, peak.sample_bytes
-        told = rf"^\| {name}.* \| {always} MiB \| {person:,} bytes \| {sample} bytes \|$"
+        most = "" if peak.samples_at_once is None else f", of {peak.samples_at_once:,} at most"
+        told = rf"^\| {name}.* \| {always} MiB \| {person:,} bytes \| {sample} bytes{most} \|$"
         assert re.search(told, page, re.MULTILINE), name
     assert len(PEAKS) == 3
     rows = re.findall(

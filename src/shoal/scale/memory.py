@@ -1,7 +1,8 @@
 """How much memory work takes, and the largest blocks that stay within a bound.
 
 The figures are peaks of whole processes, as `bench/measure_memory.py` finds them for GLOVE, rounded up. Other
-libraries or another system can take more.
+libraries or another system can take more. Around the blocks a million boxes are written at a time, and there
+are no more boxes than samples.
 """
 
 from collections.abc import Mapping
@@ -21,21 +22,26 @@ AROUND_BLOCKS: Final = "around the blocks"
 
 @dataclass(frozen=True, kw_only=True)
 class Peak:
-    """What a process takes at its peak: whatever it does, and for each person and each sample."""
+    """What a process takes at its peak: whatever it does, and for each person and each sample.
+
+    samples_at_once: no more of them are in memory together; None: all are.
+    """
 
     always_bytes: int
     person_bytes: int
     sample_bytes: int
+    samples_at_once: int | None = None
 
     def of(self, people: int, samples: int) -> int:
         """Bytes for so many people and samples."""
-        return self.always_bytes + self.person_bytes * people + self.sample_bytes * samples
+        together = samples if self.samples_at_once is None else min(samples, self.samples_at_once)
+        return self.always_bytes + self.person_bytes * people + self.sample_bytes * together
 
 
 PEAKS: Final[Mapping[str, Peak]] = {
-    ALL_AT_ONCE: Peak(always_bytes=440 * MIB, person_bytes=1000, sample_bytes=300),
+    ALL_AT_ONCE: Peak(always_bytes=440 * MIB, person_bytes=1000, sample_bytes=240),
     A_BLOCK: Peak(always_bytes=300 * MIB, person_bytes=1000, sample_bytes=210),
-    AROUND_BLOCKS: Peak(always_bytes=500 * MIB, person_bytes=1000, sample_bytes=14),
+    AROUND_BLOCKS: Peak(always_bytes=400 * MIB, person_bytes=400, sample_bytes=520, samples_at_once=1 << 20),
 }
 
 
@@ -58,17 +64,19 @@ class MemoryBound:
         """
         n, least = len(samples), min(2 * k, len(samples))
         largest = np.cumsum(np.sort(samples)[::-1])  # of the one, two, three ... people with the most samples
-        needs = [PEAKS[A_BLOCK].of(people, int(largest[people - 1])) for people in (least, n)]
-        around = PEAKS[AROUND_BLOCKS].of(n, int(largest[-1])) + PEAKS[ALL_AT_ONCE].sample_bytes * int(
-            largest[min(self.measured_people, n) - 1]
+        whole, measured = int(largest[-1]), int(largest[min(self.measured_people, n) - 1])
+        around = max(  # one after the other
+            PEAKS[AROUND_BLOCKS].of(n, whole),
+            PEAKS[AROUND_BLOCKS].of(n, 0) + PEAKS[ALL_AT_ONCE].sample_bytes * measured,
         )
-        if around + self.workers * needs[0] > self.total_bytes:
-            alone = around + needs[0]
-            fewer = f" (with --engine local:1, {show_bytes(alone)})" if self.workers > 1 else ""
-            enough = show_bytes(around + self.workers * needs[0])
+        need, at_once = PEAKS[A_BLOCK].of(least, int(largest[least - 1])), PEAKS[ALL_AT_ONCE].of(n, whole)
+        if around + self.workers * need > self.total_bytes:
+            enough = min(around + self.workers * need, at_once)
+            fewer = around + need < enough
             raise MisuseError(
-                f"{n:,} people with {int(largest[-1]):,} samples need --memory {enough} at least with "
-                f"{self.workers} worker{'s' if self.workers > 1 else ''}{fewer}; "
+                f"{n:,} people with {whole:,} samples need --memory {show_bytes(enough)} at least with "
+                f"{self.workers} worker{'s' if self.workers > 1 else ''}"
+                f"{f' (with --engine local:1, {show_bytes(around + need)})' if fewer else ''}; "
                 f"{show_bytes(self.total_bytes)} is too little"
             )
         each = (self.total_bytes - around) // self.workers
