@@ -64,13 +64,6 @@ def finish_release(
     page, check: called when the table, and when everything, is there. Raises ClaimError when the check finds
     anything.
     """
-<<<<<<< HEAD
-=======
-    with run.stage("writing"):
-        write(staging / RELEASE_FILE)
-        require_places_on_earth(staging / RELEASE_FILE)
-        give_back()
->>>>>>> a430251a535e831aaaed6b8e815869be5ffb1f8b
     with run.stage("page"):
         (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
         manifest = manifest.model_copy(update={"report_sha256": sha256_of(staging / REPORT_FILE)})
