@@ -143,7 +143,7 @@ def runs(job: Job) -> Iterator[Row]:
         if job.what == "glove" and job.k == 2:
             found |= judged(city, folder, job.people)
         for task, (cpu_s, peak_mb, disk_mb) in found.items():
-            row = {"task": task, "samples": samples, "cpu_s": round(cpu_s, 2), "peak_mb": round(peak_mb)}
+            row = {"task": task, "samples": samples, "cpu_s": round(cpu_s, 2), "peak_mb": round(peak_mb, 0)}
             row |= {name: value for name, value in job._asdict().items() if name != "days"}
             yield {**row, "disk_mb": round(disk_mb, 2)}
 
