@@ -5,6 +5,8 @@ Nothing lost in silence.
 
 import gzip
 import inspect
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import fields
@@ -438,6 +440,32 @@ def test_damaged_parquet_is_read_or_refused_in_one_line(damages: list[tuple[int,
             content[place % len(content)] = value
         path = text_file(Path(folder), bytes(content), "calls.parquet")
         read_or_refused(path)
+
+
+READ_EACH = """
+import sys
+from pathlib import Path
+from shoal.errors import ShoalError
+from shoal.io import read
+path, begin = Path(sys.argv[1]), int(sys.argv[2])
+sound = path.read_bytes()
+for place in range(begin, len(sound)):
+    path.write_bytes(sound[:place] + bytes([sound[place] ^ 32]) + sound[place + 1 :])
+    try:
+        read(path)
+    except ShoalError as error:
+        assert "\\n" not in str(error)
+"""
+
+
+def test_no_damage_to_a_footer_of_parquet_ends_the_process(tmp_path: Path) -> None:
+    """What it says of the sizes within a column ends pyarrow, and all with it, when it cannot be true."""
+    path = _write(PARQUET.slice(0, 50), tmp_path)
+    footer_bytes = int.from_bytes(path.read_bytes()[-8:-4], "little")
+    begin = path.stat().st_size - footer_bytes - 8
+    command = [sys.executable, "-c", READ_EACH, str(path), str(begin)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_read_spells_out_every_setting_of_a_reading() -> None:

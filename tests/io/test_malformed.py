@@ -413,9 +413,7 @@ def test_a_parquet_file_that_unpacks_to_far_more_than_it_holds_is_refused(
     assert len(next(iter(read(file, **reading)))[0]) == rows
     monkeypatch.setattr(parquet_files, "_MOST_UNPACKED_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_MOST_UNPACKED", 20)
-    with pytest.raises(
-        ShoalError, match=r"calls.parquet unpacks 0 MiB in one column \('l(at|on)'\) from \d KiB"
-    ):
+    with pytest.raises(ShoalError, match=r"calls.parquet unpacks \d+ MiB in one group of rows from \d+ KiB"):
         read(file, **reading)
     monkeypatch.undo()
     monkeypatch.setattr(parquet_files, "_MOST_ROWS", 1000)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +15,7 @@ from shoal.io.values import is_text
 from shoal.model.intake import Reading
 
 # a small file can claim to fill a machine's memory: refused is a group of rows that unpacks to more than this
-# in one column and to so many times what is stored, and more rows than this and than so many a byte
+# and to so many times the file, and more rows than this and than so many a byte of it
 _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100
 _MOST_ROWS: Final = 10_000_000
@@ -27,16 +27,17 @@ def open_table(path: Path, _reading: Reading) -> Table:
     """The columns and rows of one file. Raises InputError for a file that is empty, cut, or no Parquet."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
-    return open_source(path.name, lambda: path)
+    return open_source(path.name, lambda: pa.OSFile(str(path)))
 
 
-def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> Table:
-    """The same of anything that pyarrow opens; source: gives it anew each time it is read.
+def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = False) -> Table:
+    """The same of anything that pyarrow has opened; source: gives it anew each time it is read.
 
     far: on another machine, so that a group of rows is fetched at once and not page by page.
     """
     try:
-        with pq.ParquetFile(source()) as file:
+        with source() as stored, pq.ParquetFile(stored) as file:
+            _require_no_bomb(name, file.metadata, stored.size())
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
             rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     except (pa.ArrowException, ValueError, OSError) as error:
@@ -50,8 +51,7 @@ def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> T
         texts = [name for name in columns if is_text(schema.field(name).type)]
         done, claimed = 0, n_rows - sum(rows) + sum(rows[group] for part in parts for group in part)
         try:
-            with pq.ParquetFile(source(), read_dictionary=texts, pre_buffer=far) as file:
-                _require_no_bomb(name, file, columns)
+            with source() as stored, pq.ParquetFile(stored, read_dictionary=texts, pre_buffer=far) as file:
                 found = chain.from_iterable(
                     file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
                 )
@@ -87,26 +87,23 @@ def _runs(rows: Sequence[int]) -> list[range]:
     return runs
 
 
-def _require_no_bomb(name: str, file: pq.ParquetFile, columns: Sequence[str]) -> None:
-    """Raises InputError for a file that unpacks to far more than it holds, before anything is unpacked."""
-    wanted, stored = set(columns), 0
-    for number in range(file.num_row_groups):
-        group = file.metadata.row_group(number)
-        for at in range(group.num_columns):
-            one = group.column(at)
-            stored += max(one.total_compressed_size, 0)
-            full = one.total_uncompressed_size
-            beyond = full > max(_MOST_UNPACKED_BYTES, _MOST_UNPACKED * one.total_compressed_size)
-            if beyond and one.path_in_schema.split(".")[0] in wanted:
-                raise InputError(
-                    f"{name} unpacks {full / 2**20:,.0f} MiB in one column ('{one.path_in_schema}') from "
-                    f"{one.total_compressed_size / 2**10:,.0f} KiB; write it anew in smaller groups of rows "
-                    "if it is sound"
-                )
-    if file.metadata.num_rows > max(_MOST_ROWS, _MOST_ROWS_A_BYTE * stored):
+def _require_no_bomb(name: str, footer: pq.FileMetaData, stored_bytes: int) -> None:
+    """Raises InputError for a file that unpacks to far more than it holds, before anything is unpacked.
+
+    What the footer says of single columns is not asked for: at a damaged one pyarrow ends the process.
+    """
+    stored = f"{stored_bytes / 2**10:,.0f} KiB"
+    for number in range(footer.num_row_groups):
+        full = footer.row_group(number).total_byte_size
+        if full > max(_MOST_UNPACKED_BYTES, _MOST_UNPACKED * stored_bytes):
+            raise InputError(
+                f"{name} unpacks {full / 2**20:,.0f} MiB in one group of rows from {stored}; write it anew "
+                "in smaller groups of rows if it is sound"
+            )
+    if footer.num_rows > max(_MOST_ROWS, _MOST_ROWS_A_BYTE * stored_bytes):
         raise InputError(
-            f"{name} says it holds {file.metadata.num_rows:,} rows in {stored / 2**10:,.0f} KiB, which no "
-            "movement does; write it anew as several files if it is sound"
+            f"{name} says it holds {footer.num_rows:,} rows in {stored}, which no movement does; "
+            "write it anew as several files if it is sound"
         )
 
 
