@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -186,8 +187,12 @@ def test_what_is_written_says_all_and_stays_with_its_owner(finished: Path) -> No
     assert "anonymous" not in html.split("<script>")[0]
 
 
-def test_a_study_goes_on_where_it_was(city: Path, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {path: path.stat().st_mtime_ns for path in (finished / "out/runs").rglob("*") if path.is_file()}
+def test_a_study_goes_on_where_it_was(
+    city: Path, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(finished, study)
+    before = {path: path.stat().st_mtime_ns for path in (study / "out/runs").rglob("*") if path.is_file()}
     made = []
     honest = Glove.anonymize
 
@@ -196,8 +201,8 @@ def test_a_study_goes_on_where_it_was(city: Path, finished: Path, monkeypatch: p
         return honest(self, *rest)
 
     monkeypatch.setattr(Glove, "anonymize", counted)
-    (finished / "more.toml").write_text(STUDY.replace("[2, 4]", "[2, 3, 4]"))
-    found = comparison.compare(read(city), read_study(finished / "more.toml"), finished / "out")
+    (study / "more.toml").write_text(STUDY.replace("[2, 4]", "[2, 3, 4]"))
+    found = comparison.compare(read(city), read_study(study / "more.toml"), study / "out")
     assert made == [3]
     assert len(found.points) == 4
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
