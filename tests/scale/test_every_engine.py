@@ -231,7 +231,7 @@ def test_the_release_is_the_same(
     """Also when reading, sorting and the search for hashes are many tasks."""
     monkeypatch.setattr(pieces, "_APART_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
-    monkeypatch.setattr(storing, "_TASK_ROWS", 1000)
+    monkeypatch.setattr(storing, "TASK_ROWS", 1000)
     monkeypatch.setattr(spread_digests, "_IDS_OF_A_TASK", 40)
     there = published(city, tmp_path, with_processes)
     for name in ("release.parquet", "manifest.json", "report.html"):

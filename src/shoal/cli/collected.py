@@ -75,7 +75,7 @@ def export(**options: Any) -> int:
         from shoal.collect.storage.database import Database
         from shoal.collect.storage.stored import StoredReleases
 
-    _require_there(options["database"])
+    require_there(options["database"], "collector")
     among = None if options["identifiers"] is None else _lines(options["identifiers"])
     day = options["day"] and int(options["day"].replace(tzinfo=UTC).timestamp() // DAY_S)
     grid = Grid(zone_m=options["zone_m"], slot_min=max(1, round(options["zone_s"] / 60)))
@@ -222,6 +222,8 @@ def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
     with needs_extra("collect"):
         from shoal.collect.device.disk import StateFolder
 
+    if not file.is_file():  # opening DIR makes it
+        raise InputError(f"{file} does not exist; name the file that 'shoal collect state export' wrote")
     held = StateFolder(folder)
     with held.alone():
         held.take_in(file)
@@ -231,11 +233,14 @@ def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
     return 0
 
 
-def _require_there(url: str) -> None:
-    """Raise InputError for a SQLite file that does not exist; opening it would make an empty one."""
+def require_there(url: str, whose: str) -> None:
+    """Raise InputError for a SQLite file that does not exist; opening it would make an empty one.
+
+    whose: the server that made it.
+    """
     file = Path(url.removeprefix("sqlite:///"))
     if "://" not in str(url).replace("sqlite:///", "") and not file.is_file():
-        raise InputError(f"{file} does not exist; name the collector's database with --database")
+        raise InputError(f"{file} does not exist; name the {whose}'s database with --database")
 
 
 def _lines(file: Path) -> frozenset[str]:
