@@ -5,8 +5,8 @@ types of its arguments, the versions of compiler and Python, and the processor. 
 is alike in them, wherever they lie. Whoever edits a kernel compiles it again, and all that call it, and
 nothing else.
 
-A wheel may bring kernels along, compiled for a level of processors (``runtime/processor_levels.py``). They are
-looked for where the user has none, and are of the same names and content: whoever compiles with
+A wheel may bring kernels along, compiled for a level of processors (``runtime/processor_levels.py``). They
+are looked for where the user has none, and are of the same names and content: whoever compiles with
 ``NUMBA_CPU_NAME`` set to a level makes them.
 
 Of several processes that need the same kernel one compiles it and the others wait. What cannot be read or
