@@ -24,7 +24,7 @@ from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.concealed import not_concealed
 from shoal.verification.boxes.hulls import allowance_of
-from shoal.verification.boxes.kte_leakage import leakage
+from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, leakage
 from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
 from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
@@ -223,7 +223,7 @@ def leaked_slots(
     def measure(part: Integers) -> tuple[Integers, Numbers]:
         leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
         chance = np.empty(leaked.shape)
-        leakage(raw, published, part, tau, epsilon, leaked, chance)
+        leakage(raw, published, part, tau, epsilon, PAIRS_AT_ONCE, leaked, chance)
         return leaked, chance
 
     parts = list(run.map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
