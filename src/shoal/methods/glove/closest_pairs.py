@@ -28,7 +28,8 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
-_LIST: Final = 16
+_LIST: Final = 16  # of a crowd
+_LIST_OF_PERSON: Final = 48  # so long that hardly one is used up, which means another search for everybody
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
 _AHEAD: Final = 4  # crowds that are searched for together, for each thread
@@ -57,6 +58,7 @@ class BandedPairs:
         self._original, self._run = original, run
         self._near = NearPairs(original, caps, run)
         self._living = np.ones(original.n_subjects, dtype=np.bool_)
+        self._n_living = original.n_subjects
         # goes up when a class leaves its slot, which makes entries about it void
         self._age = [0] * original.n_subjects
         self._queue: list[Entry] = []
@@ -70,7 +72,7 @@ class BandedPairs:
 
     def closest(self) -> tuple[int, int] | None:
         """The two slots with the least effort, the smallest of equals, to be retired next; None below two."""
-        while np.count_nonzero(self._living) > 1:
+        while self._n_living > 1:
             while self._queue:
                 _, a, b, kind, first, second = heappop(self._queue)
                 if kind == _PAIR and self._age[a] == first and self._age[b] == second:
@@ -93,6 +95,7 @@ class BandedPairs:
         for slot in (a, b):
             self._living[slot] = False
             self._age[slot] += 1
+        self._n_living -= 2
         for pair in [each for each in self._foreseen if each != (a, b) and not {a, b}.isdisjoint(each)]:
             self._spare.append(self._foreseen.pop(pair).spare)
 
@@ -103,6 +106,7 @@ class BandedPairs:
                 self._original, self._near, self._run.threads, _LIST, len(self._spare)
             )
         self._living[slot] = True
+        self._n_living += 1
         foreseen = self._foreseen.pop(self._retired, None)
         if foreseen is None:
             self._merged.enter(slot, merged)
@@ -172,7 +176,7 @@ class BandedPairs:
         living = np.flatnonzero(self._living)
         self._queue.clear()
         single = living if self._merged is None else living[self._merged.crowds.sizes[living] == 1]
-        self._put(single, self._near.nearest(single, _LIST, self._threshold))
+        self._put(single, self._near.nearest(single, _LIST_OF_PERSON, self._threshold))
         if self._merged is not None:
             self._search_crowds(np.setdiff1d(living, single))
 
@@ -190,29 +194,33 @@ class BandedPairs:
         self._put(slots, self._merged.nearest(parts, self._threshold, self._run, living=living))
 
     def _put(self, owners: Integers, found: Nearest) -> None:
-        """Queue the lists of these slots."""
-        count, partner, effort = found.known[owners], found.partner[owners], found.effort[owners]
-        listed = np.arange(_LIST) < count[:, None]
-        owner, other = np.repeat(owners, count), partner[listed]
-        age = self._age
-        for e, a, b in zip(
-            effort[listed].tolist(),
-            np.minimum(owner, other).tolist(),
-            np.maximum(owner, other).tolist(),
-            strict=True,
-        ):
-            self._add((e, a, b, _PAIR, age[a], age[b]), many=len(owners) > 1)
-        for row in np.flatnonzero(count == _LIST).tolist():
-            own, last = int(owners[row]), int(partner[row, -1])
-            self._add(
-                (float(effort[row, -1]), min(own, last), max(own, last), _END, own, age[own]),
-                many=len(owners) > 1,
+        """Queue the lists of these slots, a pair that stands in both of its lists once."""
+        count, age = found.known[owners], self._age
+        listed = np.arange(found.partner.shape[1]) < count[:, None]
+        owner, other, effort = (
+            np.repeat(owners, count),
+            found.partner[owners][listed],
+            found.effort[owners][listed],
+        )
+        a, b = np.minimum(owner, other), np.maximum(owner, other)
+        if len(owners) > 1:
+            order = np.lexsort((b, a, effort))
+            a, b, effort = a[order], b[order], effort[order]
+            fresh = np.ones(len(a), dtype=np.bool_)
+            fresh[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
+            a, b, effort = a[fresh], b[fresh], effort[fresh]
+        entries: list[Entry] = [
+            (e, i, j, _PAIR, age[i], age[j])
+            for e, i, j in zip(effort.tolist(), a.tolist(), b.tolist(), strict=True)
+        ]
+        for own in owners[count == found.partner.shape[1]].tolist():
+            last = int(found.partner[own, -1])
+            entries.append(
+                (float(found.effort[own, -1]), min(own, last), max(own, last), _END, own, age[own])
             )
         if len(owners) > 1:
+            self._queue += entries
             heapify(self._queue)
-
-    def _add(self, entry: Entry, *, many: bool) -> None:
-        if many:
-            self._queue.append(entry)
         else:
-            heappush(self._queue, entry)
+            for entry in entries:
+                heappush(self._queue, entry)
