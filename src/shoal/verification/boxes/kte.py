@@ -226,7 +226,7 @@ def leaked_slots(
         leakage(raw, published, part, tau, epsilon, PAIRS_AT_ONCE, leaked, chance)
         return leaked, chance
 
-    parts = list(run.map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
+    parts = list(run.map(measure, np.array_split(subjects, max(run.threads, len(subjects) // 16))))
     leaked, chance = (np.concatenate(columns).ravel() for columns in zip(*parts, strict=True))
     return leaked[leaked >= 0], chance[leaked >= 0]
 

@@ -7,8 +7,8 @@ for all intervals. Nothing is left out by that:
 
 - A record holds all samples of an interval when it holds the first of them and its run from there, the
   samples that it holds one after the other, reaches the last. Candidates can be followed as far as that run.
-- A box that lies wholly inside an interval holds a sample of the interval exactly when it holds any published
-  sample of the subject, since every sample in its time is in the interval. So that is asked once a subject.
+- A box that lies wholly inside an interval holds a sample of the interval exactly when it holds any sample of
+  the subject, since every sample in its time is in the interval. So that is asked once a subject.
 - Counts of records add up over records, and so do the least and the largest ends of their runs. So records
   may be taken in groups, when a subject's pairs of sample and record do not fit into memory at once.
 """
@@ -59,7 +59,7 @@ class Pairs(NamedTuple):
 
     sample: [room] a sample's place among the subject's. before: [room] the pair of the same record with the
     sample before, -1 = none. latest: [n] each record's last pair, -1 = none. met: [n] records with pairs.
-    filled: [m] whether a box holds a published sample of the subject. found: [m] scratch.
+    filled: [m] whether a box holds a sample of the subject. found: [m] scratch.
     """
 
     sample: Integers
@@ -73,8 +73,8 @@ class Pairs(NamedTuple):
 class Runs(NamedTuple):
     """What one record holds of one subject's samples: [samples of whoever has most].
 
-    held: their places, the last one first. begins, ends: of the run that a sample is in; its end is -1 where it
-    is not held.
+    held: their places, the last one first. begins, ends: of the run that a sample is in; the end of one that is
+    not held is -1.
     """
 
     held: Integers
@@ -188,13 +188,10 @@ def _pair(raw: Raw, published: Published, subject: int, first: int, end: int, pa
     n_pairs = n_met = 0
     start = raw.offsets[subject]
     for i in range(start, raw.offsets[subject + 1]):
-        n_found = boxes_with(
-            published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], pairs.found
-        )
+        n_found = boxes_with(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], pairs.found)
         for place in range(n_found):
             box = pairs.found[place]
-            if raw.covered[i]:
-                pairs.filled[box] = True
+            pairs.filled[box] = True
             record = published.owner[box]
             if not first <= record < end:
                 continue
@@ -252,7 +249,7 @@ def _count(
 
 @compiled
 def _was_elsewhere(published: Published, filled: Flags, record: int, a: int, tau: int) -> bool:
-    """Whether a box of the record lies wholly in the interval at ``a``, and holds no sample of the subject."""
+    """Whether a box of the record lies wholly in the interval at ``a`` and holds no sample of the subject."""
     first, end = published.offsets[record], published.offsets[record + 1]
     for b in range(first + np.searchsorted(published.boxes[first:end, 0], a), end):
         if published.boxes[b, 0] >= a + tau:
