@@ -1,4 +1,4 @@
-"""What the search for near pairs knows about everybody, against loops over samples, on any number of threads."""
+"""What the search for near pairs knows about everybody, against loops over samples, on several threads."""
 
 from collections import Counter
 

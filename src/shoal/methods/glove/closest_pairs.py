@@ -13,6 +13,7 @@ the queue are merged ahead, and all are searched for at once. A pair whose turn 
 compared with those that entered since. One that loses a member first is forgotten.
 """
 
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
@@ -23,7 +24,7 @@ from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.greedy import Ahead
-from shoal.methods.glove.merged_crowds import MergedCrowds
+from shoal.methods.glove.merged_crowds import MergedCrowds, Part
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
@@ -115,34 +116,30 @@ class BandedPairs:
         since = np.array(self._merged.entered[foreseen.until :], dtype=np.int64)
         self._merged.enter_from(foreseen.spare, slot)
         self._spare.append(foreseen.spare)
-        for effort, other, age in foreseen.near:
-            a, b = min(slot, other), max(slot, other)
-            if self._age[other] == age:
-                heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
-        if len(foreseen.near) == _LIST:
-            heappush(self._queue, (effort, a, b, _END, slot, self._age[slot]))
+        self._put_one(slot, foreseen.near)
         since = np.unique(since[self._living[since]])
         if len(since):
             own = np.array([slot])
-            self._put(own, self._merged.nearest([(own, since)], self._threshold, self._run, living=None))
+            found = self._merged.nearest([(own, since)], self._threshold, living=None)
+            self._put_one(slot, self._list_of(slot, found))
 
     def _search_ahead(self, slot: int, ahead: Ahead) -> None:
         """Look for those near a crowd that has entered, and near those that come next unless it is nearer."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
-        living, spares = np.flatnonzero(self._living), {}
-        parts = [(np.array([slot]), living)]
-        for pair, merged in self._next_ones(ahead):
-            spares[pair] = self._spare.pop()
-            self._merged.store(spares[pair], merged)
-            parts.append((np.array([spares[pair]]), np.delete(living, np.searchsorted(living, pair))))
-        found = self._merged.nearest(parts, self._threshold, self._run, living=living)
-        self._put(np.array([slot]), found)
+        merged, living, spares = self._merged, np.flatnonzero(self._living), {}
+
+        def parts() -> Iterator[Part]:
+            yield np.array([slot]), living
+            for pair, crowd in sorted(self._next_ones(ahead), key=lambda each: -len(each[1].boxes)):
+                spares[pair] = self._spare.pop()
+                merged.store(spares[pair], crowd)
+                yield np.array([spares[pair]]), np.delete(living, np.searchsorted(living, pair))
+
+        found = merged.nearest(parts(), self._threshold, living=living)
+        self._put_one(slot, self._list_of(slot, found))
         until = len(self._merged.entered)
         for pair, spare in spares.items():
-            known = found.known[spare]
-            efforts, others = found.effort[spare, :known].tolist(), found.partner[spare, :known].tolist()
-            near = [(e, other, self._age[other]) for e, other in zip(efforts, others, strict=True)]
-            self._foreseen[pair] = _Foreseen(spare, near, until)
+            self._foreseen[pair] = _Foreseen(spare, self._list_of(spare, found), until)
 
     def _next_ones(self, ahead: Ahead) -> list[tuple[tuple[int, int], EquivalenceClass]]:
         """The next pairs in the queue that share nobody, will enter and were not foreseen.
@@ -191,36 +188,42 @@ class BandedPairs:
         assert self._merged is not None  # noqa: S101  (callers see to it)
         living, threads = np.flatnonzero(self._living), self._run.threads
         parts = [(slots[first::threads].copy(), living) for first in range(min(threads, len(slots)))]
-        self._put(slots, self._merged.nearest(parts, self._threshold, self._run, living=living))
+        self._put(slots, self._merged.nearest(parts, self._threshold, living=living))
 
     def _put(self, owners: Integers, found: Nearest) -> None:
         """Queue the lists of these slots, a pair that stands in both of its lists once."""
-        count, age = found.known[owners], self._age
-        listed = np.arange(found.partner.shape[1]) < count[:, None]
-        owner, other, effort = (
-            np.repeat(owners, count),
-            found.partner[owners][listed],
-            found.effort[owners][listed],
-        )
-        a, b = np.minimum(owner, other), np.maximum(owner, other)
-        if len(owners) > 1:
-            order = np.lexsort((b, a, effort))
-            a, b, effort = a[order], b[order], effort[order]
-            fresh = np.ones(len(a), dtype=np.bool_)
-            fresh[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
-            a, b, effort = a[fresh], b[fresh], effort[fresh]
-        entries: list[Entry] = [
+        count, length = found.known[owners], found.partner.shape[1]
+        listed = np.arange(length) < count[:, None]
+        owner, other = np.repeat(owners, count), found.partner[owners][listed]
+        effort, a, b = found.effort[owners][listed], np.minimum(owner, other), np.maximum(owner, other)
+        order = np.lexsort((b, a, effort))
+        a, b = a[order], b[order]
+        first = np.ones(len(order), dtype=np.bool_)
+        first[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
+        age = self._age
+        self._queue += [
             (e, i, j, _PAIR, age[i], age[j])
-            for e, i, j in zip(effort.tolist(), a.tolist(), b.tolist(), strict=True)
-        ]
-        for own in owners[count == found.partner.shape[1]].tolist():
-            last = int(found.partner[own, -1])
-            entries.append(
-                (float(found.effort[own, -1]), min(own, last), max(own, last), _END, own, age[own])
+            for e, i, j in zip(
+                effort[order][first].tolist(), a[first].tolist(), b[first].tolist(), strict=True
             )
-        if len(owners) > 1:
-            self._queue += entries
-            heapify(self._queue)
-        else:
-            for entry in entries:
-                heappush(self._queue, entry)
+        ]
+        for own in owners[count == length].tolist():
+            last = int(found.partner[own, -1])
+            end = float(found.effort[own, -1])
+            self._queue.append((end, min(own, last), max(own, last), _END, own, age[own]))
+        heapify(self._queue)
+
+    def _put_one(self, slot: int, near: list[tuple[float, int, int]]) -> None:
+        """Queue the list of one crowd: effort, slot and age of each in it."""
+        for effort, other, age in near:
+            a, b = min(slot, other), max(slot, other)
+            if self._age[other] == age:
+                heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
+        if len(near) == _LIST:
+            heappush(self._queue, (effort, a, b, _END, slot, self._age[slot]))
+
+    def _list_of(self, slot: int, found: Nearest) -> list[tuple[float, int, int]]:
+        """Effort, slot and age of each that was found near a crowd."""
+        known = found.known[slot]
+        efforts, others = found.effort[slot, :known].tolist(), found.partner[slot, :known].tolist()
+        return [(effort, other, self._age[other]) for effort, other in zip(efforts, others, strict=True)]
