@@ -3,8 +3,8 @@
     python deploy/wheel/build_wheel.py [--output dist]
 
 The commands that people begin with run on toy data, once for each level of processors that this machine has.
-What they compile goes into the wheel. It is used with these versions of Python, numba, llvmlite and NumPy. With
-others it is not found, and the first use compiles, as it does without it. The wheel has the tags of numba's.
+What they compile goes into the wheel. It is used with these versions of Python, numba, llvmlite and NumPy.
+With others it is not found, and the first use compiles, as it does without it. The wheel has numba's tags.
 """
 
 import argparse
