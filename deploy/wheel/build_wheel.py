@@ -2,9 +2,10 @@
 
     python deploy/wheel/build_wheel.py [--output dist]
 
-The commands that people begin with run on toy data, once for each level of processors that this machine has.
-What they compile goes into the wheel. It is used with these versions of Python, numba, llvmlite and NumPy. With
-others it is not found, and the first use compiles, as it does without it. The wheel has the tags of numba's.
+The commands that people begin with run on toy data, and compile for the best level of processors that this
+machine has. What they compile goes into the wheel. It is used with these versions of Python, numba, llvmlite
+and NumPy. With others it is not found, and the first use compiles, as it does without it. The wheel has
+numba's tags.
 """
 
 import argparse
@@ -62,7 +63,7 @@ def compile_for(level: str, kept: Path) -> None:
     surroundings |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(kept)}
     with tempfile.TemporaryDirectory() as folder:
         for words in commands(Path(folder)):
-            print(f"{level}: shoal {' '.join(words[:1] + words[2:4])}", file=sys.stderr)
+            print(f"{level}: shoal {' '.join(words)}", file=sys.stderr)
             run("-m", "shoal", *words, "--quiet", surroundings=surroundings)
 
 
@@ -95,14 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
     output = parser.parse_args(arguments).output
     output.mkdir(parents=True, exist_ok=True)
-    levels = [name for _, name, _ in levels_of(JITCPUCodegen("here").magic_tuple())]
+    _, level, _ = next(levels_of(JITCPUCodegen("here").magic_tuple()))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.rmtree(ROOT / "build", ignore_errors=True)  # files that are gone would come along
         run("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
         (plain,) = folder.glob("*.whl")
-        for level in levels[:-1] or levels:  # generic code only where there is nothing better
-            compile_for(level, folder / "kept")
+        compile_for(level, folder / "kept")
         made = pack(plain, sorted((folder / "kept" / "shoal").glob("*.kernel")), output)
     print(f"{made}: {made.stat().st_size / 1e6:.1f} MB")
 

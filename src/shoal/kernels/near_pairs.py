@@ -158,7 +158,7 @@ def offer_neighbors(search: Search, ranks: Numbers, nearest: Nearest, workspace:
         bounds = np.empty(len(others), dtype=np.int32)
         for j in range(len(others)):
             bounds[j] = lowest_sum(people, order[others[j]], least, gaps, np.inf)
-        evaluate(search, ranks[i], others, bounds, least, gaps, nearest, workspace)
+        evaluate(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
 
 
 @compiled

@@ -20,7 +20,7 @@ import pickle
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -51,8 +51,9 @@ _VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, _PY
 class KernelCache:
     """The kept forms of one kernel, as numba's dispatchers ask for them."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], flags: Mapping[str, bool]) -> None:
         self._function = function
+        self._flags = repr(flags)
 
     @property
     def cache_path(self) -> str:
@@ -93,7 +94,7 @@ class KernelCache:
     def _name(self, signature: Any, processor: tuple[str, str, str]) -> str:
         arguments, result = sigutils.normalize_signature(signature)
         types = [str(arguments), str(result), *(name for kind in arguments for name in _classes_in(kind))]
-        key = _digest([digest_of(self._function), *types, str(processor), *_VERSIONS])
+        key = _digest([digest_of(self._function), self._flags, *types, str(processor), *_VERSIONS])
         return f"{self._function.__name__}-{key.hex()[:32]}.kernel"
 
 

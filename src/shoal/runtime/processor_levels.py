@@ -9,10 +9,12 @@ from typing import Final
 
 _V2: Final = frozenset({"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"})
 _V3: Final = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
-_V4: Final = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
 
-LEVELS: Final = {"x86-64-v4": _V4, "x86-64-v3": _V3, "generic": frozenset[str]()}
-"""Best first, with what each needs. Generic code runs on every processor of its architecture."""
+LEVELS: Final = {"x86-64-v3": _V3, "generic": frozenset[str]()}
+"""Best first, with what each needs. Generic code runs on every processor of its architecture.
+
+x86-64-v4, with AVX-512, is none of them: it made nothing faster.
+"""
 
 
 def levels_of(processor: tuple[str, str, str]) -> Iterator[tuple[str, str, str]]:
