@@ -108,9 +108,9 @@ def test_blocks_are_planned_as_they_would_be_made(crowd: Path, capsys: pytest.Ca
     command = Shoal(capsys)
     out = crowd.with_name("out")
     given = ("anonymize", crowd, "--output", out, "--blocks", 8, "--k", 2)
-    given = (*given, "--engine", "threads", "--risk-tries", 0)
-    planned = json.loads(command(*given, "--plan", "--json").out)["blocks"]
-    assert f"in {planned['number']} blocks of 6 to {planned['people']} people" in command(*given).err
+    how = ("--engine", "threads", "--risk-tries", 0)
+    planned = json.loads(command(*given, *how, "--plan", "--json").out)["blocks"]
+    assert f"in {planned['number']} blocks of 6 to {planned['people']} people" in command(*given, *how).err
     for size, said in ((3, "is not in the range"), (30, None)):
         told = command("anonymize", crowd, "--output", out, "--plan", "--k", 2, "--blocks", size)
         assert (said or "1 block of at most 25 people") in told.out + told.err

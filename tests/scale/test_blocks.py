@@ -578,7 +578,7 @@ def test_what_names_and_hashes_have_in_common_by_chance_is_noted_in_the_manifest
     published = in_blocks(city, tmp_path / "release", 40)
     assert_holds(city, published)
     (note,) = published.manifest.verdict["notes"]
-    assert note.startswith("1 pseudonyms have 12 characters or more in common")
+    assert note.startswith("1 pseudonym has 12 characters or more in common")
     whole = published.release.n_records
     assert sought.count(whole) == 2  # once for the release, and once in the folder that is verified above
 

@@ -181,7 +181,7 @@ def test_a_telling_pseudonym_is_found_and_shown_in_no_finding() -> None:
     kinds = {each.kind: each for each in found}
     assert kinds["class-below-k"].trajectory_id is None
     assert kinds["raw-identifier"].message == (
-        "1 pseudonyms are or hold a raw identifier, or a plain hash of one"
+        "1 pseudonym is or holds a raw identifier, or a plain hash of one"
     )
     assert kinds["seed"].message == "the parameter 'seed' names a seed; leave it out"
     assert not any("caller" in f"{each.trajectory_id} {each.message}" for each in found)

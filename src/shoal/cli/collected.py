@@ -21,6 +21,7 @@ from shoal.cli.options import (
 from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.errors import InputError
+from shoal.units import counted
 
 
 @click.command(
@@ -84,9 +85,14 @@ def export(**options: Any) -> int:
         held = StoredReleases(database)
         stored, terms = held.all(day=day, among=among), held.terms()
     found = write(stored, terms, options["output"], grid, lambda: secrets.token_hex(8), owners)
-    missing = [] if among is None else [f"{len(among) - len(stored)} identifiers are not stored"]
+    missing = (
+        []
+        if among is None
+        else [counted(len(among) - len(stored), "identifier is not stored", "identifiers are not stored")]
+    )
     lines = [
-        f"{found.releases:,} releases with {found.circles:,} circles, stored {found.days[0]} to "
+        f"{counted(found.releases, 'release')} with {counted(found.circles, 'circle')}, stored "
+        f"{found.days[0]} to "
         f"{found.days[1]}, {found.of_nobody:,} of them records of nobody, under {len(terms)} sets of terms",
         *(missing if among and len(among) > len(stored) else []),
         f"boxes: {found.verdict}",
@@ -164,7 +170,7 @@ def mine(**options: Any) -> int:
             if state is not None:
                 sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
             in_words = (f"from {when} (UTC): {where}" for when, where in own_releases.points_in_words(points))
-            lines = [f"stored on {told['day']}: {len(points)} circles", *in_words, sealed]
+            lines = [f"stored on {told['day']}: {counted(len(points), 'circle')}", *in_words, sealed]
         else:
             back = own_releases.take_back(server, kept.device, own)
             kept.device.owned[kept.device.owned.index(own)] = back.own

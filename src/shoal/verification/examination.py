@@ -10,6 +10,7 @@ from shoal.model.names import Pseudonyms
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
+from shoal.units import counted
 from shoal.verification.linking import Links, links_of
 from shoal.verification.parts import PARTS
 
@@ -93,7 +94,10 @@ def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
 def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
     """A finding when the subjects without a record are not as many as the losses say."""
     if lost != release.losses.subjects_suppressed:
-        message = f"{lost} subjects have no record; the losses say {release.losses.subjects_suppressed}"
+        message = (
+            f"{counted(lost, 'subject has', 'subjects have')} no record; the losses say "
+            f"{release.losses.subjects_suppressed}"
+        )
         yield Finding("lost-subjects-not-counted", message)
 
 

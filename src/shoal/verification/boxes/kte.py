@@ -19,7 +19,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.run import Run
-from shoal.units import show_s, slots_touched
+from shoal.units import counted, show_s, slots_touched
 from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.concealed import not_concealed
@@ -171,7 +171,7 @@ def _shortfalls(
     """Where one subject has too few candidates or covers. row: of the outcome of ``short_intervals``."""
     held = f"samples around suppressed ones, held by fewer than {claim.k} records"
     for kind, sets, start, seen in (
-        ("too-few-candidates", row[0], row[1], f"{row[2]} records fit"),
+        ("too-few-candidates", row[0], row[1], counted(row[2], "record fits", "records fit")),
         ("too-few-covers", row[3], row[4], held),
     ):
         if sets:
