@@ -73,8 +73,8 @@ class Pairs(NamedTuple):
 class Runs(NamedTuple):
     """What one record holds of one subject's samples: [samples of whoever has most].
 
-    held: their places, the last one first. begins, ends: of the run that a sample is in; the end of one that is
-    not held is -1.
+    held: their places, the last one first. begins, ends: of the run that a sample is in. Whatever is not held
+    has the end -1.
     """
 
     held: Integers
