@@ -127,7 +127,7 @@ def test_the_words_about_rows_count_reasons_that_count_something() -> None:
     losses = replace(release.losses, rows={"empty time": 1, "empty id": 4, "none": 0})
     (found,) = verdict_on_claim(original, replace(release, losses=losses), linkage).findings
     assert found.message == (
-        "reading the raw data dropped 2 rows for 1 reasons; the losses say 5 rows for 2 reasons, or give "
+        "reading the raw data dropped 2 rows for 1 reason; the losses say 5 rows for 2 reasons, or give "
         "other reasons"
     )
 
@@ -255,7 +255,7 @@ def test_who_is_behind_a_class_when_it_is_known(
     [
         ([0, 1], 2, []),
         ([0, 1], 3, [("class-below-k", "2 records are alike here, this one included; expected at least 3")]),
-        ([0, 0], 2, [("class-below-k", "1 people are behind 2 records that are alike; expected at least 2")]),
+        ([0, 0], 2, [("class-below-k", "1 person is behind 2 records that are alike; expected at least 2")]),
         (None, 2, []),
     ],
 )

@@ -462,8 +462,8 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
         expected = [
             (
                 f"r{row}",
-                f"{count} record{'s' * (count != 1)} could be the own one of this record's person, to whoever knows all raw "
-                f"data; expected at least {k}",
+                f"{count} record{'s' * (count != 1)} could be the own one of this record's person, to "
+                f"whoever knows all raw data; expected at least {k}",
             )
             for row, count in enumerate(possible.sum(axis=1).tolist())
             if count < k

@@ -107,8 +107,8 @@ def account_differs(original: Population, release: Release) -> Iterator[Finding]
     seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)
     if seen != told:
         message = (
-            f"reading the raw data dropped {sum(seen.values())} rows for {len(seen)} reasons; the losses say "
-            f"{sum(told.values())} rows for {len(told)} reasons, or give other reasons"
+            f"reading the raw data dropped {_rows_for(seen)}; the losses say "
+            f"{_rows_for(told)}, or give other reasons"
         )
         yield Finding("lost-rows-not-counted", message)
     here, there = intake.reading, release.reading
@@ -126,3 +126,8 @@ def account_differs(original: Population, release: Release) -> Iterator[Finding]
 def _nonzero(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts that are not 0."""
     return {reason: rows for reason, rows in counts.items() if rows}
+
+
+def _rows_for(dropped: Mapping[str, int]) -> str:
+    """How many rows, for how many reasons."""
+    return f"{counted(sum(dropped.values()), 'row')} for {counted(len(dropped), 'reason')}"

@@ -107,10 +107,11 @@ def findings_on(shown: Shown, release: Release, k: int, *, truthful: bool) -> It
         yield Finding("class-below-k", message, name)
     for of_class in np.flatnonzero((records.size >= k) & (shown.people < k)).tolist():
         name = release.trajectory_ids[records.representative[of_class]]
-        behind = "are behind" if shown.known else "have a raw sample in every row of"
+        one, more = ("is", "are") if shown.known else ("has", "have")
+        behind = "behind" if shown.known else "a raw sample in every row of"
         message = (
-            f"{counted(shown.people[of_class], 'person', 'people')} {behind} {records.size[of_class]} "
-            "records that are alike"
+            f"{counted(shown.people[of_class], f'person {one}', f'people {more}')} {behind} "
+            f"{records.size[of_class]} records that are alike"
         )
         kind = "class-below-k" if shown.known else "class-without-subjects"
         yield Finding(kind, f"{message}; expected at least {k}", name)
