@@ -1,5 +1,6 @@
 """A folder's table is read and decoded once for all checks, and every check is handed its run."""
 
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -130,6 +131,26 @@ def test_a_table_without_rows_has_no_records(tmp_path: Path) -> None:
     pq.write_table(pa.table({"trajectory_id": pa.array([], pa.string())}), tmp_path / "t.parquet")
     table = read_written(tmp_path / "t.parquet")
     assert (table.trajectory_ids, len(table.record), table.offsets.tolist()) == ((), 0, [0])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_group_is_gone_before_the_next_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    names = pa.table({"trajectory_id": [f"{row // 4}" for row in range(12)]})
+    pq.write_table(names, tmp_path / "t.parquet", row_group_size=4)
+    groups: list[weakref.ref[pa.Table]] = []
+    read = pq.ParquetFile.read_row_group
+
+    def watched(file: pq.ParquetFile, number: int) -> pa.Table:
+        assert [one() for one in groups] == [None] * number
+        group = read(file, number)
+        groups.append(weakref.ref(group))
+        return group
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", watched)
+    read_written(tmp_path / "t.parquet", Run(threads=threads), passed=["trajectory_id"])
+    assert len(groups) == 3
 
 
 def test_boxes_are_those_of_the_file_whatever_was_expected(

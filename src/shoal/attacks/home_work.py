@@ -90,7 +90,7 @@ class _Hours:
 
 def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) -> Spread:
     """Boxes [b, 6] of some records, each with how much of it lies in the hours of ``place``."""
-    boxes = np.concatenate(rows)
+    boxes = np.concatenate(rows, dtype=np.int64)
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     return Spread(offsets, west, south, east, north, clock.shares(boxes, slot_s, place))

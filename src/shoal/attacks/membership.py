@@ -94,15 +94,20 @@ def _strengths(
     offsets = np.cumsum([0, *(len(own) for own in rows)], dtype=np.int64)
     taken = np.concatenate(rows)
     samples = np.column_stack([known.t[taken], known.x[taken], known.y[taken]]).astype(np.int64)
-    boxes, index = target.boxes, target.by_time
-    volume = (boxes[:, 1] - boxes[:, 0]) * (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
     strengths = np.zeros(len(people))
     strongest_evidence(
         offsets,
         samples,
-        index,
+        target.by_time,
         target.n_records,
-        float(volume.max()),
+        float(_largest_volume(target.boxes)),
         strengths,
     )
     return strengths
+
+
+def _largest_volume(boxes: Integers) -> int:
+    """Of boxes [b, 6], in cells and slots."""
+    starts, ends, *corners = (boxes[:, column].astype(np.int64) for column in range(6))
+    volume = (ends - starts) * (corners[2] - corners[0]) * (corners[3] - corners[1])
+    return int(volume.max())

@@ -203,8 +203,7 @@ def top_cells_of_records(target: BoxTarget, most: int) -> list[Integers]:
     """The same of every record, whose boxes are single cells."""
     n = target.n_records
     cells, found = np.empty((n, most, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
-    x, y = (np.ascontiguousarray(target.boxes[:, column]) for column in (2, 3))
-    top_places(target.offsets, x, y, most, cells, found)
+    top_places(target.offsets, target.boxes[:, 2], target.boxes[:, 3], most, cells, found)
     return [own[:count] for own, count in zip(cells, found.tolist(), strict=True)]
 
 

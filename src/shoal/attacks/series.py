@@ -135,7 +135,8 @@ class Scale:
     @classmethod
     def of(cls, target: BoxTarget, side: int) -> "Scale":
         """side: cells."""
-        boxes, slot_s, part_s = target.boxes, target.grid.slot_s, DAY_S / _PARTS
+        boxes = target.boxes.astype(np.int64)
+        slot_s, part_s = target.grid.slot_s, DAY_S / _PARTS
         squares = (boxes[:, [2, 4, 3, 5]] - np.array([0, 1, 0, 1])) // side
         counts = (squares[:, 1] - squares[:, 0] + 1) * (squares[:, 3] - squares[:, 2] + 1)
         middle_s = (boxes[:, 0] + boxes[:, 1]) / 2 * slot_s
@@ -236,7 +237,7 @@ def _on_grid_of(evaluation: Evaluation[BoxTarget], release: Release) -> BoxTarge
         return target
     if release.crs is None or crs is None:
         raise MisuseError("one of the two releases is in local meters, so that places cannot be joined")
-    corners = target.boxes.copy()
+    corners = target.boxes.astype(np.int64)
     for x, y, shift in ((2, 3, 0), (4, 5, -1)):
         middle_x_m, middle_y_m = (
             np.asarray((corners[:, axis] + shift + 0.5) * grid.cell_m, dtype=np.float64) for axis in (x, y)

@@ -15,7 +15,7 @@ from shoal.kernels.cover_index import Index, file_over_time, fill_levels
 from shoal.kernels.likelihood import Book
 from shoal.kernels.place_index import Areas, Places, file_areas, file_places, tiles_for
 from shoal.kernels.record_order import ascend
-from shoal.model.release import Boxes, Points, Release
+from shoal.model.release import BOX_COLUMNS, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, fixed
 
@@ -24,11 +24,13 @@ _BOXES_OF_A_TILE: Final = 32
 _FEW_PLACES: Final = 1 << 16  # that an index may count without asking whether there are more boxes
 
 
-def _narrowest(boxes: Integers) -> type[np.signedinteger[Any]]:
-    """32 bits for the copies of these boxes that an index holds, 64 where one lies farther out."""
-    limits = np.iinfo(np.int32)
-    fits = not len(boxes) or (boxes.min() >= limits.min and boxes.max() <= limits.max)
-    return np.int32 if fits and len(boxes) <= limits.max else np.int64
+def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
+    """32 bits for these numbers and those that follow them, 64 where one lies farther out."""
+    limits, n = np.iinfo(np.int32), len(columns[0])
+    fits = n <= limits.max and all(
+        column.min() >= limits.min and column.max() < limits.max for column in columns if n
+    )
+    return np.int32 if fits else np.int64
 
 
 def index_over_time(boxes: Integers, record: Integers) -> Index:
@@ -82,8 +84,9 @@ class Classes:
 class BoxTarget:
     """Records of boxes.
 
-    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: int64 [b, 6], columns in
-    the order of BOX_COLUMNS.
+    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: [b, 6], columns in the
+    order of BOX_COLUMNS, in 32 bits where they fit. Kernels reckon with them in 64 bits; what reckons with
+    them in NumPy takes 64 first.
     """
 
     offsets: Integers
@@ -93,19 +96,21 @@ class BoxTarget:
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "BoxTarget":
         """Snapped samples, every subject a record; raises MisuseError for points as given."""
-        boxes = Boxes.of_samples(original.t, original.x, original.y)
-        return cls(
-            offsets=original.offsets, boxes=np.column_stack(boxes.columns()), grid=original.snapped_grid()
-        )
+        grid, (t, x, y) = original.snapped_grid(), (original.t, original.x, original.y)
+        boxes = np.empty((original.n_samples, len(BOX_COLUMNS)), dtype=_narrowest(t, x, y))
+        # as Boxes.of_samples has them, without columns of their own
+        for place, (column, beyond) in enumerate(((t, 0), (t, 1), (x, 0), (y, 0), (x, 1), (y, 1))):
+            np.add(column, beyond, out=boxes[:, place], casting="same_kind")
+        return cls(offsets=original.offsets, boxes=boxes, grid=grid)
 
     @classmethod
     def of_release(cls, release: Release) -> "BoxTarget":
         """The records of a release of boxes."""
-        return cls(
-            offsets=release.offsets,
-            boxes=np.column_stack(release.boxes.columns()),
-            grid=release.snapped_grid(),
-        )
+        columns = release.boxes.columns()
+        boxes = np.empty((release.n_samples, len(columns)), dtype=_narrowest(*columns))
+        for place, column in enumerate(columns):
+            boxes[:, place] = column
+        return cls(offsets=release.offsets, boxes=boxes, grid=release.snapped_grid())
 
     @property
     def n_records(self) -> int:
@@ -114,8 +119,8 @@ class BoxTarget:
 
     @cached_property
     def record_of_box(self) -> Integers:
-        """int64 [b]: the record that owns each box."""
-        return np.repeat(np.arange(self.n_records), np.diff(self.offsets))
+        """[b]: the record that owns each box, in the width of the boxes."""
+        return np.repeat(np.arange(self.n_records, dtype=self.boxes.dtype), np.diff(self.offsets))
 
     @cached_property
     def by_time(self) -> Index:
@@ -152,7 +157,10 @@ class BoxTarget:
 
     @property
     def _perhaps_alike(self) -> Flags:
-        """[r]: whether another record has as many boxes with the same sums of sides; others equal nobody."""
+        """[r]: whether another record has as many boxes with the same sums of sides; others equal nobody.
+
+        Sums may run over, those of equal records alike.
+        """
         lengths = np.diff(self.offsets)
         told = np.zeros((self.n_records, 7), dtype=np.int64)
         told[:, 6], some = lengths, lengths > 0
@@ -197,8 +205,8 @@ class BoxTarget:
         )
 
     def record(self, position: int) -> Integers:
-        """The boxes [b, 6] of one record."""
-        return self.boxes[self.offsets[position] : self.offsets[position + 1]]
+        """The boxes [b, 6] of one record, in 64 bits."""
+        return self.boxes[self.offsets[position] : self.offsets[position + 1]].astype(np.int64)
 
     def with_boxes(self, kept: Flags) -> "BoxTarget":
         """The same records with only these boxes; a record may be left with none."""

@@ -71,22 +71,20 @@ def hull_of(boxes: BoxColumns, begin: int, end: int, hull: Integers) -> bool:
 def chances_in(
     boxes: BoxColumns,
     offsets: Integers,
-    first: int,
-    last: int,
     slot_s: float,
     cell_m: float,
     windows: Windows,
     chances: Floats,
     counts: Integers,
 ) -> None:
-    """Fill in the chance that each of the records from first to last is in each window.
+    """Fill in the chance that each of some records is in each window.
 
     chances: [w, records], left as it is where no box touches the window. counts: [2, w], to which it adds how
     many of these records lie inside for certain, and how many could. All windows are asked of a record while
     its boxes are at hand.
     """
     hull = np.empty(6, dtype=np.int64)
-    for record in range(first, last):
+    for record in range(len(offsets) - 1):
         begin, end = offsets[record], offsets[record + 1]
         if begin == end:
             continue
@@ -152,16 +150,14 @@ def shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tupl
 
 
 @compiled
-def count_visitors(
-    boxes: BoxColumns, offsets: Integers, begin: int, end: int, raster: Raster, counts: Floats
-) -> None:
+def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts: Floats) -> None:
     """Fill in counts [3, zones] of some records: the certain, the expected and the possible visitors."""
     columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
     east, north = np.empty(columns), np.empty(rows)
     absent, sure, seen = np.ones(columns * rows), np.zeros(columns * rows), np.zeros(columns * rows)
     touched = np.empty(columns * rows, dtype=np.int64)
     counts[:] = 0.0
-    for record in range(begin, end):
+    for record in range(len(offsets) - 1):
         n_touched = 0
         for i in range(offsets[record], offsets[record + 1]):
             x0, x1 = shares_along(

@@ -19,7 +19,8 @@ def top_places(
         found[person] = 0
         if first == end:
             continue
-        west, south = x[first:end].min(), y[first:end].min()
+        # in 64 bits, also where places come in 32
+        west, south = np.int64(x[first:end].min()), np.int64(y[first:end].min())
         width = y[first:end].max() - south + 1
         own = (x[first:end] - west) * width + (y[first:end] - south)
         own.sort()

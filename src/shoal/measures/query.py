@@ -9,7 +9,7 @@ slot and cell, so the same questions can be put to raw data.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
 _CHUNK: Final = 4_000
+_AT_ONCE: Final = 1 << 18
 _CHANCES: Final = 1 << 22  # that are kept at once
 _ABSENT: Final = -1.0  # the chance of a record that does not touch a region
 _ENDLESS: Final = 1 << 52  # cells or slots, beyond all that there are
@@ -132,23 +133,22 @@ def people_in_each(
     data: Release | Trajectories, regions: Sequence[Region], run: Run | None = None
 ) -> list[Estimate]:
     """How many records have a sample in each of the regions; records are looked at on all threads."""
-    boxes, offsets, grid = boxes_of(data)
-    columns, n, found = BoxColumns(*boxes.columns()), len(offsets) - 1, list[Estimate]()
+    offsets, grid = data.offsets, data.snapped_grid()
+    n, found = len(offsets) - 1, list[Estimate]()
     at_once = max(1, _CHANCES // max(n, 1))
     for asked in (regions[first : first + at_once] for first in range(0, len(regions), at_once)):
         windows = _windows(asked, grid)
         chances = np.full((len(asked), n), _ABSENT)
 
-        def count(
-            records: tuple[int, int], windows: Windows = windows, chances: Floats = chances
-        ) -> Integers:
-            counts = np.zeros((2, len(chances)), dtype=np.int64)
+        def count(records: slice, windows: Windows = windows, chances: Floats = chances) -> Integers:
+            counts, own = np.zeros((2, len(chances)), dtype=np.int64), chances[:, records].copy()
             chances_in(
-                columns, offsets, *records, float(grid.slot_s), float(grid.cell_m), windows, chances, counts
+                *_some_records(data, records), float(grid.slot_s), float(grid.cell_m), windows, own, counts
             )
+            chances[:, records] = own
             return counts
 
-        parts = (run or Run()).map(count, _records_in_chunks(offsets))
+        parts = (run or Run()).map(count, runs_of_records(offsets, _CHUNK))
         inside, possible = sum(parts, start=np.zeros((2, len(asked)), dtype=np.int64)).tolist()
         expected = [float(row[row != _ABSENT].sum()) for row in chances]
         found += [
@@ -198,16 +198,15 @@ def _first_above(edge: float, unit: float) -> int:
 
 def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None = None) -> Estimates:
     """[zones]: how many records have a sample in each zone."""
-    boxes, offsets, grid = boxes_of(data)
-    columns, raster = BoxColumns(*boxes.columns()), Raster(zones.x_m, zones.y_m, float(grid.cell_m))
+    raster = Raster(zones.x_m, zones.y_m, float(data.snapped_grid().cell_m))
 
-    def count(records: tuple[int, int]) -> Floats:
+    def count(records: slice) -> Floats:
         counts = np.empty((3, len(zones)))
-        count_visitors(columns, offsets, *records, raster, counts)
+        count_visitors(*_some_records(data, records), raster, counts)
         return counts
 
     total = np.zeros((3, len(zones)))
-    for counts in (run or Run()).map(count, _records_in_chunks(offsets)):
+    for counts in (run or Run()).map(count, runs_of_records(data.offsets, _CHUNK)):
         total += counts
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
 
@@ -227,11 +226,7 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     ends = np.append(begins[1:], len(starts))[: len(begins)] - 1
     trips = ends > begins
     rows = np.concatenate([begins[trips], ends[trips]])
-    boxes = (
-        data.boxes.take(rows)
-        if isinstance(data, Release)
-        else Boxes.of_samples(data.t[rows], data.x[rows], data.y[rows])
-    )
+    boxes = _some_boxes(data, rows)
     total = np.zeros((3, len(zones), len(zones)))
     raster, trip = Raster(zones.x_m, zones.y_m, float(grid.cell_m)), np.arange(len(rows) // 2)
     count_trips(BoxColumns(*boxes.columns()), trip, trip + len(trip), raster, total)
@@ -249,25 +244,41 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
     expected: each box spread evenly over its interval. minimum: boxes that lie wholly in the hour. maximum:
     boxes that touch it.
     """
-    grid, counts, starts = data.snapped_grid(), np.zeros((3, 24)), _starts_of(data)
-    ends = data.boxes.t_end if isinstance(data, Release) else fixed(data.t + 1)
-    if clock == UTC_CLOCK:
-        hours_of_day(starts, ends, float(grid.slot_s), counts)
-    else:
-        ahead_s = clock.ahead_s((starts + ends) * (grid.slot_s / 2))
-        start, end = (
-            fixed(np.rint((slots * grid.slot_s + ahead_s) * MICROSECONDS).astype(np.int64))
-            for slots in (starts, ends)
-        )
-        hours_of_day(start, end, 1 / MICROSECONDS, counts)
-    counts /= max(len(starts), 1)
+    grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
+    for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
+        starts = _starts_of(data)[rows]
+        ends = data.boxes.t_end[rows] if isinstance(data, Release) else fixed(starts + 1)
+        if clock == UTC_CLOCK:
+            hours_of_day(starts, ends, float(grid.slot_s), counts)
+        else:
+            ahead_s = clock.ahead_s((starts + ends) * (grid.slot_s / 2))
+            start, end = (
+                fixed(np.rint((slots * grid.slot_s + ahead_s) * MICROSECONDS).astype(np.int64))
+                for slots in (starts, ends)
+            )
+            hours_of_day(start, end, 1 / MICROSECONDS, counts)
+    counts /= max(n, 1)
     return Estimates(minimum=counts[0], expected=counts[1], maximum=counts[2])
 
 
-def _records_in_chunks(offsets: Integers) -> Iterator[tuple[int, int]]:
-    """Runs of records with about so many boxes together."""
+def runs_of_records(offsets: Integers, most: int) -> Iterator[slice]:
+    """Records that follow each other, with at most so many rows together, or one that has more."""
     first, n = 0, len(offsets) - 1
     while first < n:
-        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _CHUNK, side="right")) - 1)
-        yield first, last
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
+        yield slice(first, last)
         first = last
+
+
+def _some_records(data: Release | Trajectories, records: slice) -> tuple[BoxColumns, Integers]:
+    """The boxes of some records that follow each other, and their offsets: of raw samples a copy is made."""
+    offsets = data.offsets[records.start : records.stop + 1]
+    boxes = _some_boxes(data, slice(offsets[0], offsets[-1]))
+    return BoxColumns(*boxes.columns()), fixed(offsets - offsets[0])
+
+
+def _some_boxes(data: Release | Trajectories, rows: Any) -> Boxes:
+    """These rows as boxes."""
+    if isinstance(data, Release):
+        return data.boxes.take(rows)
+    return Boxes.of_samples(data.t[rows], data.x[rows], data.y[rows])

@@ -60,9 +60,11 @@ def assemble(
         )
         for subject, own in zip(members.tolist(), class_of.tolist(), strict=True)
     )
+    together = Boxes.concatenate(published)
+    del published
     release, linkage, _ = _release(
         original,
-        Boxes.concatenate(published),
+        together,
         members=members,
         begin=np.concatenate([[0], ends[:-1]])[class_of],
         end=ends[class_of],

@@ -40,7 +40,9 @@ def vanished_of_stored(
     for done, own in enumerate(groups):
         run.progress(_LABEL, done, len(groups))
         some = these_crowds(people, release, crowds, own, rng)
-        lost = Facts(some.original, some.release, some.linkage, run=Run(threads=run.threads)).extents[0] < 0
+        lost = (
+            Facts(some.original, some.release, some.linkage, run=Run(threads=run.threads)).extents_of()[0] < 0
+        )
         found.append(vanished_in(some.original, lost, zones, clock, grid))
     for own in np.array_split(alone, -(-len(alone) // part)) if len(alone) else ():
         left_out = people.load(own)

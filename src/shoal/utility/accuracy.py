@@ -38,7 +38,12 @@ class Extents:
         beyond = int(time_slots.max(initial=0)) + 1
         if (int(space_cells.max(initial=0)) + 1) * beyond > np.iinfo(np.int64).max:
             return cls.counted(space_cells, time_slots, np.ones(len(space_cells), dtype=np.int64), grid)
-        pairs, count = np.unique(space_cells * beyond + time_slots, return_counts=True)
+        pairs = space_cells.astype(np.int64)
+        pairs *= beyond
+        pairs += time_slots
+        pairs.sort()
+        first = np.flatnonzero(np.r_[True, pairs[1:] != pairs[:-1]]) if len(pairs) else pairs
+        count, pairs = np.diff(first, append=len(pairs)), pairs[first]
         return cls(space_cells=pairs // beyond, time_slots=pairs % beyond, count=count, grid=grid)
 
     @classmethod
@@ -159,8 +164,10 @@ def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -
     """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` has them."""
     boxes, grid = release.boxes, release.snapped_grid()
     covered = time_slots > 0
+    if not covered.all():
+        space_cells, time_slots = space_cells[covered], time_slots[covered]
     return Accuracy(
-        raw=Extents.of(space_cells[covered], time_slots[covered], grid),
+        raw=Extents.of(space_cells, time_slots, grid),
         published=Extents.of(
             boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid
         ),
@@ -188,11 +195,21 @@ def extents_of_samples(
 def covering_extents_of(
     original: Trajectories, release: Release, records: Integers
 ) -> tuple[Integers, Integers]:
-    """The same, where the record of each subject is known: int64 [n], -1 = none."""
-    space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
+    """The same, where the record of each subject is known: int64 [n], -1 = none.
+
+    In 32 bits where they fit.
+    """
+    columns = BoxColumns(*release.boxes.columns())
+    widest = sum(
+        int(high.max(initial=0)) - int(low.min(initial=0))
+        for low, high in ((columns.x_min, columns.x_max), (columns.y_min, columns.y_max))
+    )
+    longest = int(columns.t_end.max(initial=0)) - int(columns.t_start.min(initial=0))
+    fits = max(widest, longest) <= np.iinfo(np.int32).max
+    space, time = np.empty((2, original.n_samples), dtype=np.int32 if fits else np.int64)
     covering_extents(
         Points(original.t, original.x, original.y),
-        BoxColumns(*release.boxes.columns()),
+        columns,
         Owned(original.offsets, release.offsets, records),
         time,
         space,

@@ -99,16 +99,26 @@ class Facts:
         with self.run.stage("k-gaps"):
             return tuple(k_gaps(raw, ks, run=self.run, subjects=people))
 
-    @cached_property
-    def extents(self) -> tuple[Integers, Integers]:
-        """([m] cells, [m] slots): extents of the own record's box over each raw sample; -1 = none."""
-        return covering_extents_of(self.original, self.release, self.records)
+    def extents_of(self, subjects: Integers | None = None) -> tuple[Integers, Integers]:
+        """([m] cells, [m] slots): extents of the own record's box over each raw sample; -1 = none.
+
+        In 32 bits where they fit. subjects: of these alone, positions that ascend; None = of everybody.
+        """
+        if subjects is None:
+            return covering_extents_of(self.original, self.release, self.records)
+        return covering_extents_of(self.original.keep(subjects), self.release, self.records[subjects])
 
     @cached_property
+    def _kept_and_lost(self) -> tuple[Accuracy, Flags]:
+        """What one look at all extents tells: nobody keeps them, as they are as large as the data."""
+        with self.run.stage("accuracy"):
+            cells, slots = self.extents_of()
+            return accuracy_of(self.release, cells, slots), slots < 0
+
+    @property
     def accuracy(self) -> Accuracy:
         """What the boxes leave of place and time."""
-        with self.run.stage("accuracy"):
-            return accuracy_of(self.release, *self.extents)
+        return self._kept_and_lost[0]
 
     @cached_property
     def lost(self) -> Flags | None:
@@ -157,7 +167,7 @@ class Facts:
 
 
 def _not_covered(facts: Facts) -> Flags | None:
-    return facts.extents[1] < 0
+    return facts._kept_and_lost[1]
 
 
 def _without_a_point(facts: Facts) -> Flags | None:

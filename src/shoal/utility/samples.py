@@ -78,8 +78,6 @@ def above_least(facts: Facts) -> Value:
     )
     asked = np.sort(np.random.default_rng(_ASKED_SEED).choice(n, min(n, _ASKED), replace=False))
     least = least_costs_in_a_class(original, claim.k, weights, asked, facts.run)
-    cells, slots = facts.extents
-    cells = np.minimum(cells, len(weights.place) - 1)
-    rows = [slice(original.offsets[subject], original.offsets[subject + 1]) for subject in asked]
-    costs = sum(int((weights.place[cells[own]] + weights.per_slot * slots[own]).sum()) for own in rows)
+    cells, slots = (extents.astype(np.int64) for extents in facts.extents_of(asked))
+    costs = int((weights.place[np.minimum(cells, len(weights.place) - 1)] + weights.per_slot * slots).sum())
     return Value(value=float(costs / least.sum()))

@@ -6,13 +6,14 @@ from typing import Final
 
 import numpy as np
 
-from shoal.measures.query import Zones
+from shoal.measures.query import Zones, runs_of_records
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.utility.facts import Facts
 
 ACROSS: Final = 8
+_AT_ONCE: Final = 1 << 18  # samples
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,6 +24,12 @@ class Presence:
     lost: Integers
     people: Integers
     losers: Integers
+
+    @classmethod
+    def of_nobody(cls, n: int) -> "Presence":
+        """Of n places or hours."""
+        none = np.zeros(n, dtype=np.int64)
+        return cls(samples=none, lost=none, people=none, losers=none)
 
     def plus(self, other: "Presence") -> "Presence":
         """With other people."""
@@ -68,17 +75,18 @@ def side_of_zones(longer: int, across: int = ACROSS) -> int:
 def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock, grid: Grid) -> Vanished:
     """What was lost of these people in these zones. lost: [m] of their samples."""
     t, x, y = cells_and_slots(original, grid)
-    east, north = (
-        np.searchsorted(edges, (cells + 0.5) * grid.cell_m) - 1
-        for edges, cells in ((zones.x_m, x), (zones.y_m, y))
-    )
-    hour = clock.hours(t * grid.slot_s)
-    return Vanished(
-        zones=zones,
-        by_zone=_presence(original, lost, north * (len(zones.x_m) - 1) + east, len(zones)),
-        by_hour=_presence(original, lost, hour, 24),
-        time_zone=clock.zone,
-    )
+    by_zone, by_hour = Presence.of_nobody(len(zones)), Presence.of_nobody(24)
+    for people in runs_of_records(original.offsets, _AT_ONCE):
+        lengths = original.lengths[people]
+        rows = slice(original.offsets[people.start], original.offsets[people.stop])
+        east, north = (
+            np.searchsorted(edges, (cells[rows] + 0.5) * grid.cell_m) - 1
+            for edges, cells in ((zones.x_m, x), (zones.y_m, y))
+        )
+        zone, hour = north * (len(zones.x_m) - 1) + east, clock.hours(t[rows] * grid.slot_s)
+        by_zone = by_zone.plus(_presence(lengths, lost[rows], zone, len(zones)))
+        by_hour = by_hour.plus(_presence(lengths, lost[rows], hour, 24))
+    return Vanished(zones=zones, by_zone=by_zone, by_hour=by_hour, time_zone=clock.zone)
 
 
 def vanished_together(parts: Sequence[Vanished]) -> Vanished:
@@ -100,13 +108,14 @@ def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integ
     return t, x, y
 
 
-def _presence(original: Trajectories, lost: Flags, where: Integers, n: int) -> Presence:
-    beside = np.repeat(np.arange(original.n_subjects) * n, original.lengths) + where
+def _presence(lengths: Integers, lost: Flags, where: Integers, n: int) -> Presence:
+    """Of people with so many samples each; where: the place or hour of each sample."""
+    beside = np.repeat(np.arange(len(lengths)) * n, lengths) + where
     return Presence(
         samples=np.bincount(where, minlength=n),
         lost=np.bincount(where[lost], minlength=n),
-        people=_people_in(beside, original.n_subjects, n),
-        losers=_people_in(beside[lost], original.n_subjects, n),
+        people=_people_in(beside, len(lengths), n),
+        losers=_people_in(beside[lost], len(lengths), n),
     )
 
 

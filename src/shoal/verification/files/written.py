@@ -92,7 +92,7 @@ def read_written(
             packed()
         schema = group.schema
         kept.append(group.select([name for name in group.column_names if name not in passed]))
-        del group  # before the next one is read
+        del group, packed  # before the next one is read: with one thread the other holds it, too
     if not kept:
         kept.append(schema.empty_table())
         names.add(kept[0])
