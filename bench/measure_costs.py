@@ -19,8 +19,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
@@ -30,13 +31,19 @@ import numpy as np
 
 from shoal.methods import METHODS
 from shoal.publishing import costs
+from shoal.publishing.block_gaps import people_drawn
 from shoal.publishing.costs import COSTS, Growth
+from shoal.publishing.planning import AROUND, BLOCKS, GAPS, WORKER
 
 TABLE: Final = Path(__file__).with_name("costs.csv")
-NAMES: Final = ("kind", "what", "task", "layout", "people", "samples", "k", "cpu_s", "peak_mb", "disk_mb")
+NAMES: Final = (
+    "kind", "what", "task", "layout", "people", "samples", "k", "block", "cpu_s", "peak_mb", "disk_mb",
+)  # fmt: skip
 UNKNOWN: Final = ("reach-locations", "static")  # what they take depends on streets, and on their grid
 EVERY: Final = tuple(method for method in METHODS if method not in UNKNOWN)
 ASSESS: Final = "assess"
+STARTED: Final = 6000  # people at most in the runs that tell what a further worker costs
+LOOK_S: Final = 0.05  # between two looks at what a publication in blocks keeps on disk
 TRIES: Final = (100, 1000)
 EXPONENTS: Final = np.arange(0, 1.01, 0.05)
 ROOM: Final = 1.03  # peaks of the same run differ by up to 3 %
@@ -46,7 +53,10 @@ NOT_YET: Final[Row] = {"cpu_s": math.nan}
 
 
 class Job(NamedTuple):
-    """A method or ASSESS on people; what comes after a release goes with GLOVE at k = 2."""
+    """A method, ASSESS or BLOCKS on people; what comes after a release goes with GLOVE at k = 2.
+
+    block: the most people in a block, 0 where all are worked on at once.
+    """
 
     what: str
     kind: str
@@ -54,6 +64,7 @@ class Job(NamedTuple):
     days: int = 14
     layout: str = "city"
     k: int = 2
+    block: int = 0
 
 
 JOBS: Final = (
@@ -69,6 +80,32 @@ JOBS: Final = (
     Job("glove", "unseen", 5000, 14, "nation"),
     Job("glove", "unseen", 20_000, 14),
     *(
+        Job(BLOCKS, "fitted", people, layout="nation", k=k, block=block)
+        for people, block in (
+            (2000, 500),
+            (2000, 1000),
+            (4000, 1000),
+            (4000, 2000),
+            (6000, 2000),
+            (10_000, 2500),
+            (10_000, 5000),
+        )
+        for k in (2, 5)
+    ),
+    *(
+        Job(BLOCKS, "unseen", people, layout=layout, k=k, block=block)
+        for people, block, layout, k in (
+            (3000, 750, "nation", 2),
+            (8000, 2500, "nation", 2),
+            (10_000, 1000, "nation", 2),
+            (10_000, 2500, "city", 2),
+            (20_000, 5000, "nation", 2),
+            (20_000, 5000, "nation", 5),
+            (20_000, 10_000, "nation", 2),
+            (6000, 1500, "nation", 10),
+        )
+    ),
+    *(
         Job(method, "fitted", people, k=k)
         for method in sorted(EVERY, key="kte-hide".__eq__)
         for people in (250, 500, 1000)
@@ -81,11 +118,14 @@ class Refused(Exception):  # noqa: N818 (no error: some methods leave nobody of 
     """A command that made no release of so few people."""
 
 
-def timed(words: list[str], folder: Path) -> tuple[float, float, dict[str, Any]]:
+def timed(
+    words: list[str], folder: Path, meanwhile: Callable[[], None] = lambda: None
+) -> tuple[float, float, dict[str, Any]]:
     """CPU seconds and peak memory in MB of a command, and the document that it prints."""
     told = folder / "told.json"
     with told.open("wb") as out:
         child = subprocess.Popen([sys.executable, "-m", "shoal", *words, "--json", "--quiet"], stdout=out)
+        meanwhile()
         _, status, usage = os.wait4(child.pid, 0)
     if status:
         raise Refused(" ".join(words[:1] + words[2:6]))
@@ -122,6 +162,46 @@ def judged(city: Path, folder: Path, people: int) -> dict[str, tuple[float, floa
     }
 
 
+def in_blocks(city: Path, folder: Path, job: Job) -> dict[str, tuple[float, float, float]]:
+    """A publication in blocks without its attacks, all tasks in one process; and a further worker's start."""
+    given = ["--k", str(job.k), "--blocks", str(job.block), "--research-seed", "1", "--timings"]
+
+    def published(engine: str) -> tuple[float, dict[str, float], float]:
+        release = folder / f"release-{engine.replace(':', '-')}"
+        on_disk, ended = 0.0, threading.Event()
+
+        def look() -> None:
+            nonlocal on_disk
+            while not ended.wait(LOOK_S):
+                on_disk = max(on_disk, sum(map(size_of, folder.glob(f"*{release.name}*/**/*"))) / 1e6)
+
+        watching = threading.Thread(target=look)
+        words = ["anonymize", str(city), "--output", str(release), "--engine", engine, *given]
+        try:
+            cpu_s, _, told = timed(words, folder, watching.start)
+        finally:
+            ended.set()
+            watching.join()
+        return cpu_s, {each["stage"]: each["cpu_s"] for each in told["timings"]}, on_disk
+
+    cpu_s, stages, disk = published("threads")
+    apart = {BLOCKS: stages["method"], GAPS: stages["k-gaps"]}
+    rest = cpu_s - sum(apart.values()) - stages["attacks"]
+    found = {task: (spent, 0.0, 0.0) for task, spent in apart.items()} | {AROUND: (rest, 0.0, disk)}
+    if job.kind == "fitted" and job.k == 2 and job.people <= STARTED:
+        one, two = (published(f"local:{workers}")[0] for workers in (1, 2))
+        found[WORKER] = (two - one, 0.0, 0.0)
+    return found
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, 0 of what is no more there."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def assessed(city: Path, folder: Path, people: int) -> dict[str, tuple[float, float, float]]:
     page = folder / "page.html"
     cpu_s, peak, _ = timed(["assess", str(city), "--k", "2", "--output", str(page)], folder)
@@ -138,6 +218,8 @@ def runs(job: Job) -> Iterator[Row]:
         samples = timed(["synthesize", str(city), *given], folder)[2]["rows"]
         if job.what == ASSESS:
             found = assessed(city, folder, job.people)
+        elif job.what == BLOCKS:
+            found = in_blocks(city, folder, job)
         else:
             found = anonymized(job.what, city, folder, job.k)
         if job.what == "glove" and job.k == 2:
@@ -145,6 +227,8 @@ def runs(job: Job) -> Iterator[Row]:
         for task, (cpu_s, peak_mb, disk_mb) in found.items():
             row = {"task": task, "samples": samples, "cpu_s": round(cpu_s, 2), "peak_mb": round(peak_mb, 0)}
             row |= {name: value for name, value in job._asdict().items() if name != "days"}
+            if task == WORKER:  # which starts alike for any data
+                row["samples"] = 0
             yield {**row, "disk_mb": round(disk_mb, 2)}
 
 
@@ -152,9 +236,9 @@ def measure(minutes: float, *, again: bool) -> None:
     """What the CSV does not have yet, job by job; again: what it has, too, but for CPU seconds."""
     until = time.monotonic() + 60 * minutes
     table = {_key(row): row for row in read_table()} if TABLE.exists() else {}
-    known = {key[:4] for key, row in table.items() if not math.isnan(row["cpu_s"])}
-    waiting = [job for job in JOBS if again or (job.what, job.kind, job.people, job.k) not in known]
-    for method in {job.what for job in waiting} - {ASSESS}:
+    known = {key[:-1] for key, row in table.items() if not math.isnan(row["cpu_s"])}
+    waiting = [job for job in JOBS if again or _key({**job._asdict(), "task": ""})[:-1] not in known]
+    for method in {job.what for job in waiting} - {ASSESS, BLOCKS}:
         with suppress(Refused):
             list(runs(Job(method, "warm", 60, 2)))
     for job in waiting:
@@ -176,8 +260,8 @@ def measure(minutes: float, *, again: bool) -> None:
         print(f"measured: {job}", flush=True)
 
 
-def _key(row: Row) -> tuple[str, str, int, int, str]:
-    return row["what"], row["kind"], row["people"], row["k"], row["task"]
+def _key(row: Row) -> tuple[str | int, ...]:
+    return tuple(row[name] for name in ("what", "kind", "layout", "people", "k", "block", "task"))
 
 
 def read_table() -> list[Row]:
@@ -186,7 +270,7 @@ def read_table() -> list[Row]:
         return [
             {
                 **{name: row[name] for name in ("kind", "what", "task", "layout")},
-                **{name: int(row[name]) for name in ("people", "samples", "k")},
+                **{name: int(row[name]) for name in ("people", "samples", "k", "block")},
                 **{name: float(row[name]) for name in ("cpu_s", "peak_mb", "disk_mb")},
             }
             for row in csv.DictReader(file)
@@ -198,6 +282,8 @@ def line(size: Any, value: Any) -> tuple[float, float]:
     if not np.any(value):
         return 0.0, 0.0
     weight = 1 / np.maximum(value, 0.05 * np.max(value))
+    if not np.any(size):  # whatever the data are
+        return float(np.average(value, weights=weight**2)), 0.0
     both = np.stack([weight, size * weight], axis=1)
     candidates = [
         np.linalg.lstsq(both, value * weight, rcond=None)[0],
@@ -220,14 +306,22 @@ def line_above(size: Any, value: Any) -> tuple[float, float]:
     return min(sound, key=lambda each: float(np.sum((each[0] + each[1] * size - value) ** 2)))
 
 
+def together(row: Row) -> int:
+    """The people that a task looks at together: all, those of a block, or those whose k-gap it says."""
+    if row["task"] == GAPS:
+        return len(people_drawn(row["people"], row["k"], row["block"]))
+    return int(row["block"] if row["task"] == BLOCKS else row["people"])
+
+
 def fit(found: list[Row]) -> Growth:
     """The row of COSTS that the runs of a task make."""
-    people, samples, k, cpu_s, peak_mb, disk_mb = (
+    samples, k, cpu_s, peak_mb, disk_mb = (
         np.array([row[name] for row in found], dtype=float)
-        for name in ("people", "samples", "k", "cpu_s", "peak_mb", "disk_mb")
+        for name in ("samples", "k", "cpu_s", "peak_mb", "disk_mb")
     )
+    people = np.array([together(row) for row in found], dtype=float)
     tried: list[tuple[float, float, Growth]] = []
-    memory, disk = line_above(samples / 1e6, peak_mb), line(samples / 1e6, disk_mb)
+    memory, disk = line_above(samples / 1e6, peak_mb), line_above(samples / 1e6, disk_mb)
     timed = ~np.isnan(cpu_s)
     people, samples, k, cpu_s = people[timed], samples[timed], k[timed], cpu_s[timed]
     for by_people in EXPONENTS:
@@ -241,7 +335,7 @@ def fit(found: list[Row]) -> Growth:
                 fixed_s=round(fixed_s, 2), s_per_million=round(slope, 2),
                 by_people=round(float(by_people), 2), by_k=round(float(by_k), 2),
                 fixed_mb=math.ceil(ROOM * memory[0]), mb_per_million=math.ceil(ROOM * memory[1]),
-                disk_mb=round(disk[0], 2), disk_mb_per_million=round(disk[1], 2),
+                disk_mb=round(ROOM * disk[0], 2), disk_mb_per_million=round(ROOM * disk[1], 2),
             )  # fmt: skip
             tried.append((off, by_people + by_k, row))
     least = min(off for off, _, _ in tried)
@@ -258,18 +352,20 @@ def fitted() -> dict[str, Growth]:
 def check() -> list[str]:
     """Predicted beside measured for sizes that the fit has not seen, as a table in Markdown."""
     lines = [
-        "| task | of a | people | samples | k | CPU s, predicted | measured | MB, predicted | measured |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| task | of a | people | samples | k | blocks of | CPU s, predicted | measured "
+        "| MB, predicted | measured |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in read_table():
         if row["kind"] == "unseen" and not row["task"].startswith("200 tries"):
             growth = COSTS[row["task"]]
-            cpu_s = growth.cpu_s(row["people"], row["samples"], row["k"])
+            cpu_s = growth.cpu_s(together(row), row["samples"], row["k"])
             spent = "not yet" if math.isnan(row["cpu_s"]) else f"{row['cpu_s']:.1f}"
             memory = (
                 f"{growth.memory_mb(row['samples']):.0f} | {row['peak_mb']:.0f}" if row["peak_mb"] else " | "
             )
-            size = f"{row['layout']} | {row['people']:,} | {row['samples']:,} | {row['k']}"
+            block = f"{row['block']:,}" if row["block"] else "-"
+            size = f"{row['layout']} | {row['people']:,} | {row['samples']:,} | {row['k']} | {block}"
             lines.append(f"| {row['task']} | {size} | {cpu_s:.1f} | {spent} | {memory} |")
     return lines
 
@@ -291,7 +387,7 @@ def main() -> None:
         end, tail = rest.partition("\n}\n")[1:]
         rows = ",\n".join(f'"{name}": {row}' for name, row in fitted().items())
         module.write_text(head + begin + rows + end + tail)
-        subprocess.run(["ruff", "format", "--quiet", module], check=True)
+        subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", module], check=True)
 
 
 if __name__ == "__main__":

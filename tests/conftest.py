@@ -1,10 +1,11 @@
 """Settings shared by all tests.
 
-Hypothesis without deadlines (the first call of a kernel compiles it), the real data, databases.
+Hypothesis without deadlines (the first call of a kernel compiles it), the real data, databases, Spark.
 """
 
 import itertools
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,20 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A browser for all tests of a file."""
     with browsing(tmp_path_factory.mktemp("browser")) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[str]:
+    """Spark on this machine, with two executors of one core each, for all tests; its master."""
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'shoal[spark]'")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and none is here")
+    from shoal.scale.engine_spark import start
+
+    master = "local-cluster[2,1,1024]"
+    context = start(master)
+    yield master
+    context.stop()
 
 
 @pytest.fixture(scope="session")

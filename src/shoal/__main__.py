@@ -1,5 +1,19 @@
-"""``python -m shoal`` is the command line."""
+"""The command line, also as ``python -m shoal``."""
 
-from shoal.cli.main import main
+import sys
 
-main()
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Load the commands and run the one that was given; Ctrl-C while they load is no traceback."""
+    try:
+        from shoal.cli.main import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("shoal: interrupted; nothing half-written is left\n")
+        raise SystemExit(INTERRUPTED) from None
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import signal
 import stat
 import subprocess
@@ -519,3 +520,16 @@ def test_an_address_is_no_output(
         False,
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_commands_load_is_no_traceback(tmp_path: Path) -> None:
+    """Ctrl-C in the first second, when nothing but imports has begun."""
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
+    found = subprocess.run(
+        [sys.executable, "-m", "shoal", "inspect", "x.csv"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.returncode, found.stderr) == (130, "shoal: interrupted; nothing half-written is left\n")

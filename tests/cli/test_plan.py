@@ -12,9 +12,12 @@ import measure_costs
 from command_line import Shoal
 from shoal.methods import METHODS
 from shoal.model.intake import Reading
+from shoal.publishing import within_memory
 from shoal.publishing.costs import COSTS, Growth
 from shoal.publishing.planning import Counts, Task, count, plan
 from shoal.runtime.run import Run
+from shoal.scale import memory
+from shoal.units import MIB
 
 CALLS = "uid,t,lat,lon\n" + "".join(
     f"{who},{1714557600 + 600 * i},{48.85 + i / 1000},2.35\n" for who in "abc" for i in range(4)
@@ -64,8 +67,89 @@ def test_what_was_not_measured_is_not_guessed(calls: Path, capsys: pytest.Captur
     given = ("anonymize", calls, "--output", calls.with_name("out"), "--plan")
     told = command(*given, "--method", "reach-locations")
     assert (told.code, "nobody has measured what reach-locations takes" in told.err) == (2, True)
-    told = command(*given, "--blocks", 100)
-    assert (told.code, "leave out --blocks" in told.err) == (2, True)
+    told = command(*given, "--method", "w4m", "--blocks", 100)
+    assert (told.code, "--blocks works with --method glove" in told.err) == (2, True)
+    told = command(*given, "--engine", "local:2")
+    assert (told.code, "say how large with --blocks" in told.err) == (2, True)
+
+
+@pytest.fixture
+def crowd(tmp_path: Path) -> Path:
+    """25 people with 10 to 34 usable rows."""
+    rows = [
+        f"p{who:02},{1714557600 + 600 * i},{48.85 + who / 100},2.35\n"
+        for who in range(25)
+        for i in range(10 + who)
+    ]
+    (tmp_path / "crowd.csv").write_text("uid,t,lat,lon\n" + "".join(rows))
+    return tmp_path / "crowd.csv"
+
+
+def test_work_in_blocks_is_planned(crowd: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = Shoal(capsys)
+    given = ("anonymize", crowd, "--output", crowd.with_name("out"), "--plan", "--blocks", 10)
+    found = json.loads(command(*given, "--engine", "local:1", "--json").out)
+    assert (found["people"], found["samples"]) == (25, 550)
+    assert [step["task"] for step in found["steps"]] == [
+        "glove in blocks", "around the blocks", "k-gaps of drawn people",
+        "200 tries for the record of boxes", "start of a worker"]  # fmt: skip
+    blocks = found["blocks"]
+    assert (blocks["number"], blocks["people"], blocks["workers"]) == (3, 9, 1)
+    assert found["memory_mb"] == pytest.approx(blocks["worker_memory_mb"] + blocks["memory_around_mb"], abs=2)
+    assert found["disk_mb"] > 0
+    assert found["seconds_at_least"] == pytest.approx(found["cpu_s"], abs=0.1)
+    assert list(crowd.parent.iterdir()) == [crowd]
+    words = command(*given, "--engine", "local:1").out
+    assert "3 blocks of at most 9 people" in words
+    assert "by the clock at least" in words
+
+
+def test_blocks_are_planned_as_they_would_be_made(crowd: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = Shoal(capsys)
+    out = crowd.with_name("out")
+    given = ("anonymize", crowd, "--output", out, "--blocks", 8, "--k", 2)
+    how = ("--engine", "threads", "--risk-tries", 0)
+    planned = json.loads(command(*given, *how, "--plan", "--json").out)["blocks"]
+    assert f"in {planned['number']} blocks of 6 to {planned['people']} people" in command(*given, *how).err
+    for size, said in ((3, "is not in the range"), (30, None)):
+        told = command("anonymize", crowd, "--output", out, "--plan", "--k", 2, "--blocks", size)
+        assert (said or "1 block of at most 25 people") in told.out + told.err
+    told = command("anonymize", crowd, "--output", out, "--plan", "--k", 5, "--blocks", 8)
+    assert (told.code, "too small for k = 5" in told.err) == (2, True)
+
+
+def test_a_bound_of_memory_chooses_the_blocks_of_a_plan(
+    crowd: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = Shoal(capsys)
+    one = ("--engine", "local:1", "--k", 2)
+    given = ("anonymize", crowd, "--output", crowd.with_name("out"), "--plan", "--json", *one)
+    assert json.loads(command(*given, "--memory", "4GiB").out)["blocks"] is None
+    told = command(*given, "--memory", "100MiB")
+    assert (told.code, "is too little" in told.err) == (2, True)
+    at_once = replace(memory.PEAKS[memory.ALL_AT_ONCE], always_bytes=1 << 40)
+    block = replace(memory.PEAKS[memory.A_BLOCK], person_bytes=MIB)
+    huge = {**memory.PEAKS, memory.ALL_AT_ONCE: at_once, memory.A_BLOCK: block}
+    monkeypatch.setattr(memory, "PEAKS", huge)
+    monkeypatch.setattr(within_memory, "PEAKS", huge)
+    around = memory.bytes_around(memory.most_samples(np.arange(10, 35)), 1000)
+    bound = -(-(around + block.of(12, 350)) // MIB)
+    found = json.loads(command(*given, "--memory", f"{bound}MiB").out)
+    assert (found["blocks"]["number"], found["blocks"]["people"]) == (3, 9)  # of 12 at most
+    assert found["memory_mb"] <= bound * MIB / 1e6
+    told = command(*given, "--memory", "1GiB", "--exact-figures")
+    assert (told.code, "--exact-figures needs everything at once" in told.err) == (2, True)
+
+
+def test_nobody_knows_how_many_workers_a_cluster_has(crowd: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = Shoal(capsys)
+    given = ("anonymize", crowd, "--output", crowd.with_name("out"), "--plan", "--blocks", 10)
+    found = json.loads(command(*given, "--engine", "dask:tcp://10.0.0.1:8786", "--json").out)
+    assert (found["blocks"]["workers"], found["seconds_at_least"]) == (None, None)
+    assert "start of a worker" not in [step["task"] for step in found["steps"]]
+    assert "how many workers a cluster has" in command(*given, "--engine", "spark").out
+    told = command(*given, "--engine", "nobody")
+    assert (told.code, "'nobody' is no engine" in told.err) == (2, True)
 
 
 def test_people_are_counted_over_batches_and_what_is_too_large_is_said(tmp_path: Path) -> None:
@@ -89,13 +173,17 @@ def test_a_fit_finds_the_growth_that_made_the_figures() -> None:
         disk_mb=1.0, disk_mb_per_million=4.0,
     )  # fmt: skip
     rows = [
-        {"people": people, "samples": 250 * people, "k": k, "cpu_s": true.cpu_s(people, 250 * people, k),
+        {"task": "any", "people": people, "samples": 250 * people, "k": k,
+         "cpu_s": true.cpu_s(people, 250 * people, k),
          "peak_mb": true.memory_mb(250 * people), "disk_mb": true.written_mb(250 * people)}
         for people in (200, 1000, 5000) for k in (2, 5)
     ]  # fmt: skip
     found = measure_costs.fit([*rows, {**rows[0], "cpu_s": math.nan}])
-    assert replace(found, fixed_mb=300, mb_per_million=100) == true
-    assert (found.fixed_mb, found.mb_per_million) == (309, 103)  # with room above
+    space = {"fixed_mb": 300, "mb_per_million": 100, "disk_mb": 1.0, "disk_mb_per_million": 4.0}
+    assert replace(found, **space) == true
+    assert {name: getattr(found, name) / each for name, each in space.items()} == dict.fromkeys(
+        space, pytest.approx(measure_costs.ROOM)
+    )
 
 
 def test_no_peak_exceeds_what_is_fitted_to_it() -> None:

@@ -117,7 +117,7 @@ def test_the_service_unit_starts_a_command_that_exists(shoal: Shoal) -> None:
     given = set_in(arguments, {**SET, "DATABASE": "other://", "REGISTRAR": "https://authority.example.org"})
     said = shoal(*(one.replace("/etc/", "/nowhere/").replace("/var/lib/", "/nowhere/") for one in given))
     assert said.code == 2
-    assert "/nowhere/shoal/collector.key cannot be made" in said.err, "all options were understood"
+    assert "/nowhere/shoal/places.csv cannot be read" in said.err, "all options were understood"
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
@@ -225,3 +225,26 @@ def test_a_key_is_printed_and_stays(shoal: Shoal, tmp_path: Path) -> None:
     said = [shoal("collect", "key", "--role", "collector", "--key", str(file)) for _ in range(2)]
     assert said[0] == said[1] == Outcome(0, verify_key(bytes.fromhex(file.read_text())).hex() + "\n", "")
     assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("witness", "--database", "sqlite:///{}/misspelled.db", "--key", "{}/own.key"),
+        ("authority", "--database", "{}/misspelled.db", "--key", "{}/own.key", "--identifiers-of", "ann"),
+        ("export", "--database", "{}/misspelled.db", "--output", "{}/out"),
+        ("mine", "--state", "{}/misspelled"),
+        ("state", "export", "{}/misspelled", "{}/state.json"),
+        ("state", "import", "{}/misspelled.json", "{}/state"),
+        ("server", "--database", "{}/new.db", "--key", "{}/own.key", "--places", "{}/misspelled.csv"),
+        ("registrar", "--database", "{}/new.db", "--allow", "{}/misspelled.txt"),
+        ("simulate", "--data", "{}/misspelled.csv", "--participants", "5"),
+    ],
+)
+def test_what_a_command_only_reads_is_not_made_by_a_misspelled_name(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = Shoal(capsys)("collect", *(word.format(tmp_path) for word in words))
+    assert ended.code == 2
+    assert "misspelled" in ended.err
+    assert not list(tmp_path.iterdir())

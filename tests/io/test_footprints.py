@@ -114,7 +114,7 @@ def test_records_of_a_cell_without_a_sound_footprint_are_counted(tmp_path: Path)
     [
         (
             csv("cell_id,lat,lon,range", "A,48.85,2.35,400", "A,48.85,2.35,500"),
-            "1 cells of cells.csv stand at two",
+            "1 cell of cells.csv stands at two",
         ),
         (
             csv("cell_id,wkt", "A,POINT EMPTY", "B,no shape"),

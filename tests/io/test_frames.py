@@ -1,5 +1,6 @@
 """Frames of other libraries, as their users have them: None, extension types, geometry and lazy parts."""
 
+from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
@@ -99,11 +100,13 @@ def test_a_frame_of_dask() -> None:
     require_both(read(dask.from_pandas(pd.DataFrame(columns()), npartitions=2)))
 
 
-def test_a_frame_of_spark() -> None:
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
-    session = sql.SparkSession.builder.master("local[1]").getOrCreate()
-    frame = session.createDataFrame(pd.DataFrame(columns()))
-    require_both(read(frame))
+def test_a_frame_of_spark(spark: str) -> None:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master(spark).getOrCreate()  # the one that runs
+    moments = [datetime.fromisoformat(moment) for moment in MOMENTS]
+    rows = list(zip(IDS, moments, LAT, LON, strict=True))
+    require_both(read(session.createDataFrame(rows, ["uid", "t", "lat", "lon"])))
 
 
 def test_a_lazy_frame_of_polars() -> None:

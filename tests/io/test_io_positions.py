@@ -132,7 +132,7 @@ def test_screening_by_activity_is_counted() -> None:
         "below 5 samples a day": 2,
     }
     assert got.intake.rows_read == got.n_samples + sum(got.intake.dropped.values())
-    assert "1 of 2 subjects have fewer than 5 samples a day and are left out" in got.intake.notes
+    assert "1 of 2 subjects has fewer than 5 samples a day and is left out" in got.intake.notes
     assert read(table, min_samples_per_day=2, per_day=True).n_subjects == 4
 
 

@@ -10,8 +10,11 @@ import pytest
 
 from foreign_writers import NOON_S
 from shoal.errors import InputError, MisuseError
-from shoal.io import read
+from shoal.io import pieces, read
 from shoal.io.land import on_land
+from shoal.io.storing import store_people
+from shoal.model.intake import Reading
+from shoal.runtime.run import Run
 
 
 def table(**columns: Any) -> pa.Table:
@@ -247,3 +250,63 @@ def test_meters_that_nobody_stated_are_counted() -> None:
     reason = "x and y without a reference system taken as meters"
     assert read(local).intake.repaired == {reason: 1}
     assert read(local, crs="EPSG:2154").intake.repaired == {}
+
+
+def rows_at(folder: Path, name: str, lat: float, lon: float, rows: int = 20) -> None:
+    """A file of somebody who walks about there."""
+    text = "".join(f"{name},{NOON_S + 60 * i},{lat + i / 500},{lon + i / 500}\n" for i in range(rows))
+    (folder / f"{name}.csv").write_text("id,t,lat,lon\n" + text)
+
+
+@pytest.mark.parametrize("rows", [5, 20, 60])
+def test_one_file_of_several_with_latitude_and_longitude_swapped(tmp_path: Path, rows: int) -> None:
+    rows_at(tmp_path, "ann", 48.85, 2.35)
+    rows_at(tmp_path, "bob", 48.9, 2.4)
+    rows_at(tmp_path, "cho", 2.35, 48.85, rows)
+    assert refusal(tmp_path) == (
+        "the positions of 1 file (cho.csv) lie at sea as given, and where others are with latitude and "
+        "longitude swapped; name the columns with --lat and --lon, the other way round if they are swapped, "
+        "as they are if this is the sea"
+    )
+    named = read(tmp_path, lat="lat", lon="lon")
+    assert (
+        "the positions of 1 file lie at sea as given, and where others are with latitude and "
+        "longitude swapped; check --lat and --lon"
+    ) in named.intake.notes
+
+
+def test_swapped_files_are_seen_by_tasks_that_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "_APART_BYTES", 1)
+    (tmp_path / "calls").mkdir()
+    for i in range(6):
+        rows_at(tmp_path / "calls", f"p{i}", *((48.85, 2.35) if i % 3 else (2.35, 48.85)))
+    with pytest.raises(InputError, match=r"2 files \(p0.csv, p3.csv\)"):
+        store_people(tmp_path / "calls", Reading(), tmp_path / "people", Run(), engine=Run(threads=1))
+
+
+def test_who_is_at_sea_in_a_file_of_their_own_is_not_swapped(tmp_path: Path) -> None:
+    """Nor is a boat at the coast of Syria, where latitude and longitude are alike."""
+    for places in (
+        {"paris": (48.85, 2.35), "ferry": (2.35, 58.0), "channel": (50.0, -2.0)},
+        {"ankara": (39.9, 32.9), "ship": (8.0, 53.0)},
+        {"latakia": (35.6, 36.1), "boat": (36.1, 35.6)},
+        {"malta": (35.9, 14.4), "sea": (15.5, 41.0)},
+    ):
+        folder = tmp_path / next(iter(places))
+        folder.mkdir()
+        for name, (lat, lon) in places.items():
+            rows_at(folder, name, lat, lon)
+        assert not [note for note in read(folder).intake.notes if "swapped" in note]
+
+
+def test_files_without_a_row_among_others_are_counted(tmp_path: Path) -> None:
+    rows_at(tmp_path, "ann", 48.85, 2.35)
+    for name in ("begin", "late"):
+        rows_at(tmp_path, name, 0, 0, 0)
+    assert "2 of 3 files hold no rows" in read(tmp_path).intake.notes
+    (tmp_path / "late.csv").unlink()
+    assert "1 of 2 files holds no rows" in read(tmp_path).intake.notes
+    (tmp_path / "begin.csv").unlink()
+    assert not [note for note in read(tmp_path).intake.notes if "no rows" in note]

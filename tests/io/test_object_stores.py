@@ -24,7 +24,7 @@ from shoal.errors import InputError, OutputError
 from shoal.io import read
 from shoal.io.object_stores import SCHEMES, files, is_address, open_object
 from shoal.io.object_stores import store as to_store
-from shoal.io.sources import openers
+from shoal.io.sources import openers, states
 from shoal.model.intake import Reading
 from shoal.publishing.exporting import export_to_store
 from shoal.publishing.opening import opened_release
@@ -305,3 +305,21 @@ def test_a_bucket_that_speaks_as_googles_does_is_written_read_and_verified(
         assert (found.code, json.loads(found.out)["outcome"]) == (0, "HOLDS")
     finally:
         server.stop()
+
+
+@needs_moto
+def test_size_and_time_of_objects_tell_whether_they_are_the_same(store: str) -> None:
+    address = f"s3://{KEYS}@data/states?{store}"
+    put(store, "states/b.csv", b"id,t,lat,lon\n")
+    put(store, "states/a.csv", b"id,t\n")
+    found = states(address)
+    assert [(Path(file.name).name, file.size) for file in found] == [("a.csv", 5), ("b.csv", 13)]
+    assert states(address) == found
+    put(store, "states/a.csv", b"id,t,x\n")
+    assert [before == now for before, now in zip(found, states(address), strict=True)] == [False, True]
+
+
+def test_rows_of_a_server_have_no_state() -> None:
+    with pytest.raises(InputError, match="rows of a server are not read in blocks") as caught:
+        states("postgresql://ann:secret@127.0.0.1/x?query=select")
+    assert "secret" not in str(caught.value)

@@ -223,7 +223,7 @@ def test_a_layout_is_not_taken_for_another_of_the_same_shape(tmp_path: Path) -> 
 def test_a_cell_at_two_places_is_refused(tmp_path: Path) -> None:
     (tmp_path / "towers.csv").write_text("cell_id,lat,lon\nA,48.85,2.35\nA,48.95,2.35\n")
     calls = pa.table({"id": ["ann"], "t": [NOON_S], "cell": ["A"]})
-    with pytest.raises(InputError, match=r"1 cells of towers\.csv stand at two places"):
+    with pytest.raises(InputError, match=r"1 cell of towers\.csv stands at two places"):
         read(calls, cells=str(tmp_path / "towers.csv"))
     with pytest.raises(InputError, match="records that name a cell need a table of cells: cells FILE"):
         read(calls)

@@ -138,7 +138,8 @@ def test_merges_of_hostile_populations(make: Any, k: int) -> None:
 
 @pytest.mark.parametrize("k", [2, 5])
 def test_lists_that_run_out_are_searched_again(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(banded_pairs, "_LIST", 1)
+    for name in ("_LIST", "_LIST_OF_PERSON"):
+        monkeypatch.setattr(banded_pairs, name, 1)
     for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
         assert_same_merges(make(), k)
 

@@ -15,11 +15,13 @@ from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.glove import Glove
-from shoal.methods.glove.greedy import merge_greedily
+from shoal.methods.glove.greedy import Finish, Merging, merge_greedily
 from shoal.methods.glove.merging import merge
 from shoal.methods.glove.reshaping import split_at_overlaps, unite_overlaps
+from shoal.methods.k_merge import merge_members
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_data import population, populations
@@ -37,12 +39,16 @@ def as_boxes(boxes: tuple[oracles.Box, ...]) -> Boxes:
     return Boxes(t_start=t_start, t_end=t_end, x_min=x_min, y_min=y_min, x_max=x_max, y_max=y_max)
 
 
+def singles(original: Trajectories) -> list[EquivalenceClass]:
+    return [
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
+        for i, own in enumerate(original)
+    ]
+
+
 def merge_sequence(original: Trajectories, k: int) -> list[tuple[int, int]]:
     scale = Caps().scale_on(Grid())
-    every = [
-        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i)))
-        for i in range(original.n_subjects)
-    ]
+    every = singles(original)
     pairs = BandedPairs(original, Caps(), Run())
     return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run()).sequence
 
@@ -73,6 +79,31 @@ def test_forty_subjects_of_equal_and_unequal_lengths(k: int, seed: int) -> None:
 def test_sixty_subjects_with_many_ties(k: int) -> None:
     """Few places and few slots: many identical people and equal efforts, so only the tie rule decides."""
     assert_equals_oracle(population([2] * 60, seed=4, places=2, slots=3), k)
+
+
+@given(populations(most=9), st.integers(2, 4))
+def test_those_who_are_k_are_merged_in_the_end_as_in_their_turn(original: Trajectories, k: int) -> None:
+    """Of the crowds that come to be k, some lose every box."""
+    scale = Caps().scale_on(Grid())
+
+    def whole(members: Integers) -> EquivalenceClass:
+        boxes = merge_members(original, members)[0]
+        return EquivalenceClass(members=members, boxes=boxes.take(slice(members.sum() % 3)))
+
+    def join(a: EquivalenceClass, b: EquivalenceClass) -> EquivalenceClass:
+        members = np.sort(np.concatenate([a.members, b.members]))
+        return whole(members) if len(members) >= k else merge(a, b, scale)
+
+    def merged(finish: Finish | None) -> Merging:
+        pairs = BandedPairs(original, Caps(), Run(threads=2))
+        return merge_greedily(singles(original), pairs, k, join, Run(), finish)
+
+    at_once, in_the_end = merged(None), merged(lambda crowds: map(whole, crowds))
+    assert in_the_end.sequence == at_once.sequence
+    for name in ("finished", "discarded", "short"):
+        mine, same = getattr(in_the_end, name), getattr(at_once, name)
+        assert [each.members.tolist() for each in mine] == [each.members.tolist() for each in same]
+        assert [rows(each.boxes) for each in mine] == [rows(each.boxes) for each in same]
 
 
 @given(populations(most=6), st.integers(2, 3))

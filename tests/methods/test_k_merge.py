@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 import shoal
 from example_counts import examples
 from shoal.errors import MisuseError
-from small_data import population
+from shoal.methods.k_merge import merge_each, merge_members
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
+from small_data import population, populations
 
 pytestmark = pytest.mark.kernels
 
@@ -140,3 +143,19 @@ def test_subjects_of_trajectories_are_merged_like_their_arrays() -> None:
     boxes, cost = shoal.k_merge(together)
     same, equal = shoal.k_merge([np.stack(own, axis=1) * units for own in together])
     assert (boxes.tolist(), cost) == (same.tolist(), equal)
+
+
+@given(
+    populations(most=9),
+    st.lists(st.sets(st.integers(0, 8), min_size=1, max_size=5), max_size=6),
+    st.integers(1, 3),
+)
+def test_many_crowds_are_merged_as_each_alone(
+    original: Trajectories, crowds: list[set[int]], threads: int
+) -> None:
+    members = [np.unique([own % original.n_subjects for own in crowd]) for crowd in crowds]
+    found = list(merge_each(original, members, Run(threads=threads)))
+    assert len(found) == len(members)
+    for boxes, own in zip(found, members, strict=True):
+        for column, same in zip(boxes.columns(), merge_members(original, own)[0].columns(), strict=True):
+            assert np.array_equal(column, same)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import shoal
 from elsewhere import Elsewhere
-from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
+from shoal.errors import InputError, MisuseError, NothingLeftError, OtherJobError, OutputError
 from shoal.io.storing import store_people
 from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
@@ -468,6 +468,92 @@ def test_a_full_disk_loses_nothing_that_is_finished(
     assert_holds(city, published)
 
 
+def stopped_after_reading(source: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A publication that was stopped when its people were read and two of its blocks were finished."""
+    make, made = anonymizing.crowds_of, []
+
+    def stopping(task: anonymizing.BlockTask) -> object:
+        made.append(task)
+        if len(made) > 2:
+            raise KeyboardInterrupt
+        return make(task)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(anonymizing, "crowds_of", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            in_blocks(source, output, 20)
+    assert len(list((output.with_name(f"{output.name}.parts")).glob("block-*.npz"))) == 2
+
+
+def with_old_times(path: Path, change: Callable[[], object]) -> None:
+    before = path.stat()
+    change()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def test_content_exchanged_under_its_old_size_and_time_is_seen(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = tmp_path / "calls.parquet", tmp_path / "release"
+    source.write_bytes(city.read_bytes())
+    stopped_after_reading(source, output, monkeypatch)
+    changed = bytearray(source.read_bytes())
+    changed[len(changed) // 3] ^= 1
+    with_old_times(source, lambda: source.write_bytes(bytes(changed)))
+    with pytest.raises(OtherJobError, match=r"calls.parquet is not what it was when .* was begun"):
+        in_blocks(source, output, 20)
+    assert len(list((tmp_path / "release.parts").glob("block-*.npz"))) == 2  # nothing is lost
+    with_old_times(source, lambda: source.write_bytes(city.read_bytes()))
+    in_blocks(source, output, 20)
+
+
+def test_the_same_content_elsewhere_continues(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy, with another owner's rights, at another place: no sign is as before but the content."""
+    first, second, output = tmp_path / "one", tmp_path / "two", tmp_path / "release"
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "calls.parquet").write_bytes(city.read_bytes())
+    was = (first / "calls.parquet").stat()
+    os.utime(second / "calls.parquet", ns=(was.st_atime_ns, was.st_mtime_ns))
+    (second / "calls.parquet").chmod(0o600)
+    stopped_after_reading(first, output, monkeypatch)
+    blocks = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "release.parts").glob("block-*.npz")}
+    made: list[int] = []
+    make = anonymizing.crowds_of
+
+    def counted(task: anonymizing.BlockTask) -> object:
+        made.append(task.block)
+        return make(task)
+
+    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    in_blocks(second, output, 20)
+    assert made
+    assert not {f"block-{block:06d}.npz" for block in made} & blocks.keys()  # those are finished
+
+
+def test_an_input_that_changes_while_it_is_read_is_refused(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = tmp_path / "calls.parquet", tmp_path / "release"
+    source.write_bytes(city.read_bytes())
+    store = store_people
+
+    def meanwhile(*given: Any, **named: Any) -> Any:
+        people = store(*given, **named)
+        with_old_times(source, lambda: source.write_bytes(city.read_bytes()))
+        return people
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "store_people", meanwhile)
+        with pytest.raises(InputError, match=r"calls.parquet changed while it was read"):
+            in_blocks(source, output, 20)
+    assert not (tmp_path / "release.parts").exists()
+    in_blocks(source, output, 20)
+
+
 def test_what_names_and_hashes_have_in_common_by_chance_is_noted_in_the_manifest_as_in_the_check(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -492,7 +578,7 @@ def test_what_names_and_hashes_have_in_common_by_chance_is_noted_in_the_manifest
     published = in_blocks(city, tmp_path / "release", 40)
     assert_holds(city, published)
     (note,) = published.manifest.verdict["notes"]
-    assert note.startswith("1 pseudonyms have 12 characters or more in common")
+    assert note.startswith("1 pseudonym has 12 characters or more in common")
     whole = published.release.n_records
     assert sought.count(whole) == 2  # once for the release, and once in the folder that is verified above
 

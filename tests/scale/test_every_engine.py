@@ -6,13 +6,16 @@ Same results in order, same release, errors as they are, a killed worker costs i
 import contextlib
 import multiprocessing
 import os
-import shutil
+import re
 import signal
 import socket
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -65,19 +68,6 @@ def killed_always(_: int) -> int:
     return 0
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[None]:
-    """One session for all tests; the engine takes the one that runs."""
-    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'shoal[spark]'")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java, and none is here")
-    from shoal.scale.engine_spark import start
-
-    context = start("local[2]")
-    yield
-    context.stop()
-
-
 @pytest.fixture(scope="module")
 def dask_address() -> Iterator[str]:
     """A cluster for all tests, found by its address."""
@@ -128,13 +118,13 @@ def test_a_task_that_always_kills_its_worker_is_given_up() -> None:
         list(engine_of("local:1").map(killed_always, [1]))
 
 
-def test_spark_gives_up_a_task_that_always_kills_its_worker(spark: None) -> None:
+def test_spark_gives_up_a_task_that_always_kills_its_worker(spark: str) -> None:
     with pytest.raises(EngineError, match="task 1 was lost 4 times, each time with its worker"):
         list(engine_of("spark").map(killed_always, [1]))
 
 
-def test_a_session_on_another_master_is_not_taken_for_the_one_that_is_named(spark: None) -> None:
-    with pytest.raises(MisuseError, match=r"already has a Spark session on local\[2,4\]"):
+def test_a_session_on_another_master_is_not_taken_for_the_one_that_is_named(spark: str) -> None:
+    with pytest.raises(MisuseError, match=f"already has a Spark session on {re.escape(spark)}"):
         list(engine_of("spark:spark://elsewhere:7077").map(squared, [1]))
 
 
@@ -241,12 +231,46 @@ def test_the_release_is_the_same(
     """Also when reading, sorting and the search for hashes are many tasks."""
     monkeypatch.setattr(pieces, "_APART_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
-    monkeypatch.setattr(storing, "_TASK_ROWS", 1000)
+    monkeypatch.setattr(storing, "TASK_ROWS", 1000)
     monkeypatch.setattr(spread_digests, "_IDS_OF_A_TASK", 40)
     there = published(city, tmp_path, with_processes)
     for name in ("release.parquet", "manifest.json", "report.html"):
         assert (in_threads / name).read_bytes() == (there / name).read_bytes()
     assert (in_threads.parent / "linkage").read_bytes() == (tmp_path / "linkage").read_bytes()
+
+
+class WithoutOneExecutor:
+    """An engine on Spark that loses the executor which works on the second block."""
+
+    def __init__(self, mark: Path) -> None:
+        self._mark = mark
+
+    def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+        return engine_of("spark").map(partial(done_or_executor_killed, fn, str(self._mark)), parts)
+
+
+def done_or_executor_killed(fn: Callable[[Any], Any], mark: str, part: Any) -> Any:
+    """A task; at the first try of the second block its executor is killed, as a machine that fails would."""
+    if getattr(part, "block", None) == 1:
+        with Path(mark).open("a") as tries:
+            tries.write("begun\n")
+        if Path(mark).read_text().count("begun") == 1:
+            os.kill(parent_of(os.getppid()), signal.SIGKILL)  # between it and its workers is a daemon
+    return fn(part)
+
+
+def parent_of(process: int) -> int:
+    told = subprocess.run(["ps", "-o", "ppid=", "-p", str(process)], capture_output=True, check=True)
+    return int(told.stdout)
+
+
+def test_a_killed_executor_of_spark_costs_its_tasks_only(
+    spark: str, city: Path, in_threads: Path, tmp_path: Path
+) -> None:
+    there = published(city, tmp_path, WithoutOneExecutor(tmp_path / "mark"))
+    assert (tmp_path / "mark").read_text() == "begun\n" * 2
+    for name in ("release.parquet", "manifest.json", "report.html"):
+        assert (in_threads / name).read_bytes() == (there / name).read_bytes()
 
 
 def read_or_killed(task: spilling.ReadTask) -> Taken | None:

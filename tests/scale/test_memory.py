@@ -154,7 +154,7 @@ def test_the_page_says_the_figures_of_the_table() -> None:
         most = "" if peak.samples_at_once is None else f", of {peak.samples_at_once:,} at most"
         told = rf"^\| {name}.* \| {always} MiB \| {person:,} bytes \| {sample} bytes{most} \|$"
         assert re.search(told, page, re.MULTILINE), name
-    assert len(PEAKS) == 3
+    assert len(PEAKS) == 4
     rows = re.findall(
         r"^\| ([0-9,]+) \| ([0-9.]+) GiB \| ([0-9.]+) GiB, ([0-9.]+) GiB \|$", page, re.MULTILINE
     )

@@ -155,7 +155,7 @@ def test_stays_and_ends_are_found_and_hidden(tmp_path: Path) -> None:
     assert stays_of(ride()) == []
     source = gpx(tmp_path / "stop.gpx", with_stop)
     seen = shared(source, tmp_path / "seen.gpx", tmp_path / "share.json")
-    assert any("1 stays are shown, the longest of" in each for each in seen["learned"])  # type: ignore[attr-defined]
+    assert any("1 stay is shown, the longest of" in each for each in seen["learned"])  # type: ignore[attr-defined]
     longer = gpx(tmp_path / "longer.gpx", ride(meters=16_000, points=1601, stop_at=800))
     hidden = shared(longer, tmp_path / "hidden.gpx", tmp_path / "other.json", hide=(), detect=True)
     assert hidden["zones"] == 3

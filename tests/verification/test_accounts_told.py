@@ -127,7 +127,7 @@ def test_the_words_about_rows_count_reasons_that_count_something() -> None:
     losses = replace(release.losses, rows={"empty time": 1, "empty id": 4, "none": 0})
     (found,) = verdict_on_claim(original, replace(release, losses=losses), linkage).findings
     assert found.message == (
-        "reading the raw data dropped 2 rows for 1 reasons; the losses say 5 rows for 2 reasons, or give "
+        "reading the raw data dropped 2 rows for 1 reason; the losses say 5 rows for 2 reasons, or give "
         "other reasons"
     )
 
@@ -181,7 +181,7 @@ def test_a_telling_pseudonym_is_found_and_shown_in_no_finding() -> None:
     kinds = {each.kind: each for each in found}
     assert kinds["class-below-k"].trajectory_id is None
     assert kinds["raw-identifier"].message == (
-        "1 pseudonyms are or hold a raw identifier, or a plain hash of one"
+        "1 pseudonym is or holds a raw identifier, or a plain hash of one"
     )
     assert kinds["seed"].message == "the parameter 'seed' names a seed; leave it out"
     assert not any("caller" in f"{each.trajectory_id} {each.message}" for each in found)
@@ -255,7 +255,7 @@ def test_who_is_behind_a_class_when_it_is_known(
     [
         ([0, 1], 2, []),
         ([0, 1], 3, [("class-below-k", "2 records are alike here, this one included; expected at least 3")]),
-        ([0, 0], 2, [("class-below-k", "1 people are behind 2 records that are alike; expected at least 2")]),
+        ([0, 0], 2, [("class-below-k", "1 person is behind 2 records that are alike; expected at least 2")]),
         (None, 2, []),
     ],
 )

@@ -22,6 +22,7 @@ from shoal.verification.boxes.box_index import (
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.concealed import find_circles, not_concealed
 from shoal.verification.boxes.kte import leaked_slots, published_of
+from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE
 from shoal.verification.boxes.kte_loops import PATIENCE, Raw, short_intervals
 from shoal.verification.boxes.loops import (
     count_possible_members,
@@ -281,8 +282,12 @@ def loose_case(draw: np.random.Generator, k: int, tau: int) -> tuple[Case, list[
     return case, records
 
 
-@pytest.mark.parametrize("k", [2, 3])
-def test_candidates_and_leakage_are_those_of_brute_force(k: int) -> None:
+@pytest.mark.parametrize(("k", "pairs_at_once"), [(2, PAIRS_AT_ONCE), (3, PAIRS_AT_ONCE), (3, 1)])
+def test_candidates_and_leakage_are_those_of_brute_force(
+    k: int, pairs_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when only the pairs of one record fit into memory."""
+    monkeypatch.setattr("shoal.verification.boxes.kte.PAIRS_AT_ONCE", pairs_at_once)
     draw = np.random.default_rng(7)
     short = suppressed = followed = by_chance = 0
     for _ in range(35):
@@ -316,6 +321,24 @@ def test_candidates_and_leakage_are_those_of_brute_force(k: int) -> None:
         followed += int((measured > 0).sum())
         by_chance += int((chance > 0).sum())
     assert min(short, suppressed, followed, by_chance) > 5
+
+
+@pytest.mark.parametrize(("tau", "followed"), [(3, [0, 0, 0, 7]), (4, [6, 0, 0, 6])])
+def test_who_was_elsewhere_in_the_last_slot_of_an_interval_is_no_candidate(
+    tau: int, followed: list[int]
+) -> None:
+    """The second person's record holds the first's sample at 0, and has a box at 3, but none at 9."""
+    samples = {"a": [(0, 0, 0), (9, 0, 0)], "b": [(0, 0, 0), (3, 5, 5)]}
+    boxes: list[list[Box]] = [[(t, t + 1, x, y, x + 1, y + 1) for t, x, y in own] for own in samples.values()]
+    original = people(samples)
+    claim = KteAnonymity(k=2, tau_s=60.0 * (tau - 1), epsilon_s=60)
+    case = original, *told(original, list(zip(samples, boxes, strict=True)), claim)
+    raw = Raw(original.t, original.x, original.y, original.offsets, np.ones(4, dtype=np.bool_))
+    found = records_of(case[1])
+    measured, _ = leaked_slots(
+        raw, published_of(found.boxes, found.offsets), np.array([0]), tau, 1, Run(threads=1)
+    )
+    assert measured.tolist() == leaked(*case, tau)[:4] == followed
 
 
 def searched(n: int, companions: int, looks: int) -> list[list[int]]:
@@ -439,8 +462,8 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
         expected = [
             (
                 f"r{row}",
-                f"{count} records could be the own one of this record's person, to whoever knows all raw "
-                f"data; expected at least {k}",
+                f"{count} record{'s' * (count != 1)} could be the own one of this record's person, to "
+                f"whoever knows all raw data; expected at least {k}",
             )
             for row, count in enumerate(possible.sum(axis=1).tolist())
             if count < k

@@ -229,7 +229,7 @@ def test_a_lone_piece_that_chance_explains_is_noted_with_its_chance() -> None:
     assert searched.names == frozenset()
     (note,) = searched.notes()
     assert note.startswith(
-        "1 pseudonyms have 12 characters or more in common with a plain hash of an identifier"
+        "1 pseudonym has 12 characters or more in common with a plain hash of an identifier"
     )
     assert searched.n_by_chance == 1
     assert 1e-6 < searched.chance < 1e-3

@@ -30,7 +30,7 @@ def test_a_finding_says_where_the_interval_begins_and_how_many_fit() -> None:
     (found,) = verdict.findings
     assert (found.kind, found.trajectory_id) == ("too-few-candidates", "r0")
     assert found.message == (
-        "in the interval of 30 min that begins 30 min after the first sample of the data: 1 records fit; "
+        "in the interval of 30 min that begins 30 min after the first sample of the data: 1 record fits; "
         "expected at least 2 (1 sets of samples in all)"
     )
     looked, leaked = verdict.notes[-2:]
@@ -52,8 +52,8 @@ def test_an_interval_can_begin_before_the_first_sample_and_covers_can_be_too_few
         (
             "too-few-candidates",
             "r0",
-            "in the interval of 30 min that begins 30 min before the first sample of the data: 1 records "
-            "fit; expected at least 2",
+            "in the interval of 30 min that begins 30 min before the first sample of the data: 1 record "
+            "fits; expected at least 2",
         ),
         (
             "too-few-covers",
@@ -64,7 +64,7 @@ def test_an_interval_can_begin_before_the_first_sample_and_covers_can_be_too_few
         (
             "too-few-candidates",
             "r1",
-            "in the interval of 30 min that begins 1 h after the first sample of the data: 1 records fit; "
+            "in the interval of 30 min that begins 1 h after the first sample of the data: 1 record fits; "
             "expected at least 2",
         ),
     ]
@@ -89,7 +89,7 @@ def test_a_box_where_a_person_was_not_rules_a_record_out() -> None:
     verdict = verdict_on_claim(original, *told(original, records, stay))
     found = [each for each in verdict.findings if each.kind == "too-few-owners"]
     assert [each.trajectory_id for each in found] == ["r0", "r1"]
-    assert all(each.message.startswith("1 records could be the own one") for each in found)
+    assert all(each.message.startswith("1 record could be the own one") for each in found)
 
 
 def test_an_interval_can_begin_with_the_first_sample() -> None:

@@ -76,7 +76,7 @@ ROWS: dict[str, tuple[Case, list[Found]]] = {
             (
                 "off-street",
                 None,
-                "1 points of swap sets are farther from every street than the 3.999 m claimed",
+                "1 point of a swap set is farther from every street than the 3.999 m claimed",
             )
         ],
     ),

@@ -12,7 +12,7 @@ from shoal.attacks.intervals import interval_of, wilson
 from shoal.errors import MisuseError
 from shoal.model.summaries import table
 from shoal.runtime.arrays import Integers
-from shoal.units import show_m
+from shoal.units import counted, show_m
 
 TargetName = Literal["raw", "release", "control"]
 
@@ -238,7 +238,8 @@ class Rate:
     def __repr__(self) -> str:
         return (
             f"Rate({self.name} on {self.target} with {self.knowledge}: {self.rate:.2%} "
-            f"({self.low:.2%} to {self.high:.2%}), guessing {self.baseline:.2%}, {self.tries} tries"
+            f"({self.low:.2%} to {self.high:.2%}), guessing {self.baseline:.2%}, "
+            f"{counted(self.tries, 'try', 'tries')}"
             + (f", median error {show_m(self.error.space_m)}, {self.error.time_s:g} s" if self.error else "")
             + ")"
         )

@@ -137,7 +137,7 @@ def _lines(found: "Checked", claim: str | None) -> list[str]:
     lines += [
         f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
         f"{percent(rate.high)}; "
-        f"guessing {percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
+        f"guessing {percent(rate.baseline)}; {counted(rate.tries, 'try', 'tries')}; {rate.knowledge})"
         for rate in found.rates
     ]
     read = ", ".join(f"{role} from '{column}'" for role, column in found.columns.items())

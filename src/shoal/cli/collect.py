@@ -16,6 +16,7 @@ from shoal.cli.options import (
     take_reading,
 )
 from shoal.errors import MissingExtraError, MisuseError
+from shoal.units import counted
 
 _CRYPTO_OFF: Final = (
     "CRYPTOGRAPHY OFF: questions went straight to the store; the counts are the same, but nobody would be "
@@ -278,8 +279,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
     """The document in words."""
     lines = [
         document["note"],
-        f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} "
-        "pairs; "
+        f"{document['participants']:,} participants, {counted(document['trips'], 'trip')}, "
+        f"{counted(document['pairs'], 'pair')}; "
         f"phi counts {document['phi_counts']}, k counts {document['k_counts']}; "
         f"similar times: {document['similar_times']}; times: {document['times']}; "
         f"simulations averaged: {document['simulations']}",
@@ -299,12 +300,14 @@ def _lines(document: dict[str, Any]) -> list[str]:
             said = row["paper"]
             lines.append(
                 f"    the paper: {said['share_submitted']:.2%} submitted; "
-                f"{said['users_with_at_least_one']} people; {said['their_average_share']:.2%}"
+                f"{counted(said['users_with_at_least_one'], 'person', 'people')}; "
+                f"{said['their_average_share']:.2%}"
             )
         if "cpu_s_per_member" in row:
             lines.append(
                 f"    {row['cpu_s_per_member']} s of computation a member; "
-                f"{row['claims_at_the_authority']} claims at the authority; "
-                f"{row['groups_failed']} groups failed, {row['waiting_for_a_group']} people wait for a group"
+                f"{counted(row['claims_at_the_authority'], 'claim')} at the authority; "
+                f"{counted(row['groups_failed'], 'group')} failed, "
+                f"{counted(row['waiting_for_a_group'], 'person waits', 'people wait')} for a group"
             )
     return lines

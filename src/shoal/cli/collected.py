@@ -21,6 +21,7 @@ from shoal.cli.options import (
 from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.errors import InputError
+from shoal.units import counted
 
 
 @click.command(
@@ -75,7 +76,7 @@ def export(**options: Any) -> int:
         from shoal.collect.storage.database import Database
         from shoal.collect.storage.stored import StoredReleases
 
-    _require_there(options["database"])
+    require_there(options["database"], "collector")
     among = None if options["identifiers"] is None else _lines(options["identifiers"])
     day = options["day"] and int(options["day"].replace(tzinfo=UTC).timestamp() // DAY_S)
     grid = Grid(zone_m=options["zone_m"], slot_min=max(1, round(options["zone_s"] / 60)))
@@ -84,9 +85,14 @@ def export(**options: Any) -> int:
         held = StoredReleases(database)
         stored, terms = held.all(day=day, among=among), held.terms()
     found = write(stored, terms, options["output"], grid, lambda: secrets.token_hex(8), owners)
-    missing = [] if among is None else [f"{len(among) - len(stored)} identifiers are not stored"]
+    missing = (
+        []
+        if among is None
+        else [counted(len(among) - len(stored), "identifier is not stored", "identifiers are not stored")]
+    )
     lines = [
-        f"{found.releases:,} releases with {found.circles:,} circles, stored {found.days[0]} to "
+        f"{counted(found.releases, 'release')} with {counted(found.circles, 'circle')}, stored "
+        f"{found.days[0]} to "
         f"{found.days[1]}, {found.of_nobody:,} of them records of nobody, under {len(terms)} sets of terms",
         *(missing if among and len(among) > len(stored) else []),
         f"boxes: {found.verdict}",
@@ -164,7 +170,7 @@ def mine(**options: Any) -> int:
             if state is not None:
                 sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
             in_words = (f"from {when} (UTC): {where}" for when, where in own_releases.points_in_words(points))
-            lines = [f"stored on {told['day']}: {len(points)} circles", *in_words, sealed]
+            lines = [f"stored on {told['day']}: {counted(len(points), 'circle')}", *in_words, sealed]
         else:
             back = own_releases.take_back(server, kept.device, own)
             kept.device.owned[kept.device.owned.index(own)] = back.own
@@ -222,6 +228,8 @@ def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
     with needs_extra("collect"):
         from shoal.collect.device.disk import StateFolder
 
+    if not file.is_file():  # opening DIR makes it
+        raise InputError(f"{file} does not exist; name the file that 'shoal collect state export' wrote")
     held = StateFolder(folder)
     with held.alone():
         held.take_in(file)
@@ -231,11 +239,14 @@ def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
     return 0
 
 
-def _require_there(url: str) -> None:
-    """Raise InputError for a SQLite file that does not exist; opening it would make an empty one."""
+def require_there(url: str, whose: str) -> None:
+    """Raise InputError for a SQLite file that does not exist; opening it would make an empty one.
+
+    whose: the server that made it.
+    """
     file = Path(url.removeprefix("sqlite:///"))
     if "://" not in str(url).replace("sqlite:///", "") and not file.is_file():
-        raise InputError(f"{file} does not exist; name the collector's database with --database")
+        raise InputError(f"{file} does not exist; name the {whose}'s database with --database")
 
 
 def _lines(file: Path) -> frozenset[str]:

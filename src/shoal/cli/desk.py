@@ -19,6 +19,7 @@ from shoal.cli.options import (
     take_reading,
 )
 from shoal.cli.terminal import Bars, print_result
+from shoal.units import counted
 
 
 @click.command()
@@ -178,10 +179,11 @@ def find(release: Path | str, sightings: tuple[str, ...], planar: bool, as_json:
         fit = records_that_fit(read_release(opened.folder), known)
     lines = [
         *(
-            f"{text}: {count:,} of {fit.records:,} records fit"
+            f"{text}: {count:,} of {counted(fit.records, 'record')} {'fits' if count == 1 else 'fit'}"
             for text, count in zip(sightings, fit.each, strict=True)
         ),
-        f"all together: {fit.together:,} records fit, {fit.different:,} of them different",
+        f"all together: {counted(fit.together, 'record fits', 'records fit')}, {fit.different:,} of them "
+        "different",
     ]
     print_result(as_json, asdict(fit), lines)
     return 0

@@ -443,8 +443,22 @@ class StepDocument(TypedDict):
 
 
 @with_config(_CLOSED)
+class BlocksDocument(TypedDict):
+    """Blocks of a plan: how many, of at most how many people, and who works on them (null: a cluster)."""
+
+    number: int
+    people: int
+    workers: int | None
+    worker_memory_mb: int
+    memory_around_mb: int
+
+
+@with_config(_CLOSED)
 class PlanDocument(TypedDict):
-    """What a command would take, of ``--plan``; times are CPU seconds, memory and disk are in MB (10^6)."""
+    """What a command would take, of ``--plan``; times are CPU seconds, memory and disk are in MB (10^6).
+
+    seconds_at_least: by the clock, in blocks on this machine.
+    """
 
     command: Literal["anonymize", "assess", "attack", "compare", "measure"]
     rows: int
@@ -453,6 +467,8 @@ class PlanDocument(TypedDict):
     cpu_s: float
     memory_mb: int
     disk_mb: float
+    seconds_at_least: float | None
+    blocks: BlocksDocument | None
     steps: list[StepDocument]
     machine_memory_mb: int | None
     free_disk_mb: int | None

@@ -7,6 +7,7 @@ import click
 
 from shoal.cli.collect import needs_extra
 from shoal.errors import MisuseError
+from shoal.units import counted
 
 _SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
 
@@ -94,7 +95,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
     return [
         f"{document['people']:,} people on a roster, {document['dishonest']:,} of them play together, and "
         f"can choose among {document['shots']:,} lotteries",
-        f"Each asks {document['questions']} questions and releases {document['pieces']} records"
+        f"Each asks {counted(document['questions'], 'question')} and releases "
+        f"{counted(document['pieces'], 'record')}"
         + (", and proves her shuffles" if document["proven_shuffle"] else ""),
         "",
         "size   an honest person   anybody in     paper's      letters   seconds    MB sent",

@@ -13,13 +13,21 @@ from shoal.units import counted, show_s
 if TYPE_CHECKING:
     from shoal.comparison.study import Study
     from shoal.methods import Method
-    from shoal.publishing.planning import Plan, Task
+    from shoal.publishing.planning import Blocks, Counts, Plan, Task
+    from shoal.scale.memory import MemoryBound
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# how many tries the rows of COSTS are for, as their names say
-_RECORD_TRIES: Final = 200
-_ATTACK_TRIES: Final = 1000
+# what the constants are of, and how good they were for sizes that they were not fitted to
+_OF_A_CITY: Final = (
+    "city and default settings; other sizes of such data took 0.5 to 1.8 times as long, a day of taxis three "
+    "times"
+)
+_OF_A_NATION: Final = (
+    "nation in blocks of 500 to 5,000 and default settings; other sizes, up to a million people, took 0.9 to "
+    "1.3 times as long"
+)
+_ATTACK_TRIES: Final = 1000  # that the row of COSTS is for, as its name says
 
 
 def plan_option(command: Command) -> Command:
@@ -30,7 +38,7 @@ def plan_option(command: Command) -> Command:
         is_flag=True,
         cls=Option,
         section=RUNNING,
-        help="Only count INPUT, and say how much time, memory and disk the work would take.",
+        help="Only count INPUT, and say how much time, memory and disk the work would take, in blocks, too.",
     )(command)
 
 
@@ -40,12 +48,16 @@ def print_plan(
     reading: dict[str, Any],
     tasks: Callable[[int], Sequence["Task"]],
     *,
+    in_blocks: Callable[["Counts"], "tuple[Blocks, Sequence[Task]] | None"] = lambda _: None,
     target: Path | None = None,
     notes: Sequence[str] = (),
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Count the input, figure, and print; tasks: those for so many people."""
+    """Count the input, figure, and print.
+
+    tasks: those for so many people. in_blocks: the blocks that these make, and the tasks; None: none.
+    """
     from shoal.model.intake import Reading
     from shoal.publishing.costs import FIRST_USE_CPU_S, MACHINE
     from shoal.publishing.planning import count, plan
@@ -53,10 +65,11 @@ def print_plan(
 
     with Bars(quiet=quiet) as bars:
         counts = count(source, Reading(**reading), Run(progress=bars))
-        found = plan(counts, tasks(counts.people), target)
+        blocks, work = in_blocks(counts) or (None, tasks(counts.people))
+        found = plan(counts, work, target, blocks)
+    of_whom = _OF_A_NATION if blocks is not None else _OF_A_CITY
     told = [
-        f"figured from what was measured on {MACHINE}, of people of a synthetic city and default settings; "
-        "other sizes of such data took 0.5 to 1.8 times as long, a day of taxis three times, and another "
+        f"figured from what was measured on {MACHINE}, of people of a synthetic {of_whom}, and another "
         "machine has another speed",
         f"the first use on a machine compiles for about {FIRST_USE_CPU_S} s more",
         *notes,
@@ -69,12 +82,44 @@ def print_plan(
 def publication(method: "Method", tries: int | None, people: int) -> list["Task"]:
     """The work of anonymize."""
     from shoal.attacks.questions import TRIES
-    from shoal.publishing.planning import Task
+    from shoal.publishing.planning import RECORD_TRIES, Task
 
     own = Task(name=method.about.name, k=_k_of(method))
-    times = min(TRIES if tries is None else tries, people) / _RECORD_TRIES
+    times = min(TRIES if tries is None else tries, people) / RECORD_TRIES
     played = Task(name=f"200 tries for the record of {method.about.publishes}", times=times)
     return [own, *([played] if times else [])]
+
+
+def publication_in_blocks(
+    counts: "Counts",
+    method: "Method",
+    tries: int | None,
+    size: "int | MemoryBound | None",
+    engine: str,
+    *,
+    in_one_piece: str | None,
+) -> "tuple[Blocks, Sequence[Task]] | None":
+    """The blocks of anonymize and its work in them; None where everything is worked on at once.
+
+    in_one_piece: an option that needs that.
+    """
+    from shoal.attacks.questions import TRIES
+    from shoal.publishing.planning import blocks_of, tasks_in_blocks
+    from shoal.publishing.within_memory import bound_for
+    from shoal.runtime.run import available_cores
+    from shoal.scale.engines import workers_here
+
+    k, workers, bound = _k_of(method), workers_here(engine), None
+    if size is not None and not isinstance(size, int):
+        bound = bound_for(counts, size, in_one_piece=in_one_piece)
+        size = None if bound is None else bound.people_in_a_block(counts.each, k)
+    if size is None:
+        return None
+    blocks = blocks_of(
+        counts, k, size, workers=workers, cores=available_cores(), only_blocks=bound is not None
+    )
+    starts = 0 if engine == "threads" else workers or 0
+    return blocks, tasks_in_blocks(counts, k, blocks, TRIES if tries is None else tries, starts)
 
 
 def attacks(knowledge: Collection[str], tries: int, people: int) -> list["Task"]:
@@ -137,7 +182,25 @@ def _lines(found: "Plan") -> list[str]:
     ]
     if len(found.steps) > 1:
         lines.append(_line("all", found.cpu_s, found.memory_mb, found.disk_mb))
+    if found.blocks is not None:
+        lines[1:1] = [f"{counted(found.blocks.number, 'block')} of at most {found.blocks.people:,} people"]
+        lines += _of_workers(found)
     return [*lines, *(f"this is {what}" for what in found.too_large)]
+
+
+def _of_workers(found: "Plan") -> list[str]:
+    """By the clock, and whose memory the sum is."""
+    blocks, seconds = found.blocks, found.seconds_at_least
+    if blocks is None or blocks.workers is None or blocks.at_once is None or seconds is None:
+        return [
+            "how many workers a cluster has is not known here: no time by the clock is said, and the memory "
+            "is that of the process around the blocks; each worker takes its own"
+        ]
+    return [
+        f"by the clock at least {show_s(round(seconds))} with {counted(blocks.workers, 'worker')}"
+        + (f" on {counted(blocks.at_once, 'core')}" if blocks.at_once != blocks.workers else ""),
+        "memory is that of all processes together",
+    ]
 
 
 def _line(task: str, cpu_s: float, memory_mb: float, disk_mb: float) -> str:

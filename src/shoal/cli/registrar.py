@@ -10,6 +10,7 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
 from shoal.cli.options import PATH, refuse_unused
 from shoal.errors import InputError
+from shoal.units import counted
 
 if TYPE_CHECKING:
     from shoal.collect.server.http_login import LoginDesk
@@ -104,7 +105,9 @@ def registrar(**options: Any) -> int:
             click.echo("\n".join(codes))
             return 0
         if options["allow"] is not None:
-            click.echo(f"{book.allow(accounts)} of {len(accounts)} accounts are new")
+            click.echo(
+                f"{book.allow(accounts)} of {counted(len(accounts), 'account is', 'accounts are')} new"
+            )
             return 0
         keys = frozenset(map(_key, options["collectors"]))
         if not keys:

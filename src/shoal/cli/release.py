@@ -29,7 +29,13 @@ from shoal.cli.options import (
     take_streets,
 )
 from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
-from shoal.cli.planned import changed, plan_option, print_plan, publication
+from shoal.cli.planned import (
+    changed,
+    plan_option,
+    print_plan,
+    publication,
+    publication_in_blocks,
+)
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
 from shoal.errors import InUseError, MisuseError, OtherJobError
@@ -171,19 +177,6 @@ def anonymize(
     reading, settings, parameters = _asked_for(
         method, options, streets=ground.streets, as_published=as_published
     )
-    if planned:
-        if blocks is not None:
-            raise click.UsageError("--plan figures the work in one piece; leave out --blocks")
-        return print_plan(
-            "anonymize",
-            source,
-            reading,
-            lambda people: publication(parameters, risk_tries, people),
-            target=output,
-            notes=changed(settings),
-            as_json=as_json,
-            quiet=quiet,
-        )
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     if engine is not None and blocks is None and memory is None:
@@ -197,18 +190,32 @@ def anonymize(
             "--blocks works with --method glove and without --private-report and --exact-figures"
         )
     bound = None if memory is None else _bound(memory, parameters, blocks, engine)
+    size: int | MemoryBound | None = bound or blocks
+    whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
+    asked = next((option for option, given in whole.items() if given), None)
+    if planned:
+        return print_plan(
+            "anonymize",
+            source,
+            reading,
+            lambda people: publication(parameters, risk_tries, people),
+            in_blocks=lambda counts: publication_in_blocks(
+                counts, parameters, risk_tries, size, engine or "local", in_one_piece=asked
+            ),
+            target=output,
+            notes=changed(settings),
+            as_json=as_json,
+            quiet=quiet,
+        )
     kept = resume or blocks is not None or memory is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
         require_absent(output)
         run = Run(progress=bars, timings=timings)
         from shoal.model.intake import Reading
 
-        size: int | MemoryBound | None = blocks
         if bound is not None:
             from shoal.publishing.within_memory import bound_of_blocks
 
-            whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
-            asked = next((option for option, given in whole.items() if given), None)
             size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=asked)
         if size is not None and isinstance(parameters, Glove):
             from shoal.publishing.in_blocks import publish_in_blocks
@@ -293,10 +300,10 @@ def _bound(memory: int, method: object, blocks: int | None, engine: str | None) 
     """The bound that --memory asks for; a usage error where it cannot be kept."""
     from shoal.methods.glove.glove import Glove
     from shoal.publishing.block_sample import SAMPLE_PEOPLE
-    from shoal.runtime.run import available_cores
+    from shoal.scale.engines import workers_here
     from shoal.scale.memory import MemoryBound
 
-    name, _, number = (engine or "local").partition(":")
+    name = (engine or "local").partition(":")[0]
     if blocks is not None or not isinstance(method, Glove) or name != "local":
         raise click.UsageError(
             "--memory works with --method glove, without --blocks (it chooses them), and with --engine local "
@@ -304,7 +311,7 @@ def _bound(memory: int, method: object, blocks: int | None, engine: str | None) 
         )
     return MemoryBound(
         total_bytes=memory,
-        workers=int(number) if number.isdecimal() else available_cores(),
+        workers=workers_here(engine or "local") or 1,
         measured_people=SAMPLE_PEOPLE,
     )
 

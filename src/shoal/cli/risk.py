@@ -169,7 +169,8 @@ def attack(
         digest = sha256_of(folder / RELEASE_FILE)
     lines = [
         f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
-        f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
+        f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {counted(rate.tries, 'try', 'tries')}; "
+        f"{rate.knowledge})"
         for rate in found.rates
     ]
     document = {**found.to_json(), "release_sha256": digest}

@@ -12,7 +12,7 @@ import click
 
 from shoal.cli.app import participant_app
 from shoal.cli.collect import needs_extra
-from shoal.cli.collected import export, mine, state
+from shoal.cli.collected import export, mine, require_there, state
 from shoal.cli.join import join
 from shoal.cli.keys import key, read_files, showing_successors, successor
 from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
@@ -217,9 +217,10 @@ def server(**options: Any) -> int:
         )
     except ValidationError as error:
         raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
-    seed, places = secret_of(options["key"]), _public_places(options["places"], options["days"])
+    places = _public_places(options["places"], options["days"])
     require_listening(options)
     with Database(options["database"]) as database:
+        seed = secret_of(options["key"])
         app = collector_application(
             database,
             seed,
@@ -277,9 +278,11 @@ def witness(**options: Any) -> int:
         from shoal.collect.server.following import Following
         from shoal.collect.server.http_witness import witness_application
         from shoal.collect.storage.database import Database
-    seed = secret_of(options["key"])
+    if not options["follow"]:
+        require_there(options["database"], "collector")
     require_listening(options)
     with Database(options["database"]) as database:
+        seed = secret_of(options["key"])
         following = None
         if options["follow"]:
             url, known = options["follow"]
@@ -381,6 +384,7 @@ def authority(**options: Any) -> int:
         refuse_unused("without --admit", "token_days")
     if options["user"] is not None:
         refuse_unused("beside --identifiers-of, with which no server runs", *SERVING)
+        require_there(options["database"], "authority")
     with Database(options["database"], AUTHORITY) as database:
         seed = secret_of(options["key"])
         book = ClaimBook(database, seed, keys)

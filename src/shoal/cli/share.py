@@ -7,6 +7,7 @@ import click
 from shoal.cli.options import PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
+from shoal.units import counted
 
 
 @click.command(
@@ -74,9 +75,8 @@ def share(
             run=Run(progress=bars),
         )
     lines = [
-        f"{output}: {shared.points - shared.hidden:,} of {shared.points:,} points, in {shared.pieces} "
-        "pieces; "
-        f"{len(shared.zones)} zones are hidden",
+        f"{output}: {shared.points - shared.hidden:,} of {counted(shared.points, 'point')}, in "
+        f"{counted(shared.pieces, 'piece')}; {counted(len(shared.zones), 'zone is', 'zones are')} hidden",
         *(f"  a stranger could learn: {each}" for each in shared.learned),
         *(f"  note: {note}" for note in shared.notes),
     ]

@@ -22,6 +22,7 @@ from shoal.io.tables import Table, reshaped
 from shoal.io.values import Names
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Flags, Floats
+from shoal.units import counted
 
 UNKNOWN: Final = "cell that is not in the table of cells"
 CENTERED: Final = "records at the center of their cell's footprint"
@@ -134,7 +135,10 @@ def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
         if sound[row] and not _same(every, row, row_of[names.texts[one]])
     ]
     if moved:
-        raise InputError(f"{len(moved)} cells of {name} stand at two places; keep one position for each cell")
+        raise InputError(
+            f"{counted(len(moved), 'cell')} of {name} {'stands' if len(moved) == 1 else 'stand'} at two "
+            "places; keep one position for each cell"
+        )
     return row_of, every
 
 

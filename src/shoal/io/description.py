@@ -23,7 +23,7 @@ from shoal.model.given import require_trajectories
 from shoal.model.summaries import table
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
-from shoal.units import DAY_S, show_m, show_s
+from shoal.units import DAY_S, counted, show_m, show_s
 
 _COLUMNS: Final = ("id", "person", "date", "time", "lat", "lon", "x", "y", "cell_id")
 _EVEN: Final = 0.5  # the share of all intervals from which one interval is the rhythm of the data
@@ -114,8 +114,8 @@ class Description:
         dropped = sum(self.rows_dropped.values())
         return [
             f"subjects: {self.subjects:,} ({self.unit_of_protection})",
-            f"samples: {self.samples:,}, from {self.rows_read:,} rows",
-            f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} days)",
+            f"samples: {self.samples:,}, from {counted(self.rows_read, 'row')}",
+            f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} day{'s' * (self.days != 1)})",
             f"area: {self.extent_east_km:,.4g} km east-west, {self.extent_north_km:,.4g} km north-south",
             *([] if self.area is None else [f"in degrees: {_in_degrees(self.area)}"]),
             f"samples of one subject: {least:,} to {most:,}, median {median:,.4g}; a day: "

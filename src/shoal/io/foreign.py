@@ -23,6 +23,7 @@ from shoal.io.values import Names, plain, points
 from shoal.model.intake import Reading
 from shoal.model.projection import is_geographic
 from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.units import counted
 
 Places = Literal["degrees", "meters", "h3"]
 
@@ -144,7 +145,10 @@ def read_foreign(
         )
         lost = code < 0
         if lost.any():
-            chosen.notes.append(f"{int(lost.sum()):,} rows have no id; each is taken as a record of its own")
+            chosen.notes.append(
+                f"{counted(int(lost.sum()), 'row has', 'rows have')} no id; each is taken as a record of "
+                "its own"
+            )
             code[lost] = len(names.texts) + np.arange(int(lost.sum()))
         texts = [*names.texts, *(f"row {row + 1}" for row in np.flatnonzero(lost).tolist())]
     else:

@@ -12,9 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.arrays import Flags, Floats, Integers
 
 _PER_DEGREE: Final = 2
+_SIDE: Final = 360 * _PER_DEGREE + 1  # squares from -180 to 180 degrees, both ends
 # rows of squares from -90 degrees up, each from -180 degrees on; one bit a square, deflated
 _MASK: Final = (
     r"c-rlq-ESqyRluuU=Jws4yVG7NB3|OS90@5rL>jLaWgRf?yCM=iAjp3Z4?!poNNWkCnPmre&kn*tiq?^M0F;PXiB}{>Jn%xau31Bd"
@@ -98,6 +99,18 @@ def on_land(lon_deg: Floats, lat_deg: Floats) -> Flags:
     found: Flags = np.zeros(len(column), dtype=np.bool_)
     found[inside] = mask[row[inside].astype(np.int64), column[inside].astype(np.int64)]
     return found
+
+
+def squares(lon_deg: Floats, lat_deg: Floats) -> Integers:
+    """The number of the half-degree square of each position, [n]; either angle may be a longitude."""
+    row, column = (np.floor((angle + 180) * _PER_DEGREE) for angle in (lat_deg, lon_deg))
+    return (row * _SIDE + column).astype(np.int64)
+
+
+def mirrored(square: Integers) -> tuple[Integers, Floats]:
+    """The squares of the same positions with both angles swapped, and how many degrees apart they are."""
+    row, column = np.divmod(square, _SIDE)
+    return column * _SIDE + row, np.abs(row - column) / _PER_DEGREE
 
 
 @cache

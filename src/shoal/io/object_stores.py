@@ -64,6 +64,15 @@ def files(
     return system, root, found
 
 
+def infos(address: str, reads: Callable[[PurePosixPath], bool]) -> list[Any]:
+    """Size and time of the files to read, in their order; raises as ``files`` does."""
+    system, _, paths = files(address, reads)
+    try:
+        return list(system.get_file_info(paths))
+    except (pa.ArrowException, OSError) as error:
+        raise _unread(address) from error
+
+
 def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
     """The table of one object. Raises InputError when it cannot be read."""
     name = PurePosixPath(path).name

@@ -65,6 +65,9 @@ def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewher
             if len(waiting) == 1
             else f"none of the {name} holds a row"
         )
+    if taken.empty_tables:
+        holds = "holds" if taken.empty_tables == 1 else "hold"
+        taken.notes.append(f"{taken.empty_tables:,} of {name} {holds} no rows")
     if len(taken.people.kinds) > 1:
         taken.notes.append("ids are numbers in one place and text in another; they are compared as text")
     return taken
@@ -93,6 +96,7 @@ def take_piece(
         else:
             _require_alike(table, taken, reading)
         taken.owners.add(table, taken.columns.person)
+        rows_before = taken.rows_read
         for share, batch in table.batches(taken.columns.wanted()):
             take_batch(taken, table, batch, keep)
             progress((place + share) / len(piece.tables))
@@ -100,6 +104,8 @@ def take_piece(
         taken.rows_read += sum(table.unreadable.values())
         add_counts(taken.repaired, table.repaired)
         taken.notes += table.notes
+        taken.positions.end_table(table.name)
+        taken.empty_tables += taken.rows_read == rows_before
     return taken
 
 

@@ -1,6 +1,8 @@
 """From an input's coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
+from collections import Counter
 from copy import copy
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -9,13 +11,14 @@ import pyarrow as pa
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns import NAMES, SCALED, Columns
-from shoal.io.land import on_land
+from shoal.io.land import mirrored, on_land, squares
 from shoal.io.national_planes import likely_planes
 from shoal.io.values import DecimalCommas, numbers, points
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.model.true_lengths import PlaneLengths, error_in_words
-from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.units import counted
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
@@ -25,7 +28,18 @@ _SUMMED: Final = 1 << 14  # positions at once
 _MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
 _LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with the map
 _SWAPPED: Final = 0.9
+_APART_DEG: Final = 5.0  # a boat at the coast is at sea, too, and others are near
+_NAMED: Final = 3  # files that a message names
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
+
+
+@dataclass(frozen=True, eq=False)
+class AtSea:
+    """A table whose positions look swapped: the squares of the map that they lie in, and how many there."""
+
+    name: str
+    square: Integers
+    count: Integers
 
 
 class Positions:
@@ -87,6 +101,10 @@ class Positions:
         self._rows = 0
         self.scaled = 0  # rows whose coordinates would be degrees if they were divided by 1e7
         self._looked_at = self._swapped = 0
+        self._squares: Counter[int] = Counter()  # positions looked at in each square of the map
+        self._of_table: Counter[int] = Counter()  # the same, of the table that is read
+        self._swapped_before = 0  # it
+        self._at_sea: list[AtSea] = []
         self._bounds = np.full(
             4, -np.inf
         )  # of local meters: west and south with the sign turned, east, north
@@ -107,6 +125,8 @@ class Positions:
         self.scaled += later.scaled
         self.commas.rows += later.commas.rows
         self._looked_at, self._swapped = self._looked_at + later._looked_at, self._swapped + later._swapped
+        self._squares.update(later._squares)
+        self._at_sea += later._at_sea
         self._bounds = np.maximum(self._bounds, later._bounds)
         self._may_be_degrees = self._may_be_degrees and later._may_be_degrees
         if self._lengths is not None and later._lengths is not None:
@@ -138,6 +158,15 @@ class Positions:
         self._remember(*((first, second) if everywhere else (first[sieve.good], second[sieve.good])))
         return first, second
 
+    def end_table(self, name: str) -> None:
+        """All positions of a table, or of a part of one, have been read."""
+        looked_at, swapped = self._of_table.total(), self._swapped - self._swapped_before
+        if looked_at and swapped >= _SWAPPED * looked_at:
+            square, count = np.array(list(self._of_table.items())).T
+            self._at_sea.append(AtSea(name, square, count))
+        self._squares.update(self._of_table)
+        self._of_table, self._swapped_before = Counter(), self._swapped
+
     def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
         """The numbers of a column; those in ten-millionths of a degree become degrees."""
         found, known = numbers(
@@ -166,6 +195,8 @@ class Positions:
             elsewhere = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
             self._looked_at += len(lon)
             self._swapped += int(np.count_nonzero(elsewhere & ~on_land(lon, lat) & on_land(lat, lon)))
+            square, count = np.unique(squares(lon, lat), return_counts=True)
+            self._of_table.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
         if self.crs is None and first.size:
             corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
             self._bounds = np.maximum(self._bounds, corners)
@@ -218,22 +249,40 @@ class Positions:
 
     def _tell_swapped(self) -> None:
         """Raises InputError when latitude and longitude look swapped; a note where the caller named them."""
-        if self._swapped < _SWAPPED * max(self._looked_at, 1):
+        if self._swapped >= _SWAPPED * max(self._looked_at, 1):
+            share = 100 * self._swapped // self._looked_at
+            seen = (
+                f"{share} % of the positions of {self._name} lie at sea as given, and on land with latitude "
+                "and longitude swapped"
+            )
+        elif names := self._swapped_tables():
+            which = "" if self._named else f" ({', '.join(names[:_NAMED])}{', ...' * (len(names) > _NAMED)})"
+            seen = (
+                f"the positions of {counted(len(names), 'file')}{which} lie at sea as given, and where "
+                "others are with latitude and longitude swapped"
+            )
+        else:
             return
-        share = 100 * self._swapped // self._looked_at
-        seen = (
-            f"{share} % of the positions of {self._name} lie at sea as given, and on land with latitude and "
-            "longitude "
-            "swapped"
-        )
         if self._named:
             self.notes.append(f"{seen}; check --lat and --lon")
             return
         raise InputError(
             f"{seen}; name the columns with --lat and --lon, the other way round if they are swapped, as "
-            "they are if "
-            "this is the sea"
+            "they are if this is the sea"
         )
+
+    def _swapped_tables(self) -> list[str]:
+        """The tables at sea whose places are, with latitude and longitude swapped, where others are.
+
+        A ship is not: nobody is there either way. Near the diagonal of the map nobody can tell.
+        """
+        found = []
+        for table in self._at_sea:
+            there, apart_deg = mirrored(table.square)
+            among = np.array([self._squares[square] > 0 for square in there.tolist()])
+            if table.count[among & (apart_deg >= _APART_DEG)].sum() >= _SWAPPED * table.count.sum():
+                found.append(table.name)
+        return list(dict.fromkeys(found))
 
 
 def _is_wgs84(crs: str) -> bool:

@@ -9,7 +9,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers, Numbers
-from shoal.units import DAY_S
+from shoal.units import DAY_S, counted
 
 EVERY_DAY: Final = -1  # as a number of active days: those of the data, from the first to the last
 
@@ -61,7 +61,7 @@ def screen(
     if reading.min_samples_per_day:
         least, span = reading.min_samples_per_day, 1.0 if reading.per_day else max(days, 1.0)
         enough = lengths / span >= least
-        intake = _left_out(lengths, kept, enough, f"{least:g} samples a day", intake)
+        intake = _left_out(lengths, kept, enough, f"{least:g} sample{'s' * (least != 1)} a day", intake)
         if not enough.any():
             raise InputError(
                 f"nobody has {least:g} samples a day, on average over {span:.3g} days; ask for fewer with "
@@ -76,7 +76,7 @@ def screen(
             raise InputError(
                 f"nobody has samples on {fewest} of the {all_days} days; ask for fewer with --min-active-days"
             )
-        intake = _left_out(lengths, kept, enough, f"{fewest} days with samples", intake)
+        intake = _left_out(lengths, kept, enough, f"{counted(fewest, 'day')} with samples", intake)
         kept &= enough
     return np.flatnonzero(kept), intake
 
@@ -89,6 +89,8 @@ def _left_out(lengths: Integers, kept: Flags, enough: Flags, least: str, intake:
     intake = intake.with_dropped(f"below {least}", int(lengths[lost].sum()))
     people = int(np.count_nonzero(lost))
     note = f"{people:,} of {len(lengths):,} subjects have fewer than {least} and are left out"
+    if people == 1:
+        note = f"1 of {len(lengths):,} subjects has fewer than {least} and is left out"
     return replace(intake, notes=(*intake.notes, note))
 
 

@@ -4,7 +4,7 @@ import glob
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final
@@ -180,6 +180,49 @@ def files(source: str | Path) -> Iterator[Path]:
             yield from files(match)
     else:
         raise InputError(f"no file or folder {source}; check the path")
+
+
+@dataclass(frozen=True)
+class State:
+    """A file of an input: what tells that it is another one, or has other content.
+
+    changed_ns: when it was written, as its owner may set it. signs: two numbers that the system alone sets;
+    a store has none, and lets nobody set the time. path: on a disk.
+    """
+
+    name: str
+    size: int
+    changed_ns: int
+    signs: tuple[int, int] = (0, 0)
+    path: Path | None = None
+
+
+def states(source: str | Path) -> list[State]:
+    """The files of an input at this moment, in the order of their names.
+
+    Raises InputError when there is none, and for what is not in files.
+    """
+    if isinstance(source, str) and servers.is_address(source):
+        raise InputError(
+            "rows of a server are not read in blocks, since they may differ when the work is continued; save "
+            "them to a file first"
+        )
+    if isinstance(source, str) and object_stores.is_address(source):
+        found = object_stores.infos(source, lambda path: _reads(Path(path)))
+        return [State(info.path, info.size, info.mtime_ns or 0) for info in found]
+    there = [(path, path.stat()) for path in _written(source)]
+    return [
+        State(path.name, at.st_size, at.st_mtime_ns, (at.st_ctime_ns, at.st_ino), path.absolute())
+        for path, at in there
+    ]
+
+
+def _written(source: str | Path) -> Iterator[Path]:
+    """All files of a table in a lake, whose log says which of them count; else those that are read."""
+    if "://" not in str(source) and lake_folders.kind_of(Path(source)) is not None:
+        yield from sorted(path for path in Path(source).rglob("*") if path.is_file())
+    else:
+        yield from files(source)
 
 
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:

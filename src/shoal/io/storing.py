@@ -31,7 +31,7 @@ from shoal.runtime.staging import explained_write
 from shoal.runtime.tasks import Engine, carried_out
 from shoal.units import DAY_S
 
-_TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
+TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
 
 
 def store_people(
@@ -157,7 +157,7 @@ def _tasks(
     first = waiting = 0
     for bucket in range(BUCKETS):
         waiting += rows[bucket]
-        if waiting >= _TASK_ROWS or bucket == BUCKETS - 1:
+        if waiting >= TASK_ROWS or bucket == BUCKETS - 1:
             yield SortTask(
                 people=people.resolve(),
                 spill=spill.folder.resolve(),

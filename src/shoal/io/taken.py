@@ -44,6 +44,7 @@ class Taken:
     plane: str | None = None
     rows_read: int = 0
     rows_kept: int = 0
+    empty_tables: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     repaired: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -87,6 +88,7 @@ class Taken:
         self.people.kinds |= later.people.kinds
         self.order.rows += later.order.rows
         self.rows_read, self.rows_kept = self.rows_read + later.rows_read, self.rows_kept + later.rows_kept
+        self.empty_tables += later.empty_tables
         add_counts(self.dropped, later.dropped)
         add_counts(self.repaired, later.repaired)
         self.notes += later.notes

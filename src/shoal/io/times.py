@@ -16,7 +16,7 @@ from shoal.io import time_text
 from shoal.io.time_text import SECOND, Micros, parsed, shape_of
 from shoal.io.values import filled, is_number, is_text, numbers_in_text, plain
 from shoal.runtime.arrays import Flags, Numbers
-from shoal.units import DAY_S, duration_s
+from shoal.units import DAY_S, counted, duration_s
 
 DAY: Final = DAY_S * SECOND
 LIMIT: Final = 1 << 62
@@ -259,7 +259,8 @@ def clock_jumps(t_s: Numbers) -> list[str]:
     weeks = np.abs(np.abs(t_s[apart] - np.median(t_s)) - _ERA_S) < _ERA_S / 20
     cause = "; they look like weeks of GPS counted anew (1,024 weeks)" if weeks.mean() > 0.5 else ""
     return [
-        f"{int(apart.sum()):,} samples lie ten years or more from the middle of the data{cause}; if a "
+        f"{counted(int(apart.sum()), 'sample lies', 'samples lie')} ten years or more from the middle of "
+        f"the data{cause}; if a "
         "clock jumped, "
         "correct or remove them"
     ]

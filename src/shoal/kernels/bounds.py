@@ -53,6 +53,12 @@ class Passed(NamedTuple):
     bound: Numbers
 
 
+def room_to_pass(order: Integers) -> Passed:
+    """Room for all of these beside each lane; each thread needs its own, which its blocks share."""
+    rank, bound = (np.empty((LANES, len(order)), dtype=np.int32) for _ in range(2))
+    return Passed(np.empty(LANES, dtype=np.int64), rank, bound)
+
+
 @compiled
 def add_least_costs(
     offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers

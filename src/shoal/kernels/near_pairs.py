@@ -89,10 +89,11 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 
 
 @compiled
-def sieve(search: Search, begin: int, nearest: Nearest, workspace: Workspace) -> None:
+def sieve(search: Search, begin: int, nearest: Nearest, workspace: Workspace, passed: Passed) -> None:
     """Offer to each other all pairs of a block and those behind it with an effort below what either asks.
 
-    The block is the LANES ranks from ``begin`` on. Pairs enter as far as the lists reach.
+    The block is the LANES ranks from ``begin`` on. Pairs enter as far as the lists reach. passed: room for as
+    many as there are.
     """
     people, ranked, order, scale = search.people, search.ranked, search.order, search.scale
     kind = people.places.costs.dtype
@@ -105,8 +106,6 @@ def sieve(search: Search, begin: int, nearest: Nearest, workspace: Workspace) ->
         least=np.empty(n_places, dtype=least.dtype),
         shift=search.shift,
     )
-    rank = np.empty((LANES, len(order) - begin + begin % ranked.stratum), dtype=np.int32)
-    passed = Passed(np.empty(LANES, dtype=np.int64), rank, np.empty(rank.shape, dtype=np.int32))
     half = int(scale.half)
     lanes = min(LANES, len(order) - begin)
     for lane in range(lanes):
@@ -159,7 +158,7 @@ def offer_neighbors(search: Search, ranks: Numbers, nearest: Nearest, workspace:
         bounds = np.empty(len(others), dtype=np.int32)
         for j in range(len(others)):
             bounds[j] = lowest_sum(people, order[others[j]], least, gaps, np.inf)
-        evaluate(search, ranks[i], others, bounds, least, gaps, nearest, workspace)
+        evaluate(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
 
 
 @compiled

@@ -1,6 +1,9 @@
 """Everybody's list of nearest others: what enters it, and what no longer can."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
@@ -54,3 +57,28 @@ def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
         return 0.0
     last = nearest.partner.shape[1] - 1
     return threshold if nearest.known[i] <= last else min(threshold, nearest.effort[i, last])
+
+
+@compiled
+def take_over(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
+    """Offer to these subjects what stands in their lists elsewhere."""
+    for i in subjects:
+        for place in range(other.known[i]):
+            offer(nearest, i, other.partner[i, place], other.effort[i, place], np.inf)
+
+
+@compiled
+def end_lists(nearest: Nearest, subjects: Integers) -> None:
+    """Say of each place behind the last in these subjects' lists that nobody is known, infinitely far."""
+    for i in subjects:
+        for place in range(nearest.known[i], nearest.partner.shape[1]):
+            nearest.partner[i, place], nearest.effort[i, place] = len(nearest.known), np.inf
+
+
+def joined(parts: Sequence[Nearest], subjects: Integers) -> Nearest:
+    """The nearest of these subjects in any of the parts: the first one, which is filled up."""
+    first, *others = parts
+    for other in others:
+        take_over(first, other, subjects)
+    end_lists(first, subjects)
+    return first

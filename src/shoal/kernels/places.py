@@ -7,23 +7,19 @@ from shoal.runtime.compiled import compiled
 
 
 @compiled
-def numbered_cells(row: Integers, column: Integers, seen: Numbers) -> tuple[Numbers, int]:
-    """The number of each sample's cell among all that occur, row by row, and how many these are.
+def mark_cells(x: Integers, y: Integers, first_x: int, first_y: int, seen: Numbers) -> None:
+    """Set seen[row, column] to 1 for the cell of each sample, counted from the first x and y."""
+    for i in range(len(x)):
+        seen[x[i] - first_x, y[i] - first_y] = 1
 
-    row, column: [m] from 0. seen: int32 [rows, columns], all zero; overwritten.
-    """
-    for i in range(len(row)):
-        seen[row[i], column[i]] = 1
-    count = 0
-    for r in range(seen.shape[0]):
-        for c in range(seen.shape[1]):
-            if seen[r, c]:
-                seen[r, c] = count
-                count += 1
-    numbers = np.empty(len(row), dtype=np.int32)
-    for i in range(len(row)):
-        numbers[i] = seen[row[i], column[i]]
-    return numbers, count
+
+@compiled
+def look_up_cells(
+    x: Integers, y: Integers, first_x: int, first_y: int, numbers: Numbers, found: Numbers
+) -> None:
+    """Fill found[i] with numbers[row, column] for the cell of each sample."""
+    for i in range(len(x)):
+        found[i] = numbers[x[i] - first_x, y[i] - first_y]
 
 
 @compiled
@@ -36,26 +32,22 @@ def own_places(offsets: Integers, number: Numbers, count: int) -> tuple[Numbers,
     n, m = len(offsets) - 1, len(number)
     local = np.empty(m, dtype=np.int32)
     starts = np.zeros(n + 1, dtype=np.int64)
-    last_subject = np.full(count, -1, dtype=np.int64)
-    position = np.empty(count, dtype=np.int32)
+    values, weights = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
+    position = np.full(count, -1, dtype=np.int64)
     total = 0
     for subject in range(n):
-        own = 0
+        begin = total
         for i in range(offsets[subject], offsets[subject + 1]):
-            if last_subject[number[i]] != subject:
-                last_subject[number[i]] = subject
-                position[number[i]] = own
-                own += 1
-            local[i] = position[number[i]]
-        total += own
+            place = position[number[i]]
+            if place < begin:
+                place = total
+                position[number[i]] = place
+                values[place], weights[place] = number[i], 0
+                total += 1
+            local[i] = place - begin
+            weights[place] += 1
         starts[subject + 1] = total
-    values = np.empty(total, dtype=np.int32)
-    weights = np.zeros(total, dtype=np.int32)
-    for subject in range(n):
-        for i in range(offsets[subject], offsets[subject + 1]):
-            values[starts[subject] + local[i]] = number[i]
-            weights[starts[subject] + local[i]] += 1
-    return local, starts, values, weights
+    return local, starts, values[:total].copy(), weights[:total].copy()
 
 
 @compiled

@@ -5,30 +5,22 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.bounds import LANES, Ranked, in_order
+from shoal.kernels.bounds import LANES, Ranked, in_order, room_to_pass
 from shoal.kernels.cost_table import Workspace
 from shoal.kernels.near_pairs import SLACK, Search, offer_neighbors, sieve
-from shoal.kernels.nearest_lists import Nearest
-from shoal.kernels.people import Hours, People, Places
-from shoal.kernels.places import gap_costs, numbered_cells, own_places
-from shoal.kernels.stretch import CHUNK, Hulls, Raw, Scale
+from shoal.kernels.nearest_lists import Nearest, joined
+from shoal.measures.people import people_of
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
 
-_MOST_PLACES: Final = 4096
-_MOST_CELLS_OF_A_MAP: Final = 1 << 26
 _INDEX_BITS: Final = 15
-_BINS_BITS: Final = 12
-_BIN_S: Final = 1800
 _STRATA: Final = 8
 _TOGETHER: Final = 64  # neighbors by their main places
 _LABEL: Final = "looking for the closest"
-# Up to here costs, rows and slots are kept in few bits, which fit the caches; beyond, all of them are wide.
-_MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
+# Up to here rows are kept in few bits, which fit the caches; beyond, they are wide.
 _LONGEST_IN_16_BITS: Final = (1 << 16) - 2
-_LAST_SLOT_IN_32_BITS: Final = (1 << 31) - (1 << 15)
 
 
 class NearPairs:
@@ -37,14 +29,8 @@ class NearPairs:
     def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
         self.scale = caps.scale_on(original.snapped_grid())
         self.run = run
-        raw, cell, n_cells = _raw_and_cells(original)
         self.lengths = original.lengths
-        narrow = bool(
-            self.scale.half <= _MOST_HALF_IN_16_BITS and raw.t.max() - raw.t.min() < _LAST_SLOT_IN_32_BITS
-        )
-        self.people = People(
-            raw, _places(original, cell, n_cells, self.scale, narrow), _hours(original, narrow)
-        )
+        self.people = people_of(original, self.scale, run)
         self.tally = np.zeros(2, dtype=np.int64)
 
     def nearest(
@@ -74,7 +60,8 @@ class NearPairs:
             return found
 
         threads = self.run.threads
-        known = _joined(list(self.run.map(part, [neighbors[first::threads] for first in range(threads)])))
+        parts = list(self.run.map(part, [neighbors[first::threads] for first in range(threads)]))
+        known = joined(parts, search.order)
         if len(neighbors) == 1 and wanted.all():
             return known.partner  # all have met
         below = np.nextafter(known.effort[:, -1], np.inf)  # without a limit where so many are not known
@@ -84,9 +71,9 @@ class NearPairs:
     def _prepared(self, among: Integers, below: float | Floats, wanted: Numbers) -> Search:
         """The search for those near ``among``, as far as any two of them want each other."""
         order, stratum = self._ranking(among, wanted)
-        places, bins = (
-            in_order(lists.offsets, lists.own, lists.weights, order)
-            for lists in (self.people.places, self.people.hours)
+        places, bins = self.run.map(
+            lambda lists: in_order(*lists, order),
+            [(of.offsets, of.own, of.weights) for of in (self.people.places, self.people.hours)],
         )
         mains = self.people.places.offsets[order]
         ranked = Ranked(
@@ -107,9 +94,9 @@ class NearPairs:
         possible = len(order) * (len(order) - 1) // 2
 
         def part(first: int) -> Nearest:
-            found, workspace = self._empty(count, wanted), self.workspace(order)
+            found, workspace, passed = self._empty(count, wanted), self.workspace(order), room_to_pass(order)
             for begin in range(first * LANES, len(order), threads * LANES):
-                sieve(search, begin, found, workspace)
+                sieve(search, begin, found, workspace, passed)
                 if first == 0:  # one thread speaks for all: they advance alike
                     left = len(order) - begin
                     self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
@@ -119,7 +106,7 @@ class NearPairs:
         parts = list(self.run.map(part, range(threads)))
         self.run.progress(_LABEL, possible, possible)
         self.tally += np.sum([found.tally for found in parts], axis=0)
-        return _joined(parts)
+        return joined(parts, order)
 
     def _empty(self, count: int, wanted: Numbers) -> Nearest:
         n = len(self.lengths)
@@ -196,113 +183,3 @@ class NearPairs:
             width=np.ones(1, dtype=np.int64),
             half=int(self.scale.half),
         )
-
-
-def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
-    """Snapped trajectories as kernels take them, the number of each sample's cell, and how many cells."""
-    x, y = original.x, original.y
-    cell, n_cells = _numbered(x, y)
-    local, place_offsets, own, _ = own_places(original.offsets, cell, n_cells)
-    a_sample = np.empty(n_cells, dtype=np.int64)
-    a_sample[cell] = np.arange(original.n_samples)
-    starts = original.offsets[:-1]
-    place_x, place_y = x[a_sample[own]], y[a_sample[own]]
-    raw = Raw(
-        offsets=original.offsets,
-        t=original.t,
-        x=x,
-        y=y,
-        place=local,
-        place_offsets=place_offsets,
-        place_x=place_x,
-        place_y=place_y,
-        bounds=_bounds(x, y, starts),
-        chunks=_hulls(original.offsets, x, y),
-        place_chunks=_hulls(place_offsets, place_x, place_y),
-    )
-    return raw, cell, n_cells
-
-
-def _bounds(x: Integers, y: Integers, starts: Integers) -> Integers:
-    """[s, 4] least and greatest x, least and greatest y of the rows from each start to the next."""
-    return np.stack(
-        [bound.reduceat(column, starts) for column in (x, y) for bound in (np.minimum, np.maximum)], axis=1
-    )
-
-
-def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
-    """The rectangles around every so many rows of each subject; the last one's may have fewer."""
-    counts = -(-np.diff(offsets) // CHUNK)
-    own = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    within = np.arange(own[-1]) - np.repeat(own[:-1], counts)
-    return Hulls(own, _bounds(x, y, np.repeat(offsets[:-1], counts) + within * CHUNK))
-
-
-def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale, narrow: bool) -> Places:
-    """Cells as places where they are few, as with base stations; else squares, doubled until they are."""
-    side, number, count = 1, cell, n_cells
-    while count > _MOST_PLACES:
-        side *= 2
-        number, count = _numbered(original.x // side, original.y // side)
-    a_sample = np.empty(count, dtype=np.int64)
-    a_sample[number] = np.arange(original.n_samples)
-    costs = np.empty((count, count), dtype=np.int16 if narrow else np.int64)
-    x, y = original.x[a_sample] // side, original.y[a_sample] // side
-    gap_costs(x, y, side, int(scale.per_cell), int(scale.half), costs)
-    _, offsets, own, weights = own_places(original.offsets, number, count)
-    first = np.lexsort(
-        (-weights, np.repeat(np.arange(original.n_subjects), np.diff(offsets)))
-    )  # what weighs most decides soonest
-    own, weights = own[first], weights[first]
-    return Places(
-        costs,
-        x * side,
-        y * side,
-        side,
-        number.astype(np.uint16 if narrow else np.int64),
-        offsets,
-        own,
-        weights,
-    )
-
-
-def _hours(original: Trajectories, narrow: bool) -> Hours:
-    """Bins of about half an hour, longer where the data spans so long that there would be too many."""
-    first_t, last_t = int(original.t.min()), int(original.t.max())
-    slots = round(_BIN_S / original.snapped_grid().slot_s)
-    shift = max(slots.bit_length() - 1, (last_t - first_t).bit_length() - _BINS_BITS, 0)
-    count = ((last_t - first_t) >> shift) + 1
-    slot: Numbers = (original.t - first_t).astype(np.int32 if narrow else np.int64)
-    number = (slot >> shift).astype(np.int32)
-    _, offsets, own, weights = own_places(original.offsets, number, count)
-    return Hours(first_t, shift, count, slot, offsets, own, weights)
-
-
-def _numbered(x: Integers, y: Integers) -> tuple[Numbers, int]:
-    """The number of each (x, y) among all distinct ones, in their order, and how many there are."""
-    spans = [int(column.max()) - int(column.min()) + 1 for column in (x, y)]
-    if spans[0] * spans[1] <= _MOST_CELLS_OF_A_MAP:
-        return numbered_cells(x - x.min(), y - y.min(), np.zeros(spans, dtype=np.int32))
-    ranks = [np.unique(column, return_inverse=True) for column in (x, y)]
-    _, number = np.unique(ranks[0][1] * len(ranks[1][0]) + ranks[1][1], return_inverse=True)
-    return number.astype(np.int32), int(number.max()) + 1
-
-
-def _joined(parts: list[Nearest]) -> Nearest:
-    """The nearest of several lists for each subject."""
-    count = parts[0].partner.shape[1]
-    known = [np.arange(count) < part.known[:, None] for part in parts]
-    effort = np.concatenate(
-        [np.where(k, part.effort, np.inf) for k, part in zip(known, parts, strict=True)], axis=1
-    )
-    partner = np.concatenate(
-        [np.where(k, part.partner, len(part.known)) for k, part in zip(known, parts, strict=True)], axis=1
-    )
-    best = np.lexsort((partner, effort))[:, :count]
-    return Nearest(
-        partner=np.take_along_axis(partner, best, axis=1),
-        effort=np.take_along_axis(effort, best, axis=1),
-        known=np.minimum(sum(part.known for part in parts), count).astype(np.int32),
-        wanted=parts[0].wanted,
-        tally=parts[0].tally,
-    )

@@ -3,18 +3,24 @@
 Gramaglia et al. 2017, Sec. III-D.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.crowd_boxes import boxes_of_crowds
 from shoal.kernels.k_merge import best_partition
+from shoal.kernels.weighed_runs import Tracks
 from shoal.measures.stretch import trajectories_of_arrays
 from shoal.model.hulls import hulls_of
-from shoal.model.release import Boxes
+from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.run import Run
+
+_TOGETHER: Final = 256  # crowds that a thread takes at once
 
 
 def k_merge(
@@ -68,6 +74,23 @@ def merge_members(original: Trajectories, members: Integers) -> tuple[Boxes, int
     t, x, y, owner = joined(original, members)
     first, _, cost = best_partition(t, x, y, owner, len(members))
     return hulls_of(Boxes.of_samples(t, x, y), first), int(cost)
+
+
+def merge_each(original: Trajectories, crowds: Sequence[Integers], run: Run) -> Iterator[Boxes]:
+    """The boxes of each of these crowds, as ``merge_members`` makes them, on all threads."""
+    tracks = Tracks(original.offsets, original.t, original.x, original.y)
+
+    def boxes_of(some: Sequence[Integers]) -> list[Boxes]:
+        begins = np.cumsum([0, *map(len, some)])
+        columns, starts = boxes_of_crowds(tracks, np.concatenate(some), begins)
+        return [
+            Boxes(**dict(zip(BOX_COLUMNS, columns[:, first:end], strict=True)))
+            for first, end in pairwise(starts.tolist())
+        ]
+
+    parts = [crowds[first : first + _TOGETHER] for first in range(0, len(crowds), _TOGETHER)]
+    for part in run.map(boxes_of, parts):
+        yield from part
 
 
 def joined(original: Trajectories, members: Integers) -> tuple[Integers, Integers, Integers, Integers]:

@@ -8,7 +8,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
-from shoal.units import show_m, show_s
+from shoal.units import counted, show_m, show_s
 
 _ROOM: Final = 10_000  # slots or cells
 
@@ -65,12 +65,14 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
     orphans = release.n_records - len(linkage.uids)
     if orphans:
         raise InputError(
-            f"the linkage gives {orphans} records no subject; use the whole linkage that was made with this "
+            f"the linkage gives {counted(orphans, 'record')} no subject; use the whole linkage that was "
+            "made with this "
             "release"
         )
     if missing != suppressed:
         raise InputError(
-            f"the linkage misses {missing} subjects of the raw data and the release says that {suppressed} "
+            f"the linkage misses {counted(missing, 'subject')} of the raw data and the release says that "
+            f"{suppressed} "
             "were suppressed; "
             "use the raw data and the whole linkage that belong to this release"
         )

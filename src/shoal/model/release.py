@@ -16,6 +16,7 @@ from shoal.model.row_order import different_rows
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, fixed
+from shoal.units import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -252,7 +253,7 @@ class Release:
         )
 
     def __repr__(self) -> str:
-        size = f"{self.n_records} records, {self.n_samples} {self.kind}"
+        size = f"{counted(self.n_records, 'record')}, {self.n_samples} {self.kind}"
         return f"Release({self.method}, {self.claim.name}, {size})"
 
     def to_dataframe(self) -> "DataFrame":
@@ -336,4 +337,4 @@ class Linkage:
             raise MisuseError(f"{len(self.uids)} uids cannot be linked to {len(self.trajectory_ids)} records")
 
     def __repr__(self) -> str:
-        return f"Linkage({len(self.uids)} subjects)"
+        return f"Linkage({counted(len(self.uids), 'subject')})"

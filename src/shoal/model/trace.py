@@ -16,6 +16,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.model.streets import StreetGraph
 from shoal.runtime.arrays import Integers
+from shoal.units import counted
 
 TRACE_FILE: Final = "origin.parquet"
 _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
@@ -98,4 +99,4 @@ class Trace:
         )
 
     def __repr__(self) -> str:
-        return f"Trace({len(self.place_from)} points, {self.n_sets} sets)"
+        return f"Trace({counted(len(self.place_from), 'point')}, {counted(self.n_sets, 'set')})"

@@ -19,6 +19,7 @@ from shoal.model.columns import COLUMNS
 from shoal.model.intake import Intake
 from shoal.model.row_order import different_rows
 from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.units import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -341,7 +342,8 @@ class Trajectories:
 
     def __repr__(self) -> str:
         return (
-            f"Trajectories({self.n_subjects} subjects, {self.n_samples} samples, {self.grid or 'as given'})"
+            f"Trajectories({counted(self.n_subjects, 'subject')}, {counted(self.n_samples, 'sample')}, "
+            f"{self.grid or 'as given'})"
         )
 
     def to_dataframe(self) -> "DataFrame":

@@ -12,6 +12,7 @@ import numpy as np
 
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps, nearest_others, some_people
 from shoal.model.people_on_disk import StoredPeople
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.utility.facts import KS
 
@@ -30,8 +31,7 @@ def gaps_of_stored(people: StoredPeople, k: int, part: int, run: Run) -> tuple[K
     if n <= part:
         return tuple(k_gaps(people.load(np.arange(n)), ks, run=run, subjects=drawn_people(n)))
     quiet = Run(threads=run.threads)
-    drawn = some_people(n, part // max(ks))
-    near = drawn
+    drawn = near = people_drawn(n, k, part)
     parts = np.array_split(np.arange(n), -(-n // part))
     for done, own in enumerate(parts):
         run.progress(_LABEL, done, len(parts))
@@ -43,3 +43,10 @@ def gaps_of_stored(people: StoredPeople, k: int, part: int, run: Run) -> tuple[K
     together = np.union1d(drawn, near)
     gaps = k_gaps(people.load(together), ks, run=quiet, subjects=np.searchsorted(together, drawn))
     return tuple(replace(gap, subjects=drawn) for gap in gaps)
+
+
+def people_drawn(n: int, k: int, part: int) -> Integers:
+    """Ascending: those of n people whose k-gaps are found; k, part: as ``gaps_of_stored`` takes them."""
+    part = max(part, _LEAST)
+    drawn = drawn_people(n) if n <= part else some_people(n, part // max(*KS, k))
+    return np.arange(n) if drawn is None else drawn

@@ -20,6 +20,7 @@ from shoal.publishing.foreign_links import Linked, by_content, in_units_of
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.units import counted
 
 _OF_POINTS: Final = ("nearest:1", "nearest:4", "track:4")
 _OF_ROWS: Final = ("points:1",)
@@ -57,7 +58,8 @@ def attacked(
         return (), [*notes, "no attack was played: nobody was found behind any record"]
     if not kept.all():
         notes.append(
-            f"{int((~kept).sum()):,} records of nobody were left out of the attacks, which makes them "
+            f"{counted(int((~kept).sum()), 'record')} of nobody {'was' if (~kept).sum() == 1 else 'were'} "
+            "left out of the attacks, which makes them "
             "easier to win"
         )
     payload, offsets, names, snapped = _on_one_grid(published, people, kept, ranged)

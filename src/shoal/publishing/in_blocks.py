@@ -15,7 +15,6 @@ import numpy as np
 
 from shoal.attacks.questions import TRIES
 from shoal.errors import InputError, MisuseError, NothingLeftError
-from shoal.io.sources import files
 from shoal.io.storing import store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
@@ -25,6 +24,7 @@ from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
 from shoal.publishing.block_gaps import gaps_of_stored
+from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import (
     ReleaseOnDisk,
     crowds_of_blocks,
@@ -134,16 +134,20 @@ def publish_in_blocks(
     require_free(output, linkage_file)
     folder = parts_folder(output).resolve()
     workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
-    job = _job(source, reading, method, size)
+    given = BlockInput(source)
+    job = _job(given, reading, method, size)
     with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
         for left_over in (
             *folder.glob(".*.partial-*"),
             *folder.parent.glob(f".{output.name}.partial-*"),
         ):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
+        with run.stage("reading"):
+            given.require_same(checkpoint, workers or run, run)
         try:
             with run.stage("reading"):
                 people = store_people(source, reading, folder / PEOPLE, run, engine=workers)
+                given.require_unchanged()
             told(people)
             if ground is not NOTHING_BEHIND:
                 x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
@@ -173,11 +177,10 @@ def publish_in_blocks(
         )
 
 
-def _job(source: str | Path, reading: Reading, method: Glove, size: int | MemoryBound) -> dict[str, Any]:
-    """What decides the outcome. Files count as the same while name, size and time of change are."""
-    states = [(path.name, path.stat()) for path in files(source)]
+def _job(given: BlockInput, reading: Reading, method: Glove, size: int | MemoryBound) -> dict[str, Any]:
+    """What decides the outcome."""
     return {
-        "files": [(name, state.st_size, state.st_mtime_ns) for name, state in states],
+        "files": given.job(),
         "reading": asdict(reading),
         "method": type(method).__name__,
         "parameters": method.parameters(),

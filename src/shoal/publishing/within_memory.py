@@ -4,7 +4,7 @@ from pathlib import Path
 
 from shoal.errors import MisuseError
 from shoal.model.intake import Reading
-from shoal.publishing.planning import count
+from shoal.publishing.planning import Counts, count
 from shoal.runtime.run import Run
 from shoal.scale.memory import ALL_AT_ONCE, PEAKS, MemoryBound
 from shoal.units import show_bytes
@@ -13,12 +13,16 @@ from shoal.units import show_bytes
 def bound_of_blocks(
     source: str | Path, reading: Reading, bound: MemoryBound, run: Run, *, in_one_piece: str | None = None
 ) -> MemoryBound | None:
-    """None where everything fits at once, else the bound for blocks. Reads the input once, to count it.
+    """As ``bound_for``, of an input that is read once to count it. Raises as that and as reading does."""
+    return bound_for(count(source, reading, run), bound, in_one_piece=in_one_piece)
+
+
+def bound_for(counts: Counts, bound: MemoryBound, *, in_one_piece: str | None = None) -> MemoryBound | None:
+    """None where everything fits at once, else the bound for blocks.
 
     in_one_piece: an option that needs everything at once. Raises MisuseError with what would be enough when
-    there is one and it does not fit; and as reading does.
+    there is one and it does not fit.
     """
-    counts = count(source, reading, run)
     people, samples = counts.people, counts.samples
     needed = PEAKS[ALL_AT_ONCE].of(people, samples)
     if needed <= bound.total_bytes:

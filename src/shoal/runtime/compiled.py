@@ -25,20 +25,29 @@ class CompiledKernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """What numba compiles and calls."""
+        """What numba compiles, and Python calls."""
+        return self._dispatcher()
+
+    @cached_property
+    def inside(self) -> Any:
+        """What other kernels call: code that unpacks objects of Python was a tenth of all compiling."""
+        inside = self._dispatcher(no_cpython_wrapper=True)
+        inside.get_call_template = partial(_without_literals, inside.get_call_template)
+        return inside
+
+    def _dispatcher(self, **flags: bool) -> Any:
         from numba import njit
 
         from shoal.runtime.kernel_cache import KernelCache
 
-        dispatcher = njit(**FLAGS)(self.py_func)
-        dispatcher._cache = KernelCache(self.py_func)  # where numba puts its own
-        dispatcher.get_call_template = partial(_without_literals, dispatcher.get_call_template)
+        dispatcher = njit(**FLAGS, **flags)(self.py_func)
+        dispatcher._cache = KernelCache(self.py_func, flags)  # where numba puts its own
         return dispatcher
 
     @property
     def _numba_type_(self) -> Any:
         """What another kernel meets that calls this one; numba asks every object for it."""
-        return self.dispatcher._numba_type_
+        return self.inside._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compile it where that is due, and call it."""

@@ -5,6 +5,10 @@ types of its arguments, the versions of compiler and Python, and the processor. 
 is alike in them, wherever they lie. Whoever edits a kernel compiles it again, and all that call it, and
 nothing else.
 
+A wheel may bring kernels along, compiled for a level of processors (``runtime/processor_levels.py``). They
+are looked for where the user has none, and are of the same names and content: whoever compiles with
+``NUMBA_CPU_NAME`` set to a level makes them.
+
 Of several processes that need the same kernel one compiles it and the others wait. What cannot be read or
 written is compiled again.
 """
@@ -16,7 +20,8 @@ import pickle
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -29,20 +34,26 @@ from numba.core import serialize, sigutils
 from numba.core.compiler import CompileResult
 
 from shoal.runtime.compiling import COMPILING
+from shoal.runtime.processor_levels import levels_of
+
+SHIPPED: Final = Path(__file__).with_name("shipped_kernels")
+"""Those of the wheel. A folder of the package is as trustworthy as its code."""
 
 _PATIENCE_S: Final = 300.0  # with another process that compiles
 _LOOK_EVERY_S: Final = 0.02
 _UNUSED_S: Final = 60 * 86_400.0  # after which a file is removed
 _PACKAGE: Final = __name__.partition(".")[0]
 _HELD: Final[dict[Path, BinaryIO]] = {}  # locks of kernels that this process compiles
-_VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, sys.version, sys.platform)
+_PYTHON: Final = f"{sys.implementation.cache_tag}{sys.abiflags}"  # what compiled code holds for
+_VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, _PYTHON, sys.platform)
 
 
 class KernelCache:
     """The kept forms of one kernel, as numba's dispatchers ask for them."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], flags: Mapping[str, bool]) -> None:
         self._function = function
+        self._flags = repr(flags)
 
     @property
     def cache_path(self) -> str:
@@ -52,8 +63,11 @@ class KernelCache:
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The form for these types, None when the caller has to compile it."""
         context.refresh()
-        path = self._path(signature, context.codegen())
+        processor = context.codegen().magic_tuple()
+        path = folder() / self._name(signature, processor)
         found = _read(path, context)
+        for level in levels_of(processor) if found is None else ():
+            found = found or _read(SHIPPED / self._name(signature, level), context)
         if found is None:
             lock = _waited_for(path.with_suffix(".lock"))
             found = _read(path, context)  # another process may have made it meanwhile
@@ -67,20 +81,21 @@ class KernelCache:
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a form that was just compiled."""
-        path = self._path(signature, result.codegen)
+        path = folder() / self._name(signature, result.codegen.magic_tuple())
         COMPILING.end()
         if not result.lifted and not result.library.has_dynamic_globals:
-            _write(path, serialize.dumps(result._reduce()))  # as numba's own cache does
+            plain = result._replace(type_annotation="")  # for people: a fifth of a file, with paths in it
+            _write(path, serialize.dumps(plain._reduce()))  # as numba's own cache does
         _let_go(path)
 
     def flush(self) -> None:
         """Numba asks for it when a function is to be compiled anew; files of other content stay."""
 
-    def _path(self, signature: Any, codegen: Any) -> Path:
+    def _name(self, signature: Any, processor: tuple[str, str, str]) -> str:
         arguments, result = sigutils.normalize_signature(signature)
         types = [str(arguments), str(result), *(name for kind in arguments for name in _classes_in(kind))]
-        key = _digest([digest_of(self._function), *types, str(codegen.magic_tuple()), *_VERSIONS])
-        return folder() / f"{self._function.__name__}-{key.hex()[:32]}.kernel"
+        key = _digest([digest_of(self._function), self._flags, *types, str(processor), *_VERSIONS])
+        return f"{self._function.__name__}-{key.hex()[:32]}.kernel"
 
 
 @cache
@@ -183,8 +198,9 @@ def _read(path: Path, context: Any) -> Any:
     """The kernel in a file, None where there is none that can be used."""
     try:
         content = path.read_bytes()
-        os.utime(path)  # still in use
-        return CompileResult._rebuild(context, *pickle.loads(content))  # noqa: S301  (the user's own file)
+        with suppress(OSError):  # a wheel may be installed where the user cannot write
+            os.utime(path)  # still in use
+        return CompileResult._rebuild(context, *pickle.loads(content))  # noqa: S301  (the user's own file, or the package's)
     except FileNotFoundError:
         return None
     except Exception:  # it is damaged, or of a class that is gone, and is compiled again

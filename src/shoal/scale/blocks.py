@@ -19,6 +19,20 @@ from shoal.runtime.arrays import Floats, Integers
 _EDGES: Final = (0.05, 0.95)  # the spread is that of the middle nine tenths: single outliers decide nothing
 
 
+def number_of_blocks(n: int, size: int, k: int) -> int:
+    """How many blocks of at most ``size`` people n people make.
+
+    Raises MisuseError when blocks of that size could not hold k people each.
+    """
+    if size < 2 * k:
+        raise MisuseError(
+            f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, "
+            "better of some thousands"
+        )
+    require_people(n, k)
+    return -(-n // size)
+
+
 def split_into_blocks(
     middles: Integers, caps: tuple[float, float, float], size: int, k: int
 ) -> list[Integers]:
@@ -29,12 +43,7 @@ def split_into_blocks(
     each.
     """
     n = len(middles)
-    if size < 2 * k:
-        raise MisuseError(
-            f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, "
-            "better of some thousands"
-        )
-    require_people(n, k)
+    parts = number_of_blocks(n, size, k)
     places: Floats = middles / np.array(caps)
 
     def by_widest(members: Integers, cut: int) -> Integers:
@@ -47,4 +56,4 @@ def split_into_blocks(
         at = at[np.lexsort((members[at], own[at, third], own[at, second]))]
         return np.concatenate([members[place < middle], members[at], members[place > middle]])
 
-    return list(bisected(np.arange(n), by_widest, parts=-(-n // size)))
+    return list(bisected(np.arange(n), by_widest, parts=parts))

@@ -16,21 +16,35 @@ def engine_of(text: str) -> Engine:
     Raises MisuseError for another name, MissingExtraError where dask or pyspark is not installed, EngineError
     for a cluster that does not answer.
     """
+    workers = workers_here(text)
+    name, _, detail = text.partition(":")
+    if name == "dask":
+        from shoal.scale.engine_dask import DaskCluster
+
+        return DaskCluster(detail or None)
+    if workers is None:
+        from shoal.scale.engine_spark import SparkCluster
+
+        return SparkCluster(detail or None)
+    if name == "threads":
+        return Run()
+    from shoal.scale.engine_local import Processes
+
+    return Processes(workers)
+
+
+def workers_here(text: str) -> int | None:
+    """How many tasks the engine that a user names works on at the same time; None where a cluster decides.
+
+    Raises MisuseError for another name.
+    """
     name, _, detail = text.partition(":")
     match name:
         case "threads" if not detail:
-            return Run()
+            return available_cores()
         case "local" if not detail or (detail.isdecimal() and int(detail)):
-            from shoal.scale.engine_local import Processes
-
-            return Processes(int(detail) if detail else available_cores())
-        case "dask":
-            from shoal.scale.engine_dask import DaskCluster
-
-            return DaskCluster(detail or None)
-        case "spark":
-            from shoal.scale.engine_spark import SparkCluster
-
-            return SparkCluster(detail or None)
+            return int(detail) if detail else available_cores()
+        case "dask" | "spark":
+            return None
         case _:
             raise MisuseError(f"'{text}' is no engine; choose one of {KNOWN}")

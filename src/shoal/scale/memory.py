@@ -12,11 +12,14 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.io.spilling import BUCKETS
+from shoal.io.storing import TASK_ROWS
 from shoal.runtime.arrays import Integers
 from shoal.units import MIB, show_bytes
 
 ALL_AT_ONCE: Final = "all at once"
 A_BLOCK: Final = "a block"
+OTHER_TASKS: Final = "any other task"
 AROUND_BLOCKS: Final = "around the blocks"
 
 
@@ -41,8 +44,40 @@ class Peak:
 PEAKS: Final[Mapping[str, Peak]] = {
     ALL_AT_ONCE: Peak(always_bytes=440 * MIB, person_bytes=1000, sample_bytes=240),
     A_BLOCK: Peak(always_bytes=300 * MIB, person_bytes=1000, sample_bytes=210),
+    OTHER_TASKS: Peak(always_bytes=330 * MIB, person_bytes=0, sample_bytes=160),
     AROUND_BLOCKS: Peak(always_bytes=400 * MIB, person_bytes=400, sample_bytes=520, samples_at_once=1 << 20),
 }
+
+
+def most_samples(samples: Integers) -> Integers:
+    """[n] samples of the one, two, three ... people with the most; samples: [n] of each person."""
+    return np.cumsum(np.sort(samples)[::-1])
+
+
+def bytes_around(largest: Integers, measured_people: int) -> int:
+    """What the process around blocks takes.
+
+    largest: as ``most_samples`` gives it. measured_people: of how many the record says attacks and uses.
+    """
+    n = len(largest)
+    measured = int(largest[min(measured_people, n) - 1])
+    return max(  # one after the other
+        PEAKS[AROUND_BLOCKS].of(n, int(largest[-1])),
+        PEAKS[AROUND_BLOCKS].of(n, 0) + PEAKS[ALL_AT_ONCE].sample_bytes * measured,
+    )
+
+
+def bytes_of_worker(largest: Integers, size: int, *, only_blocks: bool) -> int:
+    """What a worker takes for blocks of so many people, as a rule, and for all other tasks.
+
+    largest: as ``most_samples`` gives it. only_blocks: there are no others, and the people with the most
+    samples count as being in one block, as in a bound.
+    """
+    if only_blocks:
+        return PEAKS[A_BLOCK].of(size, int(largest[min(size, len(largest)) - 1]))
+    whole = int(largest[-1])
+    block = PEAKS[A_BLOCK].of(size, whole * size // len(largest))
+    return max(block, PEAKS[OTHER_TASKS].of(0, min(whole, max(TASK_ROWS, whole // BUCKETS))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +98,8 @@ class MemoryBound:
         k people each do not fit.
         """
         n, least = len(samples), min(2 * k, len(samples))
-        largest = np.cumsum(np.sort(samples)[::-1])  # of the one, two, three ... people with the most samples
-        whole, measured = int(largest[-1]), int(largest[min(self.measured_people, n) - 1])
-        around = max(  # one after the other
-            PEAKS[AROUND_BLOCKS].of(n, whole),
-            PEAKS[AROUND_BLOCKS].of(n, 0) + PEAKS[ALL_AT_ONCE].sample_bytes * measured,
-        )
+        largest = most_samples(samples)
+        whole, around = int(largest[-1]), bytes_around(largest, self.measured_people)
         need, at_once = PEAKS[A_BLOCK].of(least, int(largest[least - 1])), PEAKS[ALL_AT_ONCE].of(n, whole)
         if around + self.workers * need > self.total_bytes:
             enough = min(around + self.workers * need, at_once)

@@ -16,7 +16,7 @@ from shoal.sharing.state import State, load, save
 from shoal.sharing.stays import Stay, stays_of
 from shoal.sharing.tracks import Track, read_track, require_writable, write_track
 from shoal.sharing.zones import Zone, distances_m, offsets_m
-from shoal.units import length_m, show_m, show_s
+from shoal.units import counted, length_m, show_m, show_s
 
 BLUR_M: Final = 100.0  # at each cut, up to so much more is left out
 _STEPS: Final = 1000
@@ -216,7 +216,8 @@ def _learned(
     if shown:
         longest = max(stay.end_s - stay.start_s for stay in shown)
         told.append(
-            f"{len(shown)} stays are shown, the longest of {show_s(round(longest))}; --detect hides them"
+            f"{counted(len(shown), 'stay is', 'stays are')} shown, the longest of "
+            f"{show_s(round(longest))}; --detect hides them"
         )
     for at, word, piece in ((0, "begins", pieces[0]), (-1, "ends", pieces[-1])):
         if piece.t[at] == track.t[at]:

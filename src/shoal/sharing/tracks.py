@@ -14,6 +14,7 @@ from shoal.io.reading import read
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
+from shoal.units import counted
 
 _DIGITS: Final = 5  # of a degree: about a meter
 ENDINGS: Final = (".gpx", ".geojson", ".json")
@@ -50,7 +51,14 @@ def read_track(path: Path, run: Run, **settings: Any) -> tuple[Track, tuple[str,
     order = np.argsort(found.t, kind="stable")
     track = Track(t=found.t[order], lat=found.lat[order], lon=found.lon[order])
     lost = sum(found.intake.dropped.values())
-    notes = (f"{lost:,} points without a time or a place, or twice, were left out",) if lost else ()
+    notes = (
+        (
+            f"{counted(lost, 'point')} without a time or a place, or twice, "
+            f"{'was' if lost == 1 else 'were'} left out",
+        )
+        if lost
+        else ()
+    )
     return track, notes
 
 

@@ -23,6 +23,7 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.run import Run
+from shoal.units import counted
 from shoal.verification.boxes.blurred import examine_blurred
 from shoal.verification.boxes.classes import Records
 from shoal.verification.boxes.k_anonymity import examine_k_anonymity, faults_of_records, members_against_boxes
@@ -212,7 +213,10 @@ def find_telling_names(case: Examination[Any], known: RawIdentifiers | None = No
         replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in case.findings
     ]
     if told:
-        message = f"{len(told)} pseudonyms are or hold a raw identifier, or a plain hash of one"
+        message = (
+            f"{counted(len(told), 'pseudonym is or holds', 'pseudonyms are or hold')} a raw identifier, or "
+            "a plain hash of one"
+        )
         case.find([Finding("raw-identifier", message)])
     if case.links is not None:
         case.find(order_findings(original, case.links.subject_of, release.trajectory_ids))

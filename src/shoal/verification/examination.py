@@ -10,6 +10,7 @@ from shoal.model.names import Pseudonyms
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
+from shoal.units import counted
 from shoal.verification.linking import Links, links_of
 from shoal.verification.parts import PARTS
 
@@ -93,7 +94,10 @@ def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
 def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
     """A finding when the subjects without a record are not as many as the losses say."""
     if lost != release.losses.subjects_suppressed:
-        message = f"{lost} subjects have no record; the losses say {release.losses.subjects_suppressed}"
+        message = (
+            f"{counted(lost, 'subject has', 'subjects have')} no record; the losses say "
+            f"{release.losses.subjects_suppressed}"
+        )
         yield Finding("lost-subjects-not-counted", message)
 
 
@@ -103,8 +107,8 @@ def account_differs(original: Population, release: Release) -> Iterator[Finding]
     seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)
     if seen != told:
         message = (
-            f"reading the raw data dropped {sum(seen.values())} rows for {len(seen)} reasons; the losses say "
-            f"{sum(told.values())} rows for {len(told)} reasons, or give other reasons"
+            f"reading the raw data dropped {_rows_for(seen)}; the losses say "
+            f"{_rows_for(told)}, or give other reasons"
         )
         yield Finding("lost-rows-not-counted", message)
     here, there = intake.reading, release.reading
@@ -122,3 +126,8 @@ def account_differs(original: Population, release: Release) -> Iterator[Finding]
 def _nonzero(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts that are not 0."""
     return {reason: rows for reason, rows in counts.items() if rows}
+
+
+def _rows_for(dropped: Mapping[str, int]) -> str:
+    """How many rows, for how many reasons."""
+    return f"{counted(sum(dropped.values()), 'row')} for {counted(len(dropped), 'reason')}"

@@ -15,6 +15,7 @@ from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
+from shoal.units import counted
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.loops import count_possible_members, match_records
 from shoal.verification.boxes.records import empty_hulls, one_per_record
@@ -99,12 +100,19 @@ def findings_on(shown: Shown, release: Release, k: int, *, truthful: bool) -> It
     records = shown.records
     for of_class in np.flatnonzero(records.size < k).tolist():
         name = release.trajectory_ids[records.representative[of_class]]
-        message = f"{records.size[of_class]} records are alike here, this one included; expected at least {k}"
+        message = (
+            f"{counted(records.size[of_class], 'record is', 'records are')} alike here, this one included; "
+            f"expected at least {k}"
+        )
         yield Finding("class-below-k", message, name)
     for of_class in np.flatnonzero((records.size >= k) & (shown.people < k)).tolist():
         name = release.trajectory_ids[records.representative[of_class]]
-        behind = "are behind" if shown.known else "have a raw sample in every row of"
-        message = f"{shown.people[of_class]} people {behind} {records.size[of_class]} records that are alike"
+        one, more = ("is", "are") if shown.known else ("has", "have")
+        behind = "behind" if shown.known else "a raw sample in every row of"
+        message = (
+            f"{counted(shown.people[of_class], f'person {one}', f'people {more}')} {behind} "
+            f"{records.size[of_class]} records that are alike"
+        )
         kind = "class-below-k" if shown.known else "class-without-subjects"
         yield Finding(kind, f"{message}; expected at least {k}", name)
     if truthful:

@@ -11,6 +11,7 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
+from shoal.units import counted
 
 _FEW: Final = 1000
 
@@ -22,7 +23,10 @@ def far_too_many_records(original: Population, n_records: int) -> list[Finding]:
     """
     if n_records <= 2 * len(original.ids) + _FEW:
         return []
-    message = f"the release holds {n_records:,} records, and the raw data {len(original.ids):,} subjects"
+    message = (
+        f"the release holds {counted(n_records, 'record')}, and the raw data "
+        f"{counted(len(original.ids), 'subject')}"
+    )
     return [Finding("record-without-subject", message)]
 
 
@@ -63,7 +67,10 @@ def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
                 )
             )
         elif len(subjects) > 1:
-            message = f"{len(subjects)} subjects are linked to this record; expected exactly 1"
+            message = (
+                f"{counted(len(subjects), 'subject is', 'subjects are')} linked to this record; expected "
+                "exactly 1"
+            )
             findings.append(Finding("record-with-two-subjects", message, name))
         findings += [
             Finding(

@@ -37,6 +37,7 @@ from shoal.collect.roles.wire import DAY_S
 from shoal.errors import InputError, MisuseError
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
+from shoal.units import counted
 
 _PREAMBLE_SLOTS: Final = 4
 BEFORE_RELEASE: Final = ("lottery", "questions", "asking")  # the phases in which somebody may leave
@@ -296,9 +297,11 @@ class Plan:
         ]
         used, own = len(self.applied.original), self.thinned_from
         return [
-            f"{'All' if used == own else f'{used} of'} {own} points of this trip are looked at. Your rules "
-            f"leave out: {dropped}. {len(self.cylinders)} circles and intervals would be asked about; see "
-            f"them in {page}.",
+            f"{'All' if used == own else f'{used} of'} {counted(own, 'point')} of this trip "
+            f"{'is' if own == 1 else 'are'} looked at. Your rules "
+            f"leave out: {dropped}. "
+            f"{counted(len(self.cylinders), 'circle and interval', 'circles and intervals')} would be "
+            f"asked about; see them in {page}.",
             *not_found,
             *SHARED,
             promise(self.profile.k, self.profile.trimming),

@@ -11,6 +11,7 @@ import numpy as np
 from shoal.collect.matching.trimming import Trimming
 from shoal.collect.roles.lottery import OwnGroup
 from shoal.collect.roles.terms import OtherCollector, RegistrarTerms, Terms
+from shoal.units import counted
 
 SHARED: Final = (
     "Your raw points stay on your own device. It turns each place into a circle, and each time into a span "
@@ -118,7 +119,7 @@ def linking(area_km: int, period_days: int) -> str:
 
 def keeping(kept_days: int | None) -> str:
     """Say how long a collector keeps a release; None for as long as its owner does not delete it."""
-    how_long = "until you delete it" if kept_days is None else f"for {kept_days} days"
+    how_long = "until you delete it" if kept_days is None else f"for {counted(kept_days, 'day')}"
     return f"The collector keeps what you share {how_long}. It may hand it on, or publish it, at any time."
 
 
@@ -206,4 +207,4 @@ def roster_in_words(group: OwnGroup) -> str:
     drawn = f"your group of {len(group.identities)} was drawn from a roster of {group.n_roster}"
     if group.terms.registrar is None:
         return f"{drawn} names; nobody knows how many people they are"
-    return f"{drawn} people, with {group.n_tokens} different tokens of the registrar"
+    return f"{drawn} people, with {counted(group.n_tokens, 'different token')} of the registrar"

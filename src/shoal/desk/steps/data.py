@@ -13,7 +13,7 @@ from shoal.errors import ShoalError
 from shoal.io.cleaning import NAIVE
 from shoal.io.times import TAKEN_AS_UTC
 from shoal.report.facts.ground import MapGround
-from shoal.units import duration_s, length_m, show_s
+from shoal.units import counted, duration_s, length_m, show_s
 
 OPTIONS: Final = (
     "id",
@@ -57,8 +57,8 @@ def warnings_of(found: dict[str, Any]) -> list[str]:
     if TAKEN_AS_UTC in found["notes"]:
         repaired.pop(NAIVE, None)
     return [
-        *(f"{rows:,} rows dropped: {reason}" for reason, rows in found["rows_dropped"].items()),
-        *(f"{rows:,} rows repaired: {reason}" for reason, rows in repaired.items()),
+        *(f"{counted(rows, 'row')} dropped: {reason}" for reason, rows in found["rows_dropped"].items()),
+        *(f"{counted(rows, 'row')} repaired: {reason}" for reason, rows in repaired.items()),
         *found["notes"],
     ]
 

@@ -13,6 +13,7 @@ the queue are merged ahead, and all are searched for at once. A pair whose turn 
 compared with those that entered since. One that loses a member first is forgotten.
 """
 
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
@@ -23,12 +24,13 @@ from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.greedy import Ahead
-from shoal.methods.glove.merged_crowds import MergedCrowds
+from shoal.methods.glove.merged_crowds import MergedCrowds, Part
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
-_LIST: Final = 16
+_LIST: Final = 16  # of a crowd
+_LIST_OF_PERSON: Final = 48  # so long that hardly one is used up, which means another search for everybody
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
 _AHEAD: Final = 4  # crowds that are searched for together, for each thread
@@ -57,6 +59,7 @@ class BandedPairs:
         self._original, self._run = original, run
         self._near = NearPairs(original, caps, run)
         self._living = np.ones(original.n_subjects, dtype=np.bool_)
+        self._n_living = original.n_subjects
         # goes up when a class leaves its slot, which makes entries about it void
         self._age = [0] * original.n_subjects
         self._queue: list[Entry] = []
@@ -70,7 +73,7 @@ class BandedPairs:
 
     def closest(self) -> tuple[int, int] | None:
         """The two slots with the least effort, the smallest of equals, to be retired next; None below two."""
-        while np.count_nonzero(self._living) > 1:
+        while self._n_living > 1:
             while self._queue:
                 _, a, b, kind, first, second = heappop(self._queue)
                 if kind == _PAIR and self._age[a] == first and self._age[b] == second:
@@ -93,6 +96,7 @@ class BandedPairs:
         for slot in (a, b):
             self._living[slot] = False
             self._age[slot] += 1
+        self._n_living -= 2
         for pair in [each for each in self._foreseen if each != (a, b) and not {a, b}.isdisjoint(each)]:
             self._spare.append(self._foreseen.pop(pair).spare)
 
@@ -103,6 +107,7 @@ class BandedPairs:
                 self._original, self._near, self._run.threads, _LIST, len(self._spare)
             )
         self._living[slot] = True
+        self._n_living += 1
         foreseen = self._foreseen.pop(self._retired, None)
         if foreseen is None:
             self._merged.enter(slot, merged)
@@ -111,34 +116,30 @@ class BandedPairs:
         since = np.array(self._merged.entered[foreseen.until :], dtype=np.int64)
         self._merged.enter_from(foreseen.spare, slot)
         self._spare.append(foreseen.spare)
-        for effort, other, age in foreseen.near:
-            a, b = min(slot, other), max(slot, other)
-            if self._age[other] == age:
-                heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
-        if len(foreseen.near) == _LIST:
-            heappush(self._queue, (effort, a, b, _END, slot, self._age[slot]))
+        self._put_one(slot, foreseen.near)
         since = np.unique(since[self._living[since]])
         if len(since):
             own = np.array([slot])
-            self._put(own, self._merged.nearest([(own, since)], self._threshold, self._run, living=None))
+            found = self._merged.nearest([(own, since)], self._threshold, living=None)
+            self._put_one(slot, self._list_of(slot, found))
 
     def _search_ahead(self, slot: int, ahead: Ahead) -> None:
         """Look for those near a crowd that has entered, and near those that come next unless it is nearer."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
-        living, spares = np.flatnonzero(self._living), {}
-        parts = [(np.array([slot]), living)]
-        for pair, merged in self._next_ones(ahead):
-            spares[pair] = self._spare.pop()
-            self._merged.store(spares[pair], merged)
-            parts.append((np.array([spares[pair]]), np.delete(living, np.searchsorted(living, pair))))
-        found = self._merged.nearest(parts, self._threshold, self._run, living=living)
-        self._put(np.array([slot]), found)
+        merged, living, spares = self._merged, np.flatnonzero(self._living), {}
+
+        def parts() -> Iterator[Part]:
+            yield np.array([slot]), living
+            for pair, crowd in sorted(self._next_ones(ahead), key=lambda each: -len(each[1].boxes)):
+                spares[pair] = self._spare.pop()
+                merged.store(spares[pair], crowd)
+                yield np.array([spares[pair]]), np.delete(living, np.searchsorted(living, pair))
+
+        found = merged.nearest(parts(), self._threshold, living=living)
+        self._put_one(slot, self._list_of(slot, found))
         until = len(self._merged.entered)
         for pair, spare in spares.items():
-            known = found.known[spare]
-            efforts, others = found.effort[spare, :known].tolist(), found.partner[spare, :known].tolist()
-            near = [(e, other, self._age[other]) for e, other in zip(efforts, others, strict=True)]
-            self._foreseen[pair] = _Foreseen(spare, near, until)
+            self._foreseen[pair] = _Foreseen(spare, self._list_of(spare, found), until)
 
     def _next_ones(self, ahead: Ahead) -> list[tuple[tuple[int, int], EquivalenceClass]]:
         """The next pairs in the queue that share nobody, will enter and were not foreseen.
@@ -172,7 +173,7 @@ class BandedPairs:
         living = np.flatnonzero(self._living)
         self._queue.clear()
         single = living if self._merged is None else living[self._merged.crowds.sizes[living] == 1]
-        self._put(single, self._near.nearest(single, _LIST, self._threshold))
+        self._put(single, self._near.nearest(single, _LIST_OF_PERSON, self._threshold))
         if self._merged is not None:
             self._search_crowds(np.setdiff1d(living, single))
 
@@ -187,32 +188,42 @@ class BandedPairs:
         assert self._merged is not None  # noqa: S101  (callers see to it)
         living, threads = np.flatnonzero(self._living), self._run.threads
         parts = [(slots[first::threads].copy(), living) for first in range(min(threads, len(slots)))]
-        self._put(slots, self._merged.nearest(parts, self._threshold, self._run, living=living))
+        self._put(slots, self._merged.nearest(parts, self._threshold, living=living))
 
     def _put(self, owners: Integers, found: Nearest) -> None:
-        """Queue the lists of these slots."""
-        count, partner, effort = found.known[owners], found.partner[owners], found.effort[owners]
-        listed = np.arange(_LIST) < count[:, None]
-        owner, other = np.repeat(owners, count), partner[listed]
+        """Queue the lists of these slots, a pair that stands in both of its lists once."""
+        count, length = found.known[owners], found.partner.shape[1]
+        listed = np.arange(length) < count[:, None]
+        owner, other = np.repeat(owners, count), found.partner[owners][listed]
+        effort, a, b = found.effort[owners][listed], np.minimum(owner, other), np.maximum(owner, other)
+        order = np.lexsort((b, a, effort))
+        a, b = a[order], b[order]
+        first = np.ones(len(order), dtype=np.bool_)
+        first[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
         age = self._age
-        for e, a, b in zip(
-            effort[listed].tolist(),
-            np.minimum(owner, other).tolist(),
-            np.maximum(owner, other).tolist(),
-            strict=True,
-        ):
-            self._add((e, a, b, _PAIR, age[a], age[b]), many=len(owners) > 1)
-        for row in np.flatnonzero(count == _LIST).tolist():
-            own, last = int(owners[row]), int(partner[row, -1])
-            self._add(
-                (float(effort[row, -1]), min(own, last), max(own, last), _END, own, age[own]),
-                many=len(owners) > 1,
+        self._queue += [
+            (e, i, j, _PAIR, age[i], age[j])
+            for e, i, j in zip(
+                effort[order][first].tolist(), a[first].tolist(), b[first].tolist(), strict=True
             )
-        if len(owners) > 1:
-            heapify(self._queue)
+        ]
+        for own in owners[count == length].tolist():
+            last = int(found.partner[own, -1])
+            end = float(found.effort[own, -1])
+            self._queue.append((end, min(own, last), max(own, last), _END, own, age[own]))
+        heapify(self._queue)
 
-    def _add(self, entry: Entry, *, many: bool) -> None:
-        if many:
-            self._queue.append(entry)
-        else:
-            heappush(self._queue, entry)
+    def _put_one(self, slot: int, near: list[tuple[float, int, int]]) -> None:
+        """Queue the list of one crowd: effort, slot and age of each in it."""
+        for effort, other, age in near:
+            a, b = min(slot, other), max(slot, other)
+            if self._age[other] == age:
+                heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
+        if len(near) == _LIST:
+            heappush(self._queue, (effort, a, b, _END, slot, self._age[slot]))
+
+    def _list_of(self, slot: int, found: Nearest) -> list[tuple[float, int, int]]:
+        """Effort, slot and age of each that was found near a crowd."""
+        known = found.known[slot]
+        efforts, others = found.effort[slot, :known].tolist(), found.partner[slot, :known].tolist()
+        return [(effort, other, self._age[other]) for effort, other in zip(efforts, others, strict=True)]

@@ -3,6 +3,7 @@
 Source: Gramaglia and Fiore 2015, Alg. 1.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, get_args
 
@@ -19,7 +20,7 @@ from shoal.methods.glove.omission import Budget, fitted, omitted
 from shoal.methods.glove.refine import halved, refined
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.hulls import hull_parameter, rounded_outward
-from shoal.methods.k_merge import merge_members
+from shoal.methods.k_merge import merge_each, merge_members
 from shoal.methods.method import About
 from shoal.methods.parameters import (
     ABOVE_0,
@@ -40,6 +41,7 @@ from shoal.model.given import require_given
 from shoal.model.omission import ANY_SHARE
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -353,11 +355,18 @@ class Glove:
                 boxes=self._kept(unite_overlaps(boxes), grid) if self.generalize == "reshape-each" else boxes,
             )
 
-        singles = [
-            EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i)))
-            for i in range(original.n_subjects)
-        ]
-        outcome = merge_greedily(singles, BandedPairs(original, caps, run), self.k, join, run)
+        def finish(crowds: list[Integers]) -> Iterator[EquivalenceClass]:
+            for members, boxes in zip(crowds, merge_each(original, crowds, run), strict=True):
+                yield EquivalenceClass(members=members, boxes=self._kept(boxes, grid))
+
+        outcome = merge_greedily(
+            _Singles(original),
+            BandedPairs(original, caps, run),
+            self.k,
+            join,
+            run,
+            finish if self.generalize == "k-merge" else None,
+        )
         finished = outcome.finished
         if self.leftover == "merge" and finished:
             for short in outcome.short:
@@ -377,7 +386,8 @@ class Glove:
                 boxes = split_at_overlaps(finished.boxes)
             case _:
                 boxes = unite_overlaps(finished.boxes)
-        return replace(finished, boxes=self._kept(boxes, original.snapped_grid()))
+        kept = self._kept(boxes, original.snapped_grid())
+        return finished if kept is finished.boxes else replace(finished, boxes=kept)
 
     def _budget(self) -> Budget:
         """What may be left out."""
@@ -404,6 +414,20 @@ class Glove:
         if self.suppress_time_s is not None:
             kept &= (boxes.t_end - boxes.t_start) * grid.slot_s <= self.suppress_time_s
         return boxes.take(kept)
+
+
+@dataclass(frozen=True)
+class _Singles:
+    """A class of one for each subject, made when it is asked for."""
+
+    original: Trajectories
+
+    def __len__(self) -> int:
+        return self.original.n_subjects
+
+    def __getitem__(self, slot: int) -> EquivalenceClass:
+        boxes = Boxes.of_samples(*self.original.samples_of(slot))
+        return EquivalenceClass(members=np.array([slot]), boxes=boxes)
 
 
 def _closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:

@@ -3,15 +3,29 @@
 Source: Gramaglia and Fiore 2015, Alg. 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
 from shoal.methods.assembly import EquivalenceClass
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 Join = Callable[[EquivalenceClass, EquivalenceClass], EquivalenceClass]
 Ahead = Callable[[int, int], EquivalenceClass | None]
+Finish = Callable[[list[Integers]], Iterable[EquivalenceClass]]
+
+
+class Singles(Protocol):
+    """A class of one for each subject."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __getitem__(self, slot: int) -> EquivalenceClass:
+        """That of this subject."""
 
 
 class ClosestPairs(Protocol):
@@ -44,29 +58,48 @@ class Merging:
     discarded: list[EquivalenceClass] = field(default_factory=list)
     short: list[EquivalenceClass] = field(default_factory=list)
 
+    def ended(self, merged: EquivalenceClass, k: int) -> bool:
+        """Keep a class that merges no more; whether it is one."""
+        if not len(merged.boxes):
+            self.discarded.append(merged)
+        elif len(merged.members) >= k:
+            self.finished.append(merged)
+        else:
+            return False
+        return True
+
 
 def merge_greedily(
-    singles: Sequence[EquivalenceClass],
+    singles: Singles,
     pairs: ClosestPairs,
     k: int,
     join: Join,
     run: Run,
+    finish: Finish | None = None,
 ) -> Merging:
     """Merge until at most one class has fewer than k members.
 
     singles: a class of one for each subject, in canonical order. join: the merge of two classes, which may
-    leave no box at all.
+    leave no box at all. finish: the classes of those who have come to be k, which no merge asks for, all of
+    them in the end; None = ``join`` makes them, each in its turn.
     """
     outcome = Merging()
-    unfinished = dict(enumerate(singles))
+    unfinished: dict[int, EquivalenceClass] = {}  # of more than one
+    left = set(range(len(singles)))
+    ripe: list[Integers] = []
     made: dict[tuple[int, int], EquivalenceClass] = {}
 
+    def members_in(slot: int) -> Integers:
+        return unfinished[slot].members if slot in unfinished else np.array([slot])
+
+    def class_in(slot: int) -> EquivalenceClass:
+        return unfinished[slot] if slot in unfinished else singles[slot]
+
     def ahead(a: int, b: int) -> EquivalenceClass | None:
-        first, second = unfinished[a], unfinished[b]
-        if len(first.members) + len(second.members) >= k:
+        if len(members_in(a)) + len(members_in(b)) >= k:
             return None
         if (a, b) not in made:
-            made[a, b] = join(first, second)
+            made[a, b] = join(class_in(a), class_in(b))
         return made[a, b] if len(made[a, b].boxes) else None
 
     label = "merging the closest"
@@ -75,18 +108,24 @@ def merge_greedily(
         a, b = pair
         outcome.sequence.append(pair)
         pairs.retire(a, b)
-        first, second = unfinished.pop(a), unfinished.pop(b)
-        merged = made[pair] if pair in made else join(first, second)
+        first, second = members_in(a), members_in(b)
+        merged = None
+        if finish is not None and len(first) + len(second) >= k:
+            ripe.append(np.sort(np.concatenate([first, second])))
+        else:
+            merged = made[pair] if pair in made else join(class_in(a), class_in(b))
+        for slot in pair:
+            left.remove(slot)
+            unfinished.pop(slot, None)
         for void in [each for each in made if not {a, b}.isdisjoint(each)]:
             del made[void]
-        if not len(merged.boxes):
-            outcome.discarded.append(merged)
-        elif len(merged.members) >= k:
-            outcome.finished.append(merged)
-        else:
+        if merged is not None and not outcome.ended(merged, k):
             unfinished[a] = merged
+            left.add(a)
             pairs.enter(a, merged, ahead)
-        run.progress(label, len(singles) - len(unfinished), len(singles))
-    outcome.short.extend(unfinished.values())
+        run.progress(label, len(singles) - len(left), len(singles))
+    for merged in finish(ripe) if finish is not None else ():
+        outcome.ended(merged, k)
+    outcome.short.extend(class_in(slot) for slot in left)
     run.progress(label, len(singles), len(singles))
     return outcome

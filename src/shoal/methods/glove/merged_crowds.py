@@ -1,28 +1,31 @@
 """What the search for closest pairs knows about merged classes: their boxes, and who is near them."""
 
 from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import numpy as np
 
 from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_slot, bound_slots
-from shoal.kernels.crowd_index import index_of, workspace_of
+from shoal.kernels.crowd_index import CrowdIndex, Lowest, index_of, workspace_of
+from shoal.kernels.merging import samples_in_order, side_by_side
 from shoal.kernels.near_crowds import LANES, nearest_to_crowds
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Samples, Scale
 from shoal.measures.nearest_pairs import NearPairs
-from shoal.measures.stretch import samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
-from shoal.runtime.run import Run
 
 _SINCE: Final = 16  # crowds that enter until the index is made again, and as many for each _OF_INDEX in it
 _OF_INDEX: Final = 32
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
 _IN_32_BITS: Final = (1 << 31) - 1
 _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
+
+Part = tuple[Integers, Integers]  # slots, and everybody among whom their nearest are looked for
 
 
 class MergedCrowds:
@@ -79,6 +82,9 @@ class MergedCrowds:
             tally=np.zeros(2, dtype=np.int64),
         )
         self._threads = threads
+        self._pool = ThreadPoolExecutor(
+            threads
+        )  # for thousands of searches; its threads end with this object
         self.entered: list[int] = []  # the slots of crowds, in the order in which they entered
         self._index_again(np.empty(0, dtype=np.int64))
 
@@ -118,7 +124,7 @@ class MergedCrowds:
 
     def store(self, slot: int, merged: EquivalenceClass) -> None:
         """Append the class's boxes behind those already held."""
-        ordered = samples_of_boxes(merged.boxes)
+        ordered = samples_in_order(side_by_side(merged.boxes.columns()))
         m = len(ordered.t_start)
         start, stop = self._used, self._used + max(m, LANES)
         boxes = self.crowds.boxes
@@ -145,37 +151,50 @@ class MergedCrowds:
         self._most_boxes = max(self._most_boxes, m)
         self._used = stop
 
-    def nearest(
-        self, parts: list[tuple[Integers, Integers]], threshold: float, run: Run, *, living: Integers | None
-    ) -> Nearest:
+    def nearest(self, parts: Iterable[Part], threshold: float, *, living: Integers | None) -> Nearest:
         """The nearest others below the threshold: of the slots in each part, those among the others in it.
 
-        living: everybody, for the index of crowds; None = it does not pay.
+        parts: may store further crowds as they are made, while those before are searched for. living:
+        everybody, for the index of crowds; None = it does not pay, with one part.
         """
-        index = self._nobody
-        if living is not None:
-            if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
-                self._index_again(living[self.crowds.sizes[living] > 1])
-            index = self._index
-
-        def search(part: tuple[Integers, Integers]) -> None:
-            lowest = self._lowest.popleft()  # there are as many as threads
-            nearest_to_crowds(
-                self.crowds,
-                self._near.people,
-                *part,
-                threshold,
-                self._found,
-                index,
-                lowest,
-                self._most_boxes,
-                self._near.scale,
+        if living is None:
+            for part in parts:
+                self._search(part, threshold, self.crowds, self._nobody, self._lowest, self._most_boxes)
+            return self._found
+        if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
+            self._index_again(living[self.crowds.sizes[living] > 1])
+        begun = [
+            self._pool.submit(
+                self._search, part, threshold, self.crowds, self._index, self._lowest, self._most_boxes
             )
-            self._lowest.append(lowest)
-
-        for _ in run.map(search, parts):
-            pass
+            for part in parts
+        ]
+        for each in begun:
+            each.result()
         return self._found
+
+    def _search(
+        self,
+        part: Part,
+        threshold: float,
+        crowds: Crowds,
+        index: CrowdIndex,
+        lowest: deque[Lowest],
+        most_boxes: int,
+    ) -> None:
+        own = lowest.popleft()  # there are as many as threads
+        nearest_to_crowds(
+            crowds,
+            self._near.people,
+            *part,
+            threshold,
+            self._found,
+            index,
+            own,
+            most_boxes,
+            self._near.scale,
+        )
+        lowest.append(own)
 
 
 def _most_narrow(original: Trajectories, scale: Scale) -> int:

@@ -21,11 +21,13 @@ LEAST_SPACE: Final = 3  # and of 8 cells
 class BoxIndex(NamedTuple):
     """heads: int64 [2^bits + 1]; items heads[h] to heads[h + 1] are the boxes that hash to h.
 
-    levels: int64 [l, 2], the grids in use.
+    times: int64 [m, 2], the first slot of each item and the first behind it: most are ruled out by them, and
+    so without a look elsewhere in memory. levels: int64 [l, 2], the grids in use.
     """
 
     heads: Integers
     items: Integers
+    times: Integers
     levels: Integers
 
 
@@ -36,9 +38,11 @@ def index_of(boxes: Integers) -> BoxIndex:
     levels = np.empty((len(boxes), 2), dtype=np.int64)
     _place(boxes, bits, where, levels)
     counts = np.bincount(where, minlength=1 << bits)
+    items = np.argsort(where, kind="stable")
     return BoxIndex(
         heads=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        items=np.argsort(where, kind="stable"),
+        items=items,
+        times=boxes[items, :2],
         levels=np.unique(levels, axis=0) if len(boxes) else levels,
     )
 
@@ -102,6 +106,8 @@ def boxes_with(index: BoxIndex, boxes: Integers, t: int, x: int, y: int, found: 
             cy = (y >> s_level) - ((cell >> 2) & 1)
             h = bucket(t_level, s_level, ct, cx, cy, bits)
             for place in range(index.heads[h], index.heads[h + 1]):
+                if not index.times[place, 0] <= t < index.times[place, 1]:
+                    continue
                 b = index.items[place]
                 if not holds(boxes, b, t, x, y):
                     continue

@@ -16,6 +16,7 @@ from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
+from shoal.units import counted
 from shoal.verification.boxes.classes import Records
 from shoal.verification.boxes.kte_loops import Raw
 from shoal.verification.linking import Links
@@ -39,7 +40,8 @@ def not_concealed(
     could_be = np.bincount(person[circle[person] == circle[holders]], minlength=len(linked))
     for row in np.flatnonzero(could_be < claim.k).tolist():
         message = (
-            f"{could_be[row]} records could be the own one of this record's person, to whoever knows all raw "
+            f"{counted(could_be[row], 'record')} could be the own one of this record's person, to whoever "
+            "knows all raw "
             f"data; expected at least {claim.k}"
         )
         yield Finding("too-few-owners", message, release.trajectory_ids[linked[row]])

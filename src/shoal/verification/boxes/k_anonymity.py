@@ -17,6 +17,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
+from shoal.units import counted
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.hulls import allowance_of
 from shoal.verification.boxes.loops import count_possible_members, match_records
@@ -65,7 +66,8 @@ def faults_of_records(claim: KAnonymity, records: Records, release: Release) -> 
     yield from malformed(records, release)
     for of_class in np.flatnonzero(records.size < claim.k).tolist():
         message = (
-            f"{records.size[of_class]} records are identical to this one, itself included; expected at "
+            f"{counted(records.size[of_class], 'record is', 'records are')} identical to this one, itself "
+            "included; expected at "
             f"least {claim.k}"
         )
         yield Finding("class-below-k", message, release.trajectory_ids[records.representative[of_class]])
@@ -141,7 +143,8 @@ def _possible_members(
         filled[of_class] = possible >= size
         if possible < size:
             message = (
-                f"{possible} subjects have a raw sample in every box of this record; expected at least "
+                f"{counted(possible, 'subject has', 'subjects have')} a raw sample in every box of this "
+                "record; expected at least "
                 f"{size}, one for each member"
             )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])

@@ -19,12 +19,12 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.run import Run
-from shoal.units import show_s, slots_touched
+from shoal.units import counted, show_s, slots_touched
 from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.concealed import not_concealed
 from shoal.verification.boxes.hulls import allowance_of
-from shoal.verification.boxes.kte_leakage import leakage
+from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, leakage
 from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
 from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
@@ -171,7 +171,7 @@ def _shortfalls(
     """Where one subject has too few candidates or covers. row: of the outcome of ``short_intervals``."""
     held = f"samples around suppressed ones, held by fewer than {claim.k} records"
     for kind, sets, start, seen in (
-        ("too-few-candidates", row[0], row[1], f"{row[2]} records fit"),
+        ("too-few-candidates", row[0], row[1], counted(row[2], "record fits", "records fit")),
         ("too-few-covers", row[3], row[4], held),
     ):
         if sets:
@@ -223,10 +223,10 @@ def leaked_slots(
     def measure(part: Integers) -> tuple[Integers, Numbers]:
         leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
         chance = np.empty(leaked.shape)
-        leakage(raw, published, part, tau, epsilon, leaked, chance)
+        leakage(raw, published, part, tau, epsilon, PAIRS_AT_ONCE, leaked, chance)
         return leaked, chance
 
-    parts = list(run.map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
+    parts = list(run.map(measure, np.array_split(subjects, max(run.threads, len(subjects) // 16))))
     leaked, chance = (np.concatenate(columns).ravel() for columns in zip(*parts, strict=True))
     return leaked[leaked >= 0], chance[leaked >= 0]
 

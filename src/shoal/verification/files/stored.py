@@ -18,6 +18,7 @@ from shoal.model.names import Pseudonyms
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
+from shoal.units import counted
 
 _DIGEST_BYTES: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 18
@@ -49,7 +50,10 @@ def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
 def strange_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
     """Pseudonyms that are not what releases have, and so could say anything in plain words."""
     if n := len(Pseudonyms.of(names).strange):
-        yield Finding("unexpected-pseudonym", f"{n} pseudonyms are not 16 hexadecimal digits")
+        yield Finding(
+            "unexpected-pseudonym",
+            f"{counted(n, 'pseudonym is', 'pseudonyms are')} not 16 hexadecimal digits",
+        )
 
 
 def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
@@ -98,7 +102,8 @@ def differing_findings(differing: int) -> Iterator[Finding]:
     """One for so many records that are stored differently than the first with the same boxes."""
     if differing:
         message = (
-            f"{differing} records are stored otherwise, in the last digits or the outlines, than another "
+            f"{counted(differing, 'record is', 'records are')} stored otherwise, in the last digits or the "
+            "outlines, than another "
             "with the same boxes"
         )
         yield Finding("stored-differently", message)

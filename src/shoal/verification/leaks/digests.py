@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from shoal.model.names import Pseudonyms
 from shoal.runtime.arrays import Flags, Integers
-from shoal.units import show_share
+from shoal.units import counted, show_share
 from shoal.verification.leaks.forms import among
 from shoal.verification.leaks.loops import fill_filter, mark_runs
 
@@ -150,7 +150,8 @@ class Hashes:
         """What was seen and is no finding."""
         if self.n_by_chance:
             yield (
-                f"{self.n_by_chance} pseudonyms have {SHORTEST_RUN} characters or more in common with a "
+                f"{counted(self.n_by_chance, 'pseudonym has', 'pseudonyms have')} {SHORTEST_RUN} "
+                "characters or more in common with a "
                 f"plain hash of an identifier; among so many people, {show_share(self.chance)} of all "
                 "releases with random pseudonyms have as many by chance, so it is no finding"
             )

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.model.trajectories import Population
 from shoal.runtime.arrays import different
+from shoal.units import counted
 from shoal.verification.leaks.forms import SideBySide, among, parts_of
 
 # Unicode's categories of marks of format, controls and blanks
@@ -38,7 +39,8 @@ def look_alikes(original: Population) -> Iterator[str]:
     if numbers:
         n = sum(numbers)
         yield (
-            f"{n} identifiers differ from another one only by case, by Unicode's normal form or by what "
+            f"{counted(n, 'identifier differs', 'identifiers differ')} from another one only by case, by "
+            "Unicode's normal form or by what "
             f"cannot be seen. They count as {n} people, not as {len(numbers)}: write those of one person "
             "alike in the raw data"
         )

@@ -11,6 +11,7 @@ from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
+from shoal.units import counted
 from shoal.verification.points.street_loops import answer_paths, nearest_edges, questions_of_run
 
 _ROUNDING = 1e-9  # sums along a path in another order differ in the last digits
@@ -79,7 +80,8 @@ def path_findings(
         count = int(np.count_nonzero(~on_street[trace.set_rows]))
         yield Finding(
             "off-street",
-            f"{count} points of swap sets are farther from every street than the "
+            f"{counted(count, 'point of a swap set is', 'points of swap sets are')} farther from every "
+            "street than the "
             f"{claim.most_off_street_m:g} m claimed",
         )
         return

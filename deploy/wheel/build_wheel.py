@@ -1,0 +1,111 @@
+"""Build a wheel that brings its kernels along, compiled: ``./dev wheel``.
+
+    python deploy/wheel/build_wheel.py [--output dist]
+
+The commands that people begin with run on toy data, and compile for the best level of processors that this
+machine has. What they compile goes into the wheel. It is used with these versions of Python, numba, llvmlite
+and NumPy. With others it is not found, and the first use compiles, as it does without it. The wheel has
+numba's tags.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import distribution
+from pathlib import Path
+
+from numba.core.codegen import JITCPUCodegen
+
+from shoal.runtime.kernel_cache import SHIPPED
+from shoal.runtime.processor_levels import levels_of
+
+ROOT = Path(__file__).resolve().parents[2]
+METHODS = ("glove", "kte-hide", "static", "nwa", "w4m", "swap-locations")  # the seventh needs streets
+STUDY = """seed = 1
+[[runs]]
+method = "glove"
+k = 2
+[[runs]]
+method = "static"
+k = 2
+"""
+
+
+def commands(folder: Path) -> Iterator[list[str]]:
+    """What is run so that its kernels are compiled: the demo, then each command on a smaller city."""
+    yield ["demo", "--output", f"{folder}/demo"]
+    calls, study = f"{folder}/calls.parquet", folder / "study.toml"
+    study.write_text(STUDY)
+    yield ["synthesize", calls, "--subjects", "80", "--days", "3"]
+    for method in METHODS:
+        release, linkage = f"{folder}/{method}", f"{folder}/{method}.parquet"
+        private = f"{folder}/{method}.html"
+        made = [calls, "--method", method, "--k", "2", "--output", release, "--linkage", linkage]
+        yield ["anonymize", *made, "--private-report", private]
+        for command in ("verify", "attack", "measure"):
+            yield [command, calls, release, "--linkage", linkage]
+    yield ["verify", calls, f"{folder}/glove", "--linkage", f"{folder}/glove.parquet", "--streamed"]
+    in_blocks = [calls, "--k", "5", "--blocks", "40", "--output", f"{folder}/blocks"]
+    yield ["anonymize", *in_blocks, "--linkage", f"{folder}/blocks.parquet"]
+    yield ["anonymize", calls, "--refine", "--output", f"{folder}/refined"]
+    yield ["assess", calls, "--output", f"{folder}/assess.html"]
+    yield ["compare", calls, "--config", str(study), "--output", f"{folder}/study"]
+    yield ["granularity", calls, "--tau", "30min"]
+
+
+def compile_for(level: str, kept: Path) -> None:
+    """Run all of them in processes that compile for this level of processors, and keep that in a folder."""
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    surroundings |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(kept)}
+    with tempfile.TemporaryDirectory() as folder:
+        for words in commands(Path(folder)):
+            print(f"{level}: shoal {' '.join(words)}", file=sys.stderr)
+            run("-m", "shoal", *words, "--quiet", surroundings=surroundings)
+
+
+def run(*words: str, surroundings: dict[str, str] | None = None) -> str:
+    """What this Python prints with these words."""
+    words = (sys.executable, *words)
+    return subprocess.run(words, check=True, env=surroundings, stdout=subprocess.PIPE, text=True).stdout
+
+
+def pack(plain: Path, kernels: Sequence[Path], output: Path) -> Path:
+    """The wheel with these files, and with numba's tags."""
+    unpacked = plain.parent / "unpacked"
+    run("-m", "wheel", "unpack", str(plain), "--dest", str(unpacked))
+    (inside,) = unpacked.iterdir()
+    shipped = inside / "shoal" / SHIPPED.relative_to(ROOT / "src" / "shoal")
+    shipped.mkdir()
+    for path in kernels:
+        shutil.copyfile(path, shipped / path.name)
+    run("-m", "wheel", "pack", str(inside), "--dest-dir", str(output))
+    told = (distribution("numba").read_text("WHEEL") or "").splitlines()
+    tags = [line.partition(": ")[2].split("-") for line in told if line.startswith("Tag: ")]
+    python, abi, platform = (".".join(dict.fromkeys(column)) for column in zip(*tags, strict=True))
+    words = ["--python-tag", python, "--abi-tag", abi, "--platform-tag", platform, "--remove"]
+    return output / run("-m", "wheel", "tags", *words, str(output / plain.name)).split()[-1]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Build it, and say where it is."""
+    parser = argparse.ArgumentParser(description="Build a wheel with compiled kernels.")
+    parser.add_argument("--output", type=Path, default=ROOT / "dist")
+    output = parser.parse_args(arguments).output
+    output.mkdir(parents=True, exist_ok=True)
+    _, level, _ = next(levels_of(JITCPUCodegen("here").magic_tuple()))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.rmtree(ROOT / "build", ignore_errors=True)  # files that are gone would come along
+        run("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+        (plain,) = folder.glob("*.whl")
+        compile_for(level, folder / "kept")
+        made = pack(plain, sorted((folder / "kept" / "shoal").glob("*.kernel")), output)
+    print(f"{made}: {made.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
