@@ -71,7 +71,7 @@ def counted(calls: Counter[str], name: str, work: Callable[..., Any]) -> Callabl
 
 @pytest.mark.parametrize(
     ("make", "home", "decoder"),
-    [(of_boxes, "decoded", "boxes_as_written"), (of_points, "folder", "points_as_written")],
+    [(of_boxes, "decoded", "boxes_as_written"), (of_points, "decoded", "points_as_written")],
 )
 def test_the_table_is_read_once_and_decoded_once(
     make: Callable[[], Case], home: str, decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

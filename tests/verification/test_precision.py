@@ -15,7 +15,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Points
 from shoal.model.trajectories import Grid
 from shoal.release_folder.box_table import corner_places, outline_corners
-from shoal.release_folder.point_table import lon_lat
+from shoal.release_folder.point_table import lon_lat, places_in
 from shoal.verification.files.precision import PrecisionCheck, boxes_as_written, point_findings
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
@@ -313,7 +313,8 @@ def told_of_points(made: Points, drawn: Any = None, bounds: Any = None, crs: str
         texts = [bytes([1, 1, 0, 0, 0]) + np.asarray(each, dtype="<f8").tobytes() for each in drawn]
         table = table.append_column("geometry", pa.array(texts, pa.binary()))
         table = described(table, bounds)
-    return [finding.message for finding in point_findings(table, made, crs)]
+    seen = None if drawn is None else places_in(table["geometry"])
+    return [finding.message for finding in point_findings(table.schema, made, seen, crs)]
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ published as given.
 """
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
@@ -24,17 +26,9 @@ _POINT: Final = np.dtype(
 
 def write_points(release: Release, path: Path) -> None:
     """Write the points as GeoParquet; the geometry in WGS 84 only where there is a plane."""
-    record = np.repeat(np.arange(release.n_records, dtype=np.int32), np.diff(release.offsets))
-    columns: dict[str, pa.Array] = {
-        "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
-    }
-    for name, values in release.points.columns().items():
-        whole = name == "t" and bool((values == np.rint(values)).all())
-        columns[name] = pa.array(values.astype(np.int64) if whole else values)
-    metadata: dict[str, str] = {}
-    if release.crs is not None:
-        lonlat = lon_lat(release.points, release.crs)
-        columns["geometry"] = _geometry(lonlat)
+    points, metadata = release.points, dict[str, str]()
+    lonlat = None if release.crs is None else lon_lat(points, release.crs)
+    if lonlat is not None:
         about = {
             "encoding": "WKB",
             "geometry_types": ["Point"],
@@ -43,10 +37,31 @@ def write_points(release: Release, path: Path) -> None:
         metadata["geo"] = json.dumps(
             {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
         )
-    table = pa.table(columns)
-    with parquet_writer(path, table.schema) as writer:
-        writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-        writer.add_key_value_metadata(metadata)
+    whole_seconds = bool((points.t == np.rint(points.t)).all())
+    with ExitStack() as open_files:
+        writer: pq.ParquetWriter | None = None
+        for first in range(0, max(len(points), 1), ROWS_PER_GROUP):
+            rows = slice(first, min(first + ROWS_PER_GROUP, len(points)))
+            table = _table_of(release, rows, lonlat, whole_seconds=whole_seconds)
+            writer = writer or open_files.enter_context(parquet_writer(path, table.schema))
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+        if writer is not None:
+            writer.add_key_value_metadata(metadata)
+
+
+def _table_of(release: Release, rows: slice, lonlat: Floats | None, *, whole_seconds: bool) -> pa.Table:
+    """Some points in the columns of the file. lonlat: of all points."""
+    record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
+    columns: dict[str, pa.Array] = {
+        "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
+    }
+    for name, values in release.points.columns().items():
+        columns[name] = pa.array(
+            values[rows].astype(np.int64) if name == "t" and whole_seconds else values[rows]
+        )
+    if lonlat is not None:
+        columns["geometry"] = _geometry(lonlat[rows])
+    return pa.table(columns)
 
 
 def points_as_written(table: pa.Table, where: str) -> Points:

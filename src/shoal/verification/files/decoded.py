@@ -1,4 +1,4 @@
-"""The boxes of a table, decoded while it is read, and what their rows say by themselves."""
+"""The boxes or points of a table, decoded while it is read, and what their rows say by themselves."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,9 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.model.release import BOX_COLUMNS, Boxes
+from shoal.model.release import BOX_COLUMNS, Boxes, Points
 from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Integers
+from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.release_folder.packing import GEOMETRY
+from shoal.release_folder.point_table import places_in, points_as_written
+from shoal.runtime.arrays import Floats, Integers
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PrecisionCheck, boxes_as_written
 
@@ -84,6 +87,41 @@ class Decoding:
             if known is not None:
                 column[: rows.start] = getattr(known, name)[: rows.start]
             column[rows] = getattr(boxes, name)
+
+
+class DecodingPoints:
+    """The same for points. What is wrong with them is told at the end, too."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Floats]] = {}
+        self._drawn: list[Floats | None] = []
+        self._wrong: InputError | None = None
+
+    def look(self, group: pa.Table, _n_rows: int) -> None:
+        """Take in some rows."""
+        if self._wrong is not None:
+            return
+        try:
+            points = points_as_written(group, RELEASE_FILE)
+        except InputError as error:
+            self._wrong = error
+            return
+        for name, column in points.columns().items():
+            self._columns.setdefault(name, []).append(column)
+        if GEOMETRY in group.column_names:
+            self._drawn.append(places_in(group[GEOMETRY]))
+
+    def finish(self) -> tuple[Points, Floats | None]:
+        """The points in the file's row order, and the places in their geometries, None where one has none.
+
+        Raises InputError where points could not be decoded.
+        """
+        if self._wrong is not None:
+            raise self._wrong
+        columns = {name: np.concatenate(self._columns.pop(name)) for name in tuple(self._columns)}
+        drawn = [places for places in self._drawn if places is not None]
+        whole = len(drawn) == len(self._drawn) > 0
+        return Points(**columns), np.concatenate(drawn) if whole else None
 
 
 def _are_alike(one: Boxes, other: Boxes) -> bool:

@@ -15,11 +15,10 @@ from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import release_with
 from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
-from shoal.release_folder.point_table import points_as_written
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.run import Run
 from shoal.verification.checks import verdict_on
-from shoal.verification.files.decoded import DecodedBoxes, Decoding
+from shoal.verification.files.decoded import DecodedBoxes, Decoding, DecodingPoints
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PrecisionCheck, point_findings
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
@@ -78,11 +77,12 @@ def looking(folder: Path, run: Run, expected: Release | None = None) -> Iterator
     expected: a release that it may hold. Raises InputError when the manifest cannot be read.
     """
     manifest = read_manifest(folder)
-    read, decoding = partial(read_written, folder / RELEASE_FILE, run), None
+    decoding: Decoding | DecodingPoints = DecodingPoints()
     if manifest.grid is not None:
         known = None if expected is None or expected.kind != "boxes" else expected.boxes
         decoding = Decoding(manifest.grid, manifest.crs, known)
-        read = partial(read, look=decoding.look, passed=columns_of(manifest, in_degrees=False))
+    passed = columns_of(manifest, in_degrees=False)
+    read = partial(read_written, folder / RELEASE_FILE, run, look=decoding.look, passed=passed)
     with (
         run.beside(read) as written,
         run.beside(lambda: _rows_of(folder, manifest, written(), decoding)) as rows,
@@ -238,11 +238,13 @@ def _about(manifest: Manifest, written: WrittenTable) -> About:
     )
 
 
-def _rows_of(folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoding | None) -> Rows:
-    """What the rows say that were read, of boxes while they were decoded."""
-    if decoding is None:
+def _rows_of(
+    folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoding | DecodingPoints
+) -> Rows:
+    """What the rows say that were read and decoded."""
+    if isinstance(decoding, DecodingPoints):
         plane, precision = PlaneCheck(manifest.crs), None
-        payload, about_rows = _points(written, manifest, plane)
+        payload, about_rows = _points(written, decoding, manifest, plane)
     else:
         decoded = decoding.finish()
         plane, precision = decoded.plane, decoded.precision
@@ -284,15 +286,17 @@ def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[
     return decoded.boxes if order is None else decoded.boxes.take(order), findings
 
 
-def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tuple[Payload, list[Finding]]:
+def _points(
+    written: WrittenTable, decoding: DecodingPoints, manifest: Manifest, plane: PlaneCheck
+) -> tuple[Payload, list[Finding]]:
     """The points of a table by record and in the order (t, x, y), and findings about its rows."""
-    points = points_as_written(written.table, RELEASE_FILE)
+    points, drawn = decoding.finish()
     plane.look_at_points(points)
     out_of_order = list(row_order(written, (points.t, points.x, points.y), POINT_COLUMNS))
     findings = [
         *wrong_types(written.schema),
         *out_of_order,
-        *point_findings(written.table, points, manifest.crs),
+        *point_findings(written.schema, points, drawn, manifest.crs),
     ]
     if out_of_order:
         points = points.take(np.lexsort((points.y, points.x, points.t, written.record)))

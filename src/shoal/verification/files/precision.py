@@ -21,7 +21,7 @@ from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.point_table import lon_lat, places_in
+from shoal.release_folder.point_table import lon_lat
 from shoal.runtime.arrays import Flags, Floats, Integers, fixed
 from shoal.verification.files.loops import are_multiples, are_outlines, round_to
 
@@ -97,7 +97,7 @@ class PrecisionCheck:
                 self._first_off[column] = self._rows + int(finer.argmax()) + 1
             self._off[column] += int(finer.sum())
         if "geometry" in table.column_names and self._crs is not None:
-            self._stated = _stated_bounds(table)
+            self._stated = _stated_bounds(table.schema)
             for start in range(0, len(boxes), _BOXES_AT_ONCE):
                 here = boxes.take(slice(start, start + _BOXES_AT_ONCE))
                 self._look_at_outlines(table["geometry"].slice(start, len(here)), here, self._crs)
@@ -170,8 +170,13 @@ class PrecisionCheck:
             )
 
 
-def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator[Finding]:
-    """Findings about one file of points: plane, degrees and geometry must say the same place."""
+def point_findings(
+    schema: pa.Schema, points: Points, drawn: Floats | None, crs: str | None
+) -> Iterator[Finding]:
+    """Findings about one file of points: plane, degrees and geometry must say the same place.
+
+    drawn: the places in the geometries, as ``places_in`` gives them; None where these are none, too.
+    """
     if crs is None:
         if points.lat is not None:
             yield Finding("finer-than-claim", "the points are in local meters and have degrees beside them")
@@ -186,11 +191,10 @@ def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator
                 f"{int(apart.sum())} of {len(points)} points have x and y that are not those of their "
                 "degrees",
             )
-    if "geometry" in table.column_names and len(points):
-        drawn = places_in(table["geometry"])
+    if "geometry" in schema.names and len(points):
         if drawn is None or not _are_places(drawn, places, to_the_last_digit=points.lat is not None):
             yield Finding("finer-than-claim", "not every geometry is the place of its own point")
-        elif not _are_bounds(_stated_bounds(table), np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])):
+        elif not _are_bounds(_stated_bounds(schema), np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])):
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
 
 
@@ -307,9 +311,9 @@ def _end_to_end(texts: pa.LargeBinaryArray) -> npt.NDArray[np.void]:
     return np.frombuffer(content, dtype=_POLYGON, count=len(texts), offset=int(first))
 
 
-def _stated_bounds(table: pa.Table) -> Floats | None:
+def _stated_bounds(schema: pa.Schema) -> Floats | None:
     """The bounds in the metadata of a GeoParquet file; None where there are none."""
-    text = (table.schema.metadata or {}).get(b"geo")
+    text = (schema.metadata or {}).get(b"geo")
     if text is None:
         return None
     try:
