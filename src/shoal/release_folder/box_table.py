@@ -107,7 +107,7 @@ def _table_of(release: Release, rows: slice) -> tuple[pa.Table, list[list[float]
         step = release.snapped_grid().slot_s if name.startswith("t_") else release.snapped_grid().cell_m
         in_units = values * step
         whole = name.startswith("t_") and float(step).is_integer()
-        columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
+        columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64, copy=False))
     if release.crs is None:
         return pa.table(columns), []
     columns["geometry"], bounds = _rectangles(boxes, release.snapped_grid().cell_m, release.crs)
@@ -145,7 +145,7 @@ def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
 def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Integers]:
     """(longitude and latitude [p, 2] of corners, which of them each box has [m, 4], from the lower left).
 
-    Places repeat, so each is projected once.
+    Places repeat, so each is projected once. In 32 bits where so many cells lie in the rectangle around all.
     """
     if not len(boxes):
         return np.empty((0, 2)), np.empty((0, 4), dtype=np.int64)
@@ -155,34 +155,28 @@ def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Intege
     )
     columns = int(max(boxes.x_min.max(), boxes.x_max.max())) - west + 1
     rows = int(max(boxes.y_min.max(), boxes.y_max.max())) - south + 1
+    x_of_each = (boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min)
+    y_of_each = (boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max)
     if columns * rows < 1 << 63:
-        left, right = (boxes.x_min - west) * rows, (boxes.x_max - west) * rows
-        low, high = boxes.y_min - south, boxes.y_max - south
-        cells, at = _numbered(_corners(left + low, right + low, right + high, left + high), columns * rows)
+        corners = np.empty((len(boxes), 4), dtype=np.int32 if columns * rows < 1 << 31 else np.int64)
+        for corner, (column, row) in enumerate(zip(x_of_each, y_of_each, strict=True)):
+            corners[:, corner] = (column - west) * rows + (row - south)
+        cells, at = _numbered(corners, columns * rows)
         x, y = cells // rows + west, cells % rows + south
     else:
-        x = _corners(boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min).ravel()
-        y = _corners(boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max).ravel()
+        x, y = np.stack(x_of_each, axis=1).ravel(), np.stack(y_of_each, axis=1).ravel()
         at = np.arange(len(x)).reshape(-1, 4)
     degrees = transform(crs, WGS84, x.astype(np.float64) * cell_m, y.astype(np.float64) * cell_m)
     return np.stack(degrees, axis=1), at
 
 
-def _corners(*each: Integers) -> Integers:
-    """int64 [m, 4]: a number of each corner of each box."""
-    found = np.empty((len(each[0]), len(each)), dtype=np.int64)
-    for place, column in enumerate(each):
-        found[:, place] = column
-    return found
-
-
 def _numbered(cells: Integers, n: int) -> tuple[Integers, Integers]:
-    """(the different ones among cells, all below n; which of these each is)."""
+    """(the different ones among cells, all below n; which of these each is, in the width of cells)."""
     if n > _CELLS_PER_CORNER * cells.size:
         coded = pa.array(cells.ravel()).dictionary_encode()
-        indices = coded.indices.to_numpy().astype(np.int64)
-        return coded.dictionary.to_numpy(), indices.reshape(cells.shape)
-    number = np.zeros(n, dtype=np.int64)  # few enough for a place each
+        indices = coded.indices.to_numpy().astype(cells.dtype, copy=False)
+        return coded.dictionary.to_numpy().astype(np.int64), indices.reshape(cells.shape)
+    number = np.zeros(n, dtype=cells.dtype)  # few enough for a place each
     number[cells] = 1
     different = np.flatnonzero(number)
     number[different] = np.arange(len(different))
@@ -191,9 +185,9 @@ def _numbered(cells: Integers, n: int) -> tuple[Integers, Integers]:
 
 def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
     """Well-known binary of every box's rectangle, and their bounds as [west, south, east, north]."""
+    places, at = corner_places(boxes, cell_m, crs)
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
-    places, at = corner_places(boxes, cell_m, crs)
     for first in range(0, len(boxes), _DRAWN_AT_ONCE):
         some = slice(first, first + _DRAWN_AT_ONCE)
         polygons["corners"][some] = places[at[some]][:, _RING]
