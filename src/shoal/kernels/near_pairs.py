@@ -179,7 +179,7 @@ def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: flo
 @compiled
 def evaluate(
     search: Search,
-    rank_of_b: int,
+    rank_of_b: int | np.int64,
     ranks: Numbers,
     bounds: Numbers,
     least: Numbers,
