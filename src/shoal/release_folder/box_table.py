@@ -107,7 +107,9 @@ def _table_of(release: Release, rows: slice) -> tuple[pa.Table, list[list[float]
         step = release.snapped_grid().slot_s if name.startswith("t_") else release.snapped_grid().cell_m
         in_units = values * step
         whole = name.startswith("t_") and float(step).is_integer()
-        columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64, copy=False))
+        columns[name] = pa.array(
+            in_units.astype(np.int64) if whole else in_units.astype(np.float64, copy=False)
+        )
     if release.crs is None:
         return pa.table(columns), []
     columns["geometry"], bounds = _rectangles(boxes, release.snapped_grid().cell_m, release.crs)
