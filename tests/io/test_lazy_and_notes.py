@@ -86,7 +86,7 @@ def test_a_clock_that_jumps_by_an_era_of_gps_is_told() -> None:
     times = [NOON_S + 60 * n for n in range(9)] + [NOON_S - 1024 * 7 * 86_400]
     table = pa.table({"id": ["ann"] * 10, "t": times, "lat": [48.85] * 10, "lon": [2.35] * 10})
     (note,) = [each for each in read(table).intake.notes if "ten years" in each]
-    assert note.startswith("1 samples")
+    assert note.startswith("1 sample lies")
     assert "1,024 weeks" in note
     sound = read(table.slice(0, 9)).intake.notes
     assert not any("ten years" in each for each in sound)
