@@ -82,9 +82,8 @@ class MergedCrowds:
             tally=np.zeros(2, dtype=np.int64),
         )
         self._threads = threads
-        self._pool = ThreadPoolExecutor(
-            threads
-        )  # for thousands of searches; its threads end with this object
+        # for thousands of searches; its threads end with this object
+        self._pool = ThreadPoolExecutor(threads)
         self.entered: list[int] = []  # the slots of crowds, in the order in which they entered
         self._index_again(np.empty(0, dtype=np.int64))
 
