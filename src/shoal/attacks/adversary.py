@@ -53,6 +53,9 @@ class Adversary:
     series
         Whether it needs an earlier release of the same people; without one it is left out of what is
         evaluated by default.
+    asks_places
+        Whether it searches through an index over places; such adversaries play after the others, which need
+        one over time.
     apart_on
         Rates that are not compared with others on releases of this kind, and so never called the strongest:
         they win what the claim itself gives. A truthful box holds its person, however large it is; a cluster
@@ -77,6 +80,7 @@ class Adversary:
     record: tuple[str, ...] = ()
     claims: tuple[type[Claim], ...] | None = None
     series: bool = False
+    asks_places: bool = False
     apart_on: Mapping[str, PayloadKind] = field(default_factory=dict)
     same_knowledge_as: str | None = None
 

@@ -140,6 +140,7 @@ class Prepared:
         played: list[dict[TargetName, list[Rate] | MisuseError]] = [{} for _ in asked]
         for boxes in (False, True):
             those = [place for place, one in enumerate(asked) if one.adversary.takes_boxes == boxes]
+            those.sort(key=lambda place: asked[place].adversary.asks_places)
             evaluations = self.evaluations.one_by_one(boxes=boxes) if those else iter(())
             for evaluation in evaluations:
                 for place in those:
@@ -153,7 +154,7 @@ class Prepared:
                     else:
                         played[place][evaluation.label] = found
                 del evaluation
-                give_back()
+            give_back()
         return played
 
 

@@ -15,6 +15,7 @@ from shoal.model.claims import Claim
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.freed import give_back
 from shoal.runtime.run import Run
 
 Target = TypeVar("Target", BoxTarget, PointTarget)
@@ -154,7 +155,7 @@ class Evaluations:
 
         return self._on(
             lambda: BoxTarget.of_trajectories(snapped),
-            lambda release: BoxTarget.of_release(release.as_boxes(grid)),
+            lambda release: BoxTarget.of_release(release, grid),
             known_of,
         )
 
@@ -176,6 +177,7 @@ class Evaluations:
         for group in self.victims:
             if target is None or of_raw is not (group.label == "raw"):
                 of_raw, target = group.label == "raw", None  # the one before goes first
+                give_back()
                 target = raw() if of_raw or self.release is None else published(self.release)
             yield Evaluation(
                 known=known_of(group.known),

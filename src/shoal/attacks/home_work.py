@@ -17,7 +17,7 @@ from shoal.model.release import Boxes
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import HOUR_S
 
-_PART: Final = 100
+_PART: Final = 20
 
 
 def attack_home_work(
@@ -124,12 +124,18 @@ def _chances(
 ) -> Floats:
     """[tried, 3]: the chance of each rule to name the cell (x, y) of a victim from the own record."""
     target, chances = evaluation.target, np.empty((len(tried), 3))
-    book, classes = target.book, target.class_of[evaluation.own[tried]]
+    records, every, classes = (
+        target.classes.records,
+        target.classes.sizes,
+        target.class_of[evaluation.own[tried]],
+    )
 
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, len(tried)))
-        rows = [book.boxes[book.offsets[one] : book.offsets[one + 1]] for one in classes[mine].tolist()]
-        spread, sizes = _spread(rows, target.grid.slot_s, place, clock), book.sizes[classes[mine]]
+        rows = [
+            records.boxes[records.offsets[one] : records.offsets[one + 1]] for one in classes[mine].tolist()
+        ]
+        spread, sizes = _spread(rows, target.grid.slot_s, place, clock), every[classes[mine]]
         chances_of_places(spread, np.maximum(sizes, 2), x[mine], y[mine], chances[mine])
 
     for _ in evaluation.run.map(part, range(0, len(tried), _PART)):

@@ -160,6 +160,7 @@ def weigh_visits(
     known, n = evaluation.known, len(own)
     spread = _count_cells(known.x, known.y)
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
+    evaluation.target.let_go_of_time()
     records = target.classes.records
     shelf = Shelf(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
     offsets = np.cumsum([0, *map(len, places)], dtype=np.int64)

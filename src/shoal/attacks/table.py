@@ -57,6 +57,7 @@ _ROWS: Final = (
         parameters=(count(5),),
         default=("2",),
         record=("2",),
+        asks_places=True,
     ),
     Adversary(
         name="noisy",
@@ -82,6 +83,7 @@ _ROWS: Final = (
         parameters=(duration_s,),
         optional=1,
         default=("",),
+        asks_places=True,
     ),
     Adversary(
         name="home-work",

@@ -35,7 +35,7 @@ def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
 
 def index_over_time(boxes: Integers, record: Integers) -> Index:
     """An index of boxes [b, 6] over time. record: int64 [b], the record that owns each box."""
-    levels, starts, kind = np.empty(len(boxes), dtype=np.int64), boxes[:, 0], _narrowest(boxes)
+    levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], _narrowest(boxes)
     fill_levels(boxes, levels)
     class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
     least, end = (int(starts.min()), int(starts.max()) + 1) if len(boxes) else (0, 0)
@@ -96,16 +96,21 @@ class BoxTarget:
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "BoxTarget":
         """Snapped samples, every subject a record; raises MisuseError for points as given."""
-        grid, (t, x, y) = original.snapped_grid(), (original.t, original.x, original.y)
-        boxes = np.empty((original.n_samples, len(BOX_COLUMNS)), dtype=_narrowest(t, x, y))
-        # as Boxes.of_samples has them, without columns of their own
-        for place, (column, beyond) in enumerate(((t, 0), (t, 1), (x, 0), (y, 0), (x, 1), (y, 1))):
-            np.add(column, beyond, out=boxes[:, place], casting="same_kind")
-        return cls(offsets=original.offsets, boxes=boxes, grid=grid)
+        return cls._of_samples(original.offsets, original.t, original.x, original.y, original.snapped_grid())
 
     @classmethod
-    def of_release(cls, release: Release) -> "BoxTarget":
-        """The records of a release of boxes."""
+    def _of_samples(cls, offsets: Integers, t: Integers, x: Integers, y: Integers, grid: Grid) -> "BoxTarget":
+        """As Boxes.of_samples has them, without columns of their own."""
+        boxes = np.empty((len(t), len(BOX_COLUMNS)), dtype=_narrowest(t, x, y))
+        for place, (column, beyond) in enumerate(((t, 0), (t, 1), (x, 0), (y, 0), (x, 1), (y, 1))):
+            np.add(column, beyond, out=boxes[:, place], casting="same_kind")
+        return cls(offsets=offsets, boxes=boxes, grid=grid)
+
+    @classmethod
+    def of_release(cls, release: Release, grid: Grid | None = None) -> "BoxTarget":
+        """The records of a release; of points, the slots and cells of ``grid`` that hold them."""
+        if grid is not None and not release.payload.on_grid:
+            return cls._of_samples(*release.cells_of_points(grid), grid)
         columns = release.boxes.columns()
         boxes = np.empty((release.n_samples, len(columns)), dtype=_narrowest(*columns))
         for place, column in enumerate(columns):
@@ -203,6 +208,12 @@ class BoxTarget:
             sizes=self.classes.sizes,
             by_time=records.by_time,
         )
+
+    def let_go_of_time(self) -> None:
+        """Forget the index over time, which is as large as the records; who asks for it again waits."""
+        for one in (self, self.classes.records):
+            one.__dict__.pop("book", None)
+            one.__dict__.pop("by_time", None)
 
     def record(self, position: int) -> Integers:
         """The boxes [b, 6] of one record, in 64 bits."""

@@ -99,8 +99,11 @@ def _tile_of(tiles: Tiles, boxes: Integers, b: int) -> int:
 
 @compiled
 def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
-    """The rows of boxes, tile by tile, as they stand in each; fills the offsets of the tiles."""
-    order, offsets = np.empty(len(boxes), dtype=np.int64), tiles.offsets
+    """The rows of boxes, tile by tile, as they stand in each; fills the offsets of the tiles.
+
+    Boxes are in 32 bits only where their number fits, too.
+    """
+    order, offsets = np.empty(len(boxes), dtype=boxes.dtype), tiles.offsets
     for b in range(len(boxes)):
         offsets[_tile_of(tiles, boxes, b) + 1] += 1
     for tile in range(1, len(offsets)):

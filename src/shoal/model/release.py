@@ -240,17 +240,21 @@ class Release:
         """
         if self.payload.on_grid:
             return self
+        offsets, t, x, y = self.cells_of_points(grid)
+        return replace(self, offsets=offsets, payload=Boxes.of_samples(t, x, y), grid=grid)
+
+    def cells_of_points(self, grid: Grid) -> tuple[Integers, Integers, Integers, Integers]:
+        """(offsets, slots, columns and rows of cells), int64, of a release of points; the different ones."""
         points = self.points
         steps = ((points.t, grid.slot_s), (points.x, grid.cell_m), (points.y, grid.cell_m))
-        t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
+        cells = [np.floor(column / step).astype(np.int64) for column, step in steps]
         record = np.repeat(np.arange(self.n_records), np.diff(self.offsets))
-        rows = different_rows(record, t, x, y)
-        return replace(
-            self,
-            offsets=np.searchsorted(record[rows], np.arange(self.n_records + 1)).astype(np.int64),
-            payload=Boxes.of_samples(t[rows], x[rows], y[rows]),
-            grid=grid,
-        )
+        rows = different_rows(record, *cells)
+        if (np.diff(rows) != 1).any() or len(rows) < len(record):
+            cells = [column[rows] for column in cells]
+            record = record[rows]
+        offsets = np.searchsorted(record, np.arange(self.n_records + 1)).astype(np.int64)
+        return offsets, *cells
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_records, 'record')}, {self.n_samples} {self.kind}"

@@ -37,8 +37,12 @@ class PlaneLengths:
 
     def look(self, x: Floats, y: Floats) -> None:
         """Measure at up to 5,000 different places of these, in meters of the plane, evenly chosen."""
-        places = np.unique(np.column_stack([x, y]), axis=0)
-        places = places[np.linspace(0, len(places) - 1, min(len(places), _MOST_PLACES)).astype(np.int64)]
+        every = np.empty(len(x), dtype=np.complex128)  # which sort by x, then y, faster than rows do
+        every.real, every.imag = x, y
+        every.sort()
+        first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+        chosen = np.linspace(0, len(first) - 1, min(len(first), _MOST_PLACES)).astype(np.int64)
+        places = every[first[chosen]].view(np.float64).reshape(-1, 2)
         lon, lat = transform(self._crs, WGS84, places[:, 0], places[:, 1])
         self._parts.append(np.column_stack([lon, lat, _errors(self._crs, places)]))
 

@@ -26,31 +26,37 @@ _POINT: Final = np.dtype(
 
 def write_points(release: Release, path: Path) -> None:
     """Write the points as GeoParquet; the geometry in WGS 84 only where there is a plane."""
-    points, metadata = release.points, dict[str, str]()
-    lonlat = None if release.crs is None else lon_lat(points, release.crs)
-    if lonlat is not None:
-        about = {
-            "encoding": "WKB",
-            "geometry_types": ["Point"],
-            "bbox": [*lonlat.min(axis=0).tolist(), *lonlat.max(axis=0).tolist()],
-        }
-        metadata["geo"] = json.dumps(
-            {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
-        )
+    points = release.points
+    bounds: list[Floats] = []
     whole_seconds = bool((points.t == np.rint(points.t)).all())
     with ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
         for first in range(0, max(len(points), 1), ROWS_PER_GROUP):
             rows = slice(first, min(first + ROWS_PER_GROUP, len(points)))
+            lonlat = None if release.crs is None else lon_lat(points.take(rows), release.crs)
+            if lonlat is not None:
+                bounds.append(np.concatenate([lonlat.min(axis=0), lonlat.max(axis=0)]))
             table = _table_of(release, rows, lonlat, whole_seconds=whole_seconds)
             writer = writer or open_files.enter_context(parquet_writer(path, table.schema))
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+            del lonlat, table  # before the next group is made
         if writer is not None:
-            writer.add_key_value_metadata(metadata)
+            writer.add_key_value_metadata(_description(bounds))
+
+
+def _description(bounds: list[Floats]) -> dict[str, str]:
+    """What GeoParquet asks for; nothing where there is no plane. bounds: of each group."""
+    if not bounds:
+        return {}
+    low, high = np.min(bounds, axis=0)[:2], np.max(bounds, axis=0)[2:]
+    about = {"encoding": "WKB", "geometry_types": ["Point"], "bbox": [*low.tolist(), *high.tolist()]}
+    return {
+        "geo": json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}})
+    }
 
 
 def _table_of(release: Release, rows: slice, lonlat: Floats | None, *, whole_seconds: bool) -> pa.Table:
-    """Some points in the columns of the file. lonlat: of all points."""
+    """Some points in the columns of the file. lonlat: of these."""
     record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
     columns: dict[str, pa.Array] = {
         "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
@@ -60,7 +66,7 @@ def _table_of(release: Release, rows: slice, lonlat: Floats | None, *, whole_sec
             values[rows].astype(np.int64) if name == "t" and whole_seconds else values[rows]
         )
     if lonlat is not None:
-        columns["geometry"] = _geometry(lonlat[rows])
+        columns["geometry"] = _geometry(lonlat)
     return pa.table(columns)
 
 

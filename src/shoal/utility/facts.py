@@ -87,6 +87,10 @@ class Facts:
         boxes = self.release.as_boxes(snapped.snapped_grid())
         return Facts(snapped, boxes, self.linkage, run=self.run, exact=self._exact)
 
+    def let_go_of_cells(self) -> None:
+        """Points are not kept on a grid any longer, which takes more than they do; who asks gets them anew."""
+        self.__dict__.pop("on_grid", None)
+
     @cached_property
     def gaps(self) -> tuple[KGap, ...]:
         """The k-gaps of the raw data at k = 2, 5 and the claim's k, as far as there are so many people.

@@ -8,7 +8,7 @@ import numpy as np
 from shoal.kernels.homes import Spread, homes_kept
 from shoal.kernels.moves import Areas, bounds_of_lengths, middle_lengths
 from shoal.measures.presence import ahead_of, share_of_hours
-from shoal.measures.query import Estimates, time_profile
+from shoal.measures.query import Estimates, runs_of_records, time_profile
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
@@ -49,7 +49,21 @@ def gyration_error(facts: Facts) -> Value:
 
 def gyration_of(boxes: Boxes, offsets: Integers, cell_m: float) -> Estimates:
     """[records] meters: root mean square distance of samples from their mean; a cell counts as its center."""
-    lengths, starts = np.diff(offsets), offsets[:-1]
+    parts = [
+        _gyration_in(
+            boxes.take(slice(offsets[own.start], offsets[own.stop])),
+            np.diff(offsets[own.start : own.stop + 1]),
+            cell_m,
+        )
+        for own in runs_of_records(offsets, _ROWS_AT_ONCE)
+    ]
+    minimum, expected, maximum = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return Estimates(minimum=minimum, expected=expected, maximum=maximum)
+
+
+def _gyration_in(boxes: Boxes, lengths: Integers, cell_m: float) -> tuple[Floats, Floats, Floats]:
+    """The same of some records with so many boxes each: at least, expected, at most."""
+    starts = np.cumsum(lengths) - lengths
 
     def mean(values: Floats) -> Floats:
         """Of each record."""
@@ -63,11 +77,8 @@ def gyration_of(boxes: Boxes, offsets: Integers, cell_m: float) -> Estimates:
         inside += mean(wide**2 - 1) / 12  # variance of a random cell of a box
         freedom += mean((wide - 1) ** 2) / 4
     centered, free = cell_m * np.sqrt(square), cell_m * np.sqrt(freedom)
-    return Estimates(
-        minimum=np.maximum(0.0, centered - free),
-        expected=cell_m * np.sqrt(square + inside * (lengths - 1) / lengths),
-        maximum=centered + free,
-    )
+    expected = cell_m * np.sqrt(square + inside * (lengths - 1) / lengths)
+    return np.maximum(0.0, centered - free), expected, centered + free
 
 
 def trip_length_error(facts: Facts) -> Value:

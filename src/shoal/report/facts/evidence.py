@@ -54,6 +54,7 @@ class Evidence:
     def measure(self) -> None:
         """Measure all of it but the attacks, which take most memory."""
         _ = self.release_facts, self.vanished, self.omission, self.utility
+        self.facts.let_go_of_cells()
 
     @cached_property
     def release_facts(self) -> ReleaseFacts:

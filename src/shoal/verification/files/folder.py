@@ -18,9 +18,9 @@ from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, r
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.run import Run
 from shoal.verification.checks import verdict_on
-from shoal.verification.files.decoded import DecodedBoxes, Decoding, DecodingPoints
+from shoal.verification.files.decoded import DecodedBoxes, DecodedPoints, Decoding, DecodingPoints
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import PrecisionCheck, point_findings
+from shoal.verification.files.precision import PrecisionCheck
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
 from shoal.verification.files.stored import records_stored_differently, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
@@ -77,10 +77,13 @@ def looking(folder: Path, run: Run, expected: Release | None = None) -> Iterator
     expected: a release that it may hold. Raises InputError when the manifest cannot be read.
     """
     manifest = read_manifest(folder)
-    decoding: Decoding | DecodingPoints = DecodingPoints()
-    if manifest.grid is not None:
-        known = None if expected is None or expected.kind != "boxes" else expected.boxes
-        decoding = Decoding(manifest.grid, manifest.crs, known)
+    decoding: Decoding | DecodingPoints
+    if manifest.grid is None:
+        known = None if expected is None or expected.kind != "points" else expected.points
+        decoding = DecodingPoints(manifest.crs, known)
+    else:
+        here = None if expected is None or expected.kind != "boxes" else expected.boxes
+        decoding = Decoding(manifest.grid, manifest.crs, here)
     passed = columns_of(manifest, in_degrees=False)
     read = partial(read_written, folder / RELEASE_FILE, run, look=decoding.look, passed=passed)
     with (
@@ -244,7 +247,7 @@ def _rows_of(
     """What the rows say that were read and decoded."""
     if isinstance(decoding, DecodingPoints):
         plane, precision = PlaneCheck(manifest.crs), None
-        payload, about_rows = _points(written, decoding, manifest, plane)
+        payload, about_rows = _points(written, decoding.finish(), plane)
     else:
         decoded = decoding.finish()
         plane, precision = decoded.plane, decoded.precision
@@ -287,16 +290,16 @@ def _boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[
 
 
 def _points(
-    written: WrittenTable, decoding: DecodingPoints, manifest: Manifest, plane: PlaneCheck
+    written: WrittenTable, decoded: DecodedPoints, plane: PlaneCheck
 ) -> tuple[Payload, list[Finding]]:
     """The points of a table by record and in the order (t, x, y), and findings about its rows."""
-    points, drawn = decoding.finish()
+    points = decoded.points
     plane.look_at_points(points)
     out_of_order = list(row_order(written, (points.t, points.x, points.y), POINT_COLUMNS))
     findings = [
         *wrong_types(written.schema),
         *out_of_order,
-        *point_findings(written.schema, points, drawn, manifest.crs),
+        *decoded.precision.findings(),
     ]
     if out_of_order:
         points = points.take(np.lexsort((points.y, points.x, points.t, written.record)))

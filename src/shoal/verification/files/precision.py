@@ -21,7 +21,8 @@ from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.point_table import lon_lat
+from shoal.release_folder.packing import GEOMETRY
+from shoal.release_folder.point_table import lon_lat, places_in
 from shoal.runtime.arrays import Flags, Floats, Integers, fixed
 from shoal.verification.files.loops import are_multiples, are_outlines, round_to
 
@@ -170,31 +171,52 @@ class PrecisionCheck:
             )
 
 
-def point_findings(
-    schema: pa.Schema, points: Points, drawn: Floats | None, crs: str | None
-) -> Iterator[Finding]:
-    """Findings about one file of points: plane, degrees and geometry must say the same place.
+class PointPrecision:
+    """Gathers what the rows of one file of points say: plane, degrees and geometry must be the same place."""
 
-    drawn: the places in the geometries, as ``places_in`` gives them; None where these are none, too.
-    """
-    if crs is None:
-        if points.lat is not None:
-            yield Finding("finer-than-claim", "the points are in local meters and have degrees beside them")
-        return
-    places = lon_lat(points, crs)
-    if points.lat is not None:
-        x, y = transform(WGS84, crs, places[:, 0], places[:, 1])
-        apart = ~(np.hypot(x - points.x, y - points.y) <= _SAME_PLACE_M)
-        if apart.any():
+    def __init__(self, crs: str | None) -> None:
+        self._crs = crs
+        self._rows = self._apart = 0
+        self._has_degrees = False
+        self._are_places = True
+        self._bounds = _NO_BOUNDS
+        self._stated: Floats | None = None
+
+    def look(self, table: pa.Table, points: Points) -> None:
+        """Take in some rows: a table with all its columns, and its decoded points."""
+        self._has_degrees = points.lat is not None
+        self._rows += len(points)
+        if self._crs is None or not len(points):
+            return
+        places = lon_lat(points, self._crs)
+        if self._has_degrees:
+            x, y = transform(WGS84, self._crs, places[:, 0], places[:, 1])
+            self._apart += int((~(np.hypot(x - points.x, y - points.y) <= _SAME_PLACE_M)).sum())
+        if GEOMETRY in table.column_names:
+            self._stated = _stated_bounds(table.schema)
+            drawn = places_in(table[GEOMETRY])
+            if drawn is None or not _are_places(drawn, places, to_the_last_digit=self._has_degrees):
+                self._are_places = False
+            else:
+                bounds = np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])
+                self._bounds = _around(self._bounds, bounds)
+
+    def findings(self) -> Iterator[Finding]:
+        """Points whose places differ, and bounds that are not theirs."""
+        if self._crs is None:
+            if self._has_degrees:
+                yield Finding(
+                    "finer-than-claim", "the points are in local meters and have degrees beside them"
+                )
+            return
+        if self._apart:
             yield Finding(
                 "finer-than-claim",
-                f"{int(apart.sum())} of {len(points)} points have x and y that are not those of their "
-                "degrees",
+                f"{self._apart} of {self._rows} points have x and y that are not those of their degrees",
             )
-    if "geometry" in schema.names and len(points):
-        if drawn is None or not _are_places(drawn, places, to_the_last_digit=points.lat is not None):
+        if not self._are_places:
             yield Finding("finer-than-claim", "not every geometry is the place of its own point")
-        elif not _are_bounds(_stated_bounds(schema), np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])):
+        elif not _are_bounds(self._stated, self._bounds):
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
 
 
