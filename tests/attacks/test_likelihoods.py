@@ -337,9 +337,9 @@ def test_the_records_of_one_target_go_before_those_of_the_next_are_made(
     for name in ("of_trajectories", "of_release"):
         make = getattr(BoxTarget, name)
 
-        def noted(given: Any, make: Callable[[Any], BoxTarget] = make) -> BoxTarget:
+        def noted(*given: Any, make: Callable[..., BoxTarget] = make) -> BoxTarget:
             alive.append(sum(one() is not None for one in made))
-            target = make(given)
+            target = make(*given)
             made.append(weakref.ref(target))
             return target
 

@@ -187,10 +187,12 @@ class Gathered:
         alike: dict[bytes, list[int]] = {}
         for one in inside.subjects.tolist():
             alike.setdefault(self.published(one)[0].tobytes(), []).append(one)
-        self.alike = {
-            times: (np.array(people), np.stack([self.published(one)[1] for one in people]))
-            for times, people in alike.items()
-        }
+        self.alike: dict[bytes, tuple[Integers, Floats]] = {}
+        for times, people in alike.items():
+            places = np.empty((len(people), len(times) // self.target.t.itemsize, 2))
+            for row, one in enumerate(people):
+                places[row] = self.published(one)[1]
+            self.alike[times] = np.array(people), places
 
     def published(self, one: int) -> tuple[Floats, Floats]:
         """Times [s] and places [s, 2] of a person's record."""

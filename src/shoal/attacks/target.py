@@ -170,7 +170,9 @@ class BoxTarget:
         told = np.zeros((self.n_records, 7), dtype=np.int64)
         told[:, 6], some = lengths, lengths > 0
         if some.any():
-            told[some, :6] = np.add.reduceat(self.boxes, self.offsets[:-1][some], axis=0)
+            # in the width of the boxes, so that these are not copied into 64 bits
+            kind = self.boxes.dtype
+            told[some, :6] = np.add.reduceat(self.boxes, self.offsets[:-1][some], axis=0, dtype=kind)
         _, number, counts = np.unique(told, axis=0, return_inverse=True, return_counts=True)
         return np.asarray(counts[number.ravel()] > 1)
 

@@ -184,6 +184,7 @@ def publish(
         with run.stage("check"):
             known = RawIdentifiers.of(original)
             verdict = verdict_on(original, release, linkage, run=run, known=known)
+            give_back()
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run, exact=exact_figures), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement, ground=ground)
@@ -199,6 +200,7 @@ def publish(
 
             with run.beside(read_again, stage="check of the files") as read:
                 evidence.measure()
+                give_back()
                 manifest, looked = written(), read()
         give_back()
 
