@@ -25,7 +25,7 @@ class Index(NamedTuple):
 
 
 @compiled
-def fill_levels(boxes: Integers, levels: Integers) -> None:
+def fill_levels(boxes: Integers, levels: Numbers) -> None:
     """Fill levels [b]: the least L for which a box takes at most 2**L slots."""
     for b in range(len(boxes)):
         level = 0
@@ -36,7 +36,7 @@ def fill_levels(boxes: Integers, levels: Integers) -> None:
 
 @compiled
 def file_over_time(
-    boxes: Integers, record: Integers, levels: Integers, least: int, counts: Integers, filed: Index
+    boxes: Integers, record: Integers, levels: Numbers, least: int, counts: Integers, filed: Index
 ) -> None:
     """Fill an index over time but for its class_offsets; boxes of equal level and start as they stand.
 

@@ -247,14 +247,13 @@ class Release:
         """(offsets, slots, columns and rows of cells), int64, of a release of points; the different ones."""
         points = self.points
         steps = ((points.t, grid.slot_s), (points.x, grid.cell_m), (points.y, grid.cell_m))
-        cells = [np.floor(column / step).astype(np.int64) for column, step in steps]
+        t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
         record = np.repeat(np.arange(self.n_records), np.diff(self.offsets))
-        rows = different_rows(record, *cells)
+        rows = different_rows(record, t, x, y)
         if (np.diff(rows) != 1).any() or len(rows) < len(record):
-            cells = [column[rows] for column in cells]
-            record = record[rows]
+            record, t, x, y = (column[rows] for column in (record, t, x, y))
         offsets = np.searchsorted(record, np.arange(self.n_records + 1)).astype(np.int64)
-        return offsets, *cells
+        return offsets, t, x, y
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_records, 'record')}, {self.n_samples} {self.kind}"

@@ -70,6 +70,7 @@ def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
                 writer = open_files.enter_context(parquet_writer(path, table.schema))
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             corners += bounds
+            del table  # before the next group is made
         if described and writer is not None and (about := _description(corners)):
             writer.add_key_value_metadata(about)
     return corners
@@ -102,6 +103,7 @@ def _table_of(release: Release, rows: slice) -> tuple[pa.Table, list[list[float]
     columns: dict[str, pa.Array] = {
         "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
     }
+    del record  # as long as the group
     boxes = release.boxes.take(rows)
     for name, values in zip(BOX_COLUMNS, boxes.columns(), strict=True):
         step = release.snapped_grid().slot_s if name.startswith("t_") else release.snapped_grid().cell_m

@@ -88,7 +88,7 @@ class Facts:
         return Facts(snapped, boxes, self.linkage, run=self.run, exact=self._exact)
 
     def let_go_of_cells(self) -> None:
-        """Points are not kept on a grid any longer, which takes more than they do; who asks gets them anew."""
+        """Keep points on a grid no longer, where they take twice the memory; who asks gets them anew."""
         self.__dict__.pop("on_grid", None)
 
     @cached_property
