@@ -357,3 +357,27 @@ def test_the_records_of_one_target_go_before_those_of_the_next_are_made(
     assert alive == [0, 0]
     assert all(set(one) == {"raw", "release"} for one in played)
     assert all(isinstance(found, MisuseError) for found in played[2].values())
+
+
+def test_whoever_searches_places_plays_last_and_is_told_in_the_order_asked() -> None:
+    people = random_people(20, 5, seed=1)
+    release, linkage = naive_release(people)
+
+    def rates(*texts: str) -> list[Any]:
+        prepared = prepare(
+            people, release, linkage, Randomness.for_research(1), tries=9, control=None,
+            targets=("raw", "release"), run=None,
+        )  # fmt: skip
+        return prepared.play([parse_knowledge(text) for text in texts])
+
+    assert rates("top:1", "points:2") == [*rates("top:1"), *rates("points:2")]
+
+
+def test_an_index_over_time_is_made_again_after_it_was_let_go_of() -> None:
+    target = BoxTarget.of_release(naive_release(random_people(20, 5, seed=1))[0])
+    before, gone = target.book.by_time, weakref.ref(target.by_time.boxes)
+    expected = [column.copy() for column in before]
+    del before
+    target.let_go_of_time()
+    assert gone() is None
+    assert all(np.array_equal(one, other) for one, other in zip(target.book.by_time, expected, strict=True))
