@@ -77,7 +77,7 @@ class KernelCache:
             found = _read(path, context)  # another process may have made it meanwhile
             if found is None:
                 COMPILING.begin()
-                context.refresh()  # all that compiling may meet: a third of a second, which kept code needs not
+                context.refresh()  # all that compiling may meet; loading that takes a third of a second
                 if lock is not None:
                     _HELD[path] = lock
             elif lock is not None:
@@ -226,7 +226,7 @@ def _read(path: Path, context: Any) -> Any:
 
 
 def _is_of_numba(module: str) -> bool:
-    return module.partition(".")[0] == numba.__name__
+    return module.partition(".")[0] == "numba"
 
 
 def _names_alone(code: bytes, told: Any) -> bytes:

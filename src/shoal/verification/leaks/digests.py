@@ -303,10 +303,9 @@ class Sought(NamedTuple):
         width, step = min(64, bits * SHORTEST_RUN), gcd(bits, 8)
         pieces = np.empty(0, dtype=np.uint64)
         if len(windows) * (8 // step) <= _MOST_PIECES:
-            behind = [width - begins - 8 * _PIECE for begins in range(0, 8, step)]
-            pieces = np.unique(
-                [windows >> np.uint64(end) for end in behind] & np.uint64((1 << 8 * _PIECE) - 1)
-            )
+            kept = np.uint64((1 << 8 * _PIECE) - 1)
+            behind = (np.uint64(width - begins - 8 * _PIECE) for begins in range(0, 8, step))
+            pieces = np.unique(np.concatenate([windows >> end & kept for end in behind]))
         return cls(windows, _filter_of(windows), pieces, _filter_of(pieces))
 
     def among(self, digests: Codes) -> Codes:

@@ -95,8 +95,8 @@ class SpreadDigests(Digests):
         np.save(self._folder / _FIRST, prefixes.first)
         numbers = tuple(SPELLINGS.index(search.spelling) for search in searches)
         for number, search in zip(numbers, searches, strict=True):
-            for file, values in zip(_files(self._folder, number), search.sought, strict=True):
-                np.save(file, values)
+            for name, file in zip(Sought._fields, _files(self._folder, number), strict=True):
+                np.save(file, getattr(search.sought, name))
         tasks = [
             DigestTask(folder=self._folder.resolve(), part=part, spellings=numbers)
             for part in range(self._n_parts)
