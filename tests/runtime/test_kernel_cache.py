@@ -117,7 +117,8 @@ from shoal.runtime.compiled import compiled
 def found(values):
     return np.sort(np.unique(values[values > 0])), np.zeros(3), values.mean()
 
-print([np.asarray(one).tolist() for one in found(np.array([3, 0, 2, 3]))], "numba.np.arraymath" in sys.modules)
+results = [np.asarray(one).tolist() for one in found(np.array([3, 0, 2, 3]))]
+print(results, "numba.np.arraymath" in sys.modules)
 """
     (tmp_path / "program.py").write_text(program)  # numba asks for the text of a function
 
