@@ -183,7 +183,7 @@ def searched(names: list[str], expected: float) -> digests.Search:
     """A search that has seen one hash, among so many others that chance gives so many runs of 12."""
     search = digests.Search(digests.HEX, names)
     search.look(digest_of(UID))
-    search.compared = int(expected * 2**48 / len(np.unique(search.windows)))
+    search.compared = int(expected * 2**48 / len(np.unique(search.sought.windows)))
     return search
 
 

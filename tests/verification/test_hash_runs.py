@@ -7,7 +7,7 @@ import pytest
 
 from shoal.runtime.arrays import fixed
 from shoal.verification.leaks import digests
-from shoal.verification.leaks.digests import SPELLINGS
+from shoal.verification.leaks.digests import SPELLINGS, Sought, mark_spelled, runs_in
 from shoal.verification.leaks.loops import fill_filter, mark_runs
 
 
@@ -36,5 +36,40 @@ def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Sp
             fill_filter(runs, filled)
             assert mark_runs(fixed(raw), start, spelling.bits, 12, runs, filled, met) == len(written)
             assert set(runs[met].tolist()) == set(runs.tolist()) & set(written)
+            assert len(raw) * runs_in(n - start, spelling.bits) == len(written)
             looked += len(written)
     assert looked > 500
+
+
+@pytest.mark.parametrize("most_pieces", [0, 1 << 20], ids=["all rows", "rows with five bytes of a run"])
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: str(spelling.bits))
+def test_no_run_is_missed_where_only_some_rows_are_looked_at(
+    spelling: digests.Spelling, most_pieces: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run at a time is sought, so that its row is looked at for it alone: each is met, and counted."""
+    monkeypatch.setattr(digests, "_MOST_PIECES", most_pieces)
+    library = {4: base64.b16encode, 5: base64.b32encode, 6: base64.b64encode}[spelling.bits]
+    raw = fixed(np.random.default_rng(2).integers(0, 256, (3, 21), dtype=np.uint8))
+    written = [
+        text[first : first + 12]
+        for row in raw
+        for start in range(spelling.starts)
+        for text in [library(row[start:].tobytes()).decode().rstrip("=")]
+        for first in range(len(text) - 11)
+    ]
+    for text in (one.lower() if spelling.folded else one for one in written):
+        number = sum(
+            spelling.alphabet.index(each) << (spelling.bits * (11 - n)) for n, each in enumerate(text)
+        )
+        for run, is_met in ((number % 2**64, True), (number % 2**64 ^ 1 << 20, False)):
+            sought = Sought.of(np.array([run], dtype=np.uint64), spelling.bits)
+            met = np.zeros(1, dtype=np.bool_)
+            assert mark_spelled(spelling, raw, sought, met) == len(written)
+            assert met.tolist() == [is_met]
+
+
+def test_rows_without_five_bytes_of_a_run_are_left_out() -> None:
+    """Of a thousand random rows, one holds a run that is sought; it alone is looked at closely."""
+    raw = fixed(np.random.default_rng(3).integers(0, 256, (1000, 64), dtype=np.uint8))
+    run = np.array([int(raw[700].tobytes().hex()[31:43], 16)], dtype=np.uint64)
+    assert Sought.of(run, 4).among(raw).tolist() == raw[700:701].tolist()

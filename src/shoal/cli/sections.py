@@ -1,5 +1,6 @@
 """Help in sections: commands in the order of work, options by what they are about."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -28,7 +29,12 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose options are shown in sections."""
+    """A command that works on data, with its options shown in sections."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it."""
+        _leave_pandas_out()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one list of options for each section; those of reading and running come last."""
@@ -64,3 +70,29 @@ class Program(click.Group):
         for title, commands in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([(each.name or "", each.get_short_help_str(limit)) for each in commands])
+
+
+class _NoPandas:
+    """A finder of modules for which pandas is not there."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> None:
+        """Nothing; other finders go on, but for pandas."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _leave_pandas_out() -> None:
+    """Have Arrow find no pandas when it looks for it, once, at its first number or array.
+
+    Where pandas is installed loading it takes a tenth of a demo, and no command hands Arrow an object of it.
+    Whatever asks for pandas itself, Arrow's own conversions included, still gets it.
+    """
+    import pyarrow as pa
+
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            pa.scalar(0)
+        finally:
+            sys.meta_path.remove(_NoPandas)

@@ -15,7 +15,9 @@ from shoal.measures.k_gap import KGap
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.publish import Publication, assess, publish
+from shoal.publishing.publish import Publication, publish
+from shoal.publishing.writing import write_page
+from shoal.report.pages.assessment import assessment_report
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_folder
@@ -87,7 +89,6 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
     with staged_folder(output) as staging:
         write_synthetic(staging / "city.parquet", SUBJECTS, DAYS, SEED, run=run)
         original = read(staging / "city.parquet", run=run)
-        gaps = assess(original, (2, 5), run, staging / "assessment.html")
         publication = publish(
             original,
             Glove(k=K),
@@ -97,6 +98,8 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
             linkage_file=staging / "linkage.parquet",
             private_report=staging / "private-report.html",
         )
+        gaps = list(publication.facts.gaps)  # of everybody: of so few people none are drawn
+        write_page(assessment_report(original, gaps), staging / "assessment.html")
         rng = Randomness.from_system()
         beside = Glove(k=K_BESIDE).anonymize(original, rng, run)
         at_k = tuple(

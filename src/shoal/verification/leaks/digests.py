@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import exp, lgamma, log
+from math import exp, gcd, lgamma, log
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from shoal.model.names import Pseudonyms
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import counted, show_share
 from shoal.verification.leaks.forms import among
-from shoal.verification.leaks.loops import fill_filter, mark_runs
+from shoal.verification.leaks.loops import fill_filter, mark_runs, rows_that_hold
 
 SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, as the whole of a name
 SHORTEST_RUN: Final = 12  # characters that a name and a hash have in common, anywhere
@@ -39,6 +39,8 @@ _LONGEST_ID: Final = 60  # bytes of an identifier that are looked for spelled ou
 _NO_CODE: Final = 255
 _NAMES_AT_ONCE: Final = 1 << 18
 _TWELVE_DIGITS: Final = np.uint64((1 << 48) - 1)
+_PIECE: Final = 5  # whole bytes that stand in every run, wherever it begins in a byte
+_MOST_PIECES: Final = 1 << 20  # with more of them, looking for them first would take too much memory
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _IN_TEXT: Final = re.compile(
     rf"(?<![\w+/=-])[A-Za-z0-9+/_-]{{{SHORTEST_IN_TEXT},{_LONGEST_IN_TEXT}}}(?![\w+/-])"
@@ -206,7 +208,7 @@ def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> Hashes:
         return Hashes(names=frozenset())
     prefixes = Prefixes(known)
     searches = [
-        search for search in (Search(spelling, known) for spelling in SPELLINGS) if len(search.windows)
+        search for search in (Search(spelling, known) for spelling in SPELLINGS) if len(search.sought.windows)
     ]
     if not (len(prefixes.first) or searches):
         return Hashes(names=frozenset())
@@ -283,11 +285,48 @@ def beginning_with(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
             yield digests[row, start : start + size].tobytes()
 
 
+class Sought(NamedTuple):
+    """Runs of characters to look for in digests.
+
+    windows: uint64 [w], the runs, ascending. filter: of them. pieces: five bytes of each, for each place in a
+    byte where it may begin, ascending; none where there are too many. pieces_filter: of them.
+    """
+
+    windows: Windows
+    filter: Codes
+    pieces: Windows
+    pieces_filter: Codes
+
+    @classmethod
+    def of(cls, windows: Windows, bits: int) -> "Sought":
+        """These runs, ascending, of characters of so many bits each."""
+        width, step = min(64, bits * SHORTEST_RUN), gcd(bits, 8)
+        pieces = np.empty(0, dtype=np.uint64)
+        if len(windows) * (8 // step) <= _MOST_PIECES:
+            kept = np.uint64((1 << 8 * _PIECE) - 1)
+            behind = (np.uint64(width - begins - 8 * _PIECE) for begins in range(0, 8, step))
+            pieces = np.unique(np.concatenate([windows >> end & kept for end in behind]))
+        return cls(windows, _filter_of(windows), pieces, _filter_of(pieces))
+
+    def among(self, digests: Codes) -> Codes:
+        """Those of these digests [n, bytes] that may hold a run: no other holds five bytes of one."""
+        if not len(self.pieces):
+            return digests
+        return digests[rows_that_hold(digests, _PIECE, self.pieces, self.pieces_filter)]
+
+
+def _filter_of(runs: Windows) -> Codes:
+    bits = max(10, min(32, (_FILTERED * len(runs)).bit_length()))
+    filled = np.zeros(1 << (bits - 3), dtype=np.uint8)
+    fill_filter(runs, filled)
+    return filled
+
+
 class Search:
     """All runs of 12 characters in some names, in one spelling, and which of them hashes have, too.
 
-    windows: uint64 [w], the runs, ascending. filter: of them. met: [w], which hashes have, of equal ones the
-    first. compared: runs of hashes that were looked at.
+    sought: the runs. met: [w], which of them hashes have, of equal ones the first. compared: runs of hashes
+    that were looked at.
     """
 
     def __init__(self, spelling: Spelling, names: Iterable[str]) -> None:
@@ -299,12 +338,9 @@ class Search:
             every[behind : behind + windows.size] = windows.ravel()
             behind += windows.size
         every.sort()
-        self.windows: Windows = every
+        self.sought = Sought.of(every, spelling.bits)
         self.met = np.zeros(len(every), dtype=np.bool_)
         self.compared = 0
-        bits = max(10, min(32, (_FILTERED * len(every)).bit_length()))
-        self.filter = np.zeros(1 << (bits - 3), dtype=np.uint8)
-        fill_filter(self.windows, self.filter)
         self._n_windows = int(np.count_nonzero(every[1:] != every[:-1])) + min(1, len(every))
 
     def _cut(self) -> Iterator[tuple[Windows, Integers]]:
@@ -329,7 +365,7 @@ class Search:
 
     def look(self, digests: Codes) -> None:
         """Mark the runs that these digests [n, bytes] hold."""
-        self.compared += mark_spelled(self.spelling, digests, self.windows, self.filter, self.met)
+        self.compared += mark_spelled(self.spelling, digests, self.sought, self.met)
 
     @property
     def expected(self) -> float:
@@ -339,7 +375,7 @@ class Search:
 
     def _seen(self) -> tuple[Integers, Integers]:
         """Whose runs a hash has, too, and where each stands in its piece; by name, then by place."""
-        seen = self.windows[self.met]
+        seen = self.sought.windows[self.met]
         owners, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for windows, owner in self._cut() if len(seen) else ():
             row, at = np.nonzero(among(windows, seen))
@@ -366,12 +402,18 @@ class Search:
         return np.unique(owner[starts][length >= least])
 
 
-def mark_spelled(spelling: Spelling, digests: Codes, windows: Windows, filled: Codes, met: Flags) -> int:
+def mark_spelled(spelling: Spelling, digests: Codes, sought: Sought, met: Flags) -> int:
     """Mark the runs that these digests [n, bytes] hold, spelled so; how many of theirs were looked at."""
-    return sum(
-        mark_runs(digests, start, spelling.bits, SHORTEST_RUN, windows, filled, met)
-        for start in range(spelling.starts)
-    )
+    some = sought.among(digests)
+    for start in range(spelling.starts):
+        mark_runs(some, start, spelling.bits, SHORTEST_RUN, sought.windows, sought.filter, met)
+    in_one = (runs_in(digests.shape[1] - start, spelling.bits) for start in range(spelling.starts))
+    return len(digests) * sum(in_one)
+
+
+def runs_in(n_bytes: int, bits: int) -> int:
+    """How many runs there are in so many bytes, written as characters of so many bits."""
+    return max(0, -(-8 * n_bytes // bits) - SHORTEST_RUN + 1)
 
 
 def at_least(n: int, expected: float) -> float:

@@ -26,6 +26,29 @@ def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
 
 
 @compiled
+def rows_that_hold(
+    digests: npt.NDArray[np.uint8], n_bytes: int, pieces: Words, filled: npt.NDArray[np.uint8]
+) -> Flags:
+    """[n]: which of the digests [n, bytes] hold one of these pieces of so many bytes, ascending, anywhere.
+
+    filled: the filter of these pieces.
+    """
+    kept = (np.uint64(1) << np.uint64(8 * n_bytes)) - np.uint64(1)
+    found = np.zeros(len(digests), np.bool_)
+    for row in range(len(digests)):
+        piece = np.uint64(0)
+        for place in range(digests.shape[1]):
+            piece = ((piece << np.uint64(8)) | np.uint64(digests[row, place])) & kept
+            at = filter_place(piece, 8 * len(filled))
+            if place >= n_bytes - 1 and filled[at >> 3] >> (at & 7) & 1:
+                first = np.searchsorted(pieces, piece)
+                if first < len(pieces) and pieces[first] == piece:
+                    found[row] = True
+                    break
+    return found
+
+
+@compiled
 def mark_runs(
     digests: npt.NDArray[np.uint8],
     start: int,

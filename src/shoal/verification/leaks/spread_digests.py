@@ -22,6 +22,7 @@ from shoal.verification.leaks.digests import (
     Digests,
     Prefixes,
     Search,
+    Sought,
     beginning_with,
     mark_spelled,
     side_by_side,
@@ -55,14 +56,16 @@ class Met(NamedTuple):
 def compare_part(task: DigestTask) -> Met:
     """Make the hashes of one part of the identifiers, and compare them."""
     first = _mapped(task.folder / _FIRST)
-    wanted = [(SPELLINGS[number], *map(_mapped, _files(task.folder, number))) for number in task.spellings]
-    met = [np.zeros(len(windows), dtype=np.bool_) for _, windows, _ in wanted]
+    wanted = [
+        (SPELLINGS[number], Sought(*map(_mapped, _files(task.folder, number)))) for number in task.spellings
+    ]
+    met = [np.zeros(len(sought.windows), dtype=np.bool_) for _, sought in wanted]
     looked = [0] * len(wanted)
     beginnings: list[bytes] = []
     for digests in _digests(task.folder / _IDS, task.part):
         beginnings += beginning_with(first, digests)
-        for place, (spelling, windows, filled) in enumerate(wanted):
-            looked[place] += mark_spelled(spelling, digests, windows, filled, met[place])
+        for place, (spelling, sought) in enumerate(wanted):
+            looked[place] += mark_spelled(spelling, digests, sought, met[place])
     return Met(beginnings, list(zip(map(np.flatnonzero, met), looked, strict=True)))
 
 
@@ -92,9 +95,8 @@ class SpreadDigests(Digests):
         np.save(self._folder / _FIRST, prefixes.first)
         numbers = tuple(SPELLINGS.index(search.spelling) for search in searches)
         for number, search in zip(numbers, searches, strict=True):
-            windows, filled = _files(self._folder, number)
-            np.save(windows, search.windows)
-            np.save(filled, search.filter)
+            for name, file in zip(Sought._fields, _files(self._folder, number), strict=True):
+                np.save(file, getattr(search.sought, name))
         tasks = [
             DigestTask(folder=self._folder.resolve(), part=part, spellings=numbers)
             for part in range(self._n_parts)
@@ -106,9 +108,9 @@ class SpreadDigests(Digests):
                 search.compared += looked
 
 
-def _files(folder: Path, spelling: int) -> tuple[Path, Path]:
-    """Where runs and their filter lie."""
-    return folder / f"runs-{spelling}.npy", folder / f"filter-{spelling}.npy"
+def _files(folder: Path, spelling: int) -> list[Path]:
+    """Where the parts of what is sought lie."""
+    return [folder / f"{part}-{spelling}.npy" for part in Sought._fields]
 
 
 def _mapped(path: Path) -> Any:
