@@ -105,6 +105,11 @@ _TAKEN_BY: Final = {
 }
 ARCHIVE: Final = ".zip"
 STANDARD_INPUT: Final = "-"
+SPARK_TABLE: Final = "spark-table:"
+BY_SPARK: Final = (
+    "a table of Spark's catalog is read by anonymize with --blocks and --engine spark; for anything else "
+    "have Spark write it to Parquet first, and name that folder"
+)
 
 
 def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
@@ -147,6 +152,8 @@ def files(source: str | Path) -> Iterator[Path]:
         not source.strip()
     ):  # Path("") is the current folder, which nobody means by an empty variable of a shell
         raise InputError("the name of the input is empty; name a file, a folder or a pattern")
+    if source.startswith(SPARK_TABLE):
+        raise InputError(BY_SPARK)
     if source == STANDARD_INPUT:
         raise InputError("standard input can be read only once; save it to a file first")
     if "://" in source:  # it may hold a password, which no message repeats
