@@ -4,6 +4,7 @@ Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 130: in
 standard output, progress and messages to standard error.
 """
 
+import errno
 import os
 import signal
 import sys
@@ -108,8 +109,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:  # the last resort: the user gets a line, not a traceback
         if os.environ.get("SHOAL_TRACEBACK"):
             traceback.print_exc()
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         code = _complain(
-            f"unexpected {type(error).__name__}, a fault of shoal; "
+            "the disk is full; free some space, and run the same command again"
+            if full  # such as of the file to which the result is sent
+            else f"unexpected {type(error).__name__}, a fault of shoal; "
             "run again with SHOAL_TRACEBACK=1 and report it",
             BAD,
             as_json=as_json,

@@ -26,6 +26,12 @@ DELIMITERS: Final = ",;\t|"
 SAMPLE_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 22
 _LOOKED_AT: Final = 20
+# fmt: off
+_PACKED: Final = {
+    "gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bzip2": b"BZh9",
+    "zip": b"PK\x03\x04", "Parquet": b"PAR1",
+}
+# fmt: on
 
 
 def open_table(path: Path, reading: Reading) -> Table:
@@ -197,8 +203,18 @@ def _beginning(path: Path) -> tuple[bytes, bool]:
             sample = stream.read(SAMPLE_BYTES)
     except OSError as error:
         raise InputError(_why(path.name, error)) from error
-    if not sample.strip():
+    if not sample.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{path.name} is empty")
+    packed = next((kind for kind, magic in _PACKED.items() if sample.startswith(magic)), None)
+    if packed is not None:
+        raise InputError(
+            f"{path.name} holds {packed} data, not text; give it the ending of what it is, or unpack it"
+        )
+    if b"\n" not in sample and b"\r" in sample.rstrip(b"\r"):
+        raise InputError(
+            f"the lines of {path.name} end as on old Macintoshes (CR); convert it, for example with "
+            "tr '\\r' '\\n'"
+        )
     return sample, len(sample) < SAMPLE_BYTES
 
 

@@ -39,6 +39,7 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
         with source() as stored, pq.ParquetFile(stored) as file:
             _require_no_bomb(name, file.metadata, stored.size())
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
+            of_utc = _moments_of_spark(file)
             rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     except (pa.ArrowException, ValueError, OSError) as error:
         raise InputError(_why(name, error)) from error
@@ -58,7 +59,7 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
                 for batch in _ahead(found) if far else found:
                     batch.validate(full=True)  # a damaged file may hold text that is none
                     done += batch.num_rows
-                    yield done / max(claimed, 1), batch
+                    yield done / max(claimed, 1), _in_utc(batch, of_utc)
         except (pa.ArrowException, ValueError, OSError) as error:
             raise InputError(_why(name, error)) from error
         if done != claimed:
@@ -74,6 +75,26 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
         geometry=geometry_of(name, schema),
         parts=parts,
     )
+
+
+def _moments_of_spark(file: pq.ParquetFile) -> frozenset[str]:
+    """The columns that Spark wrote as INT96, its default: moments of UTC, though the type does not say so.
+
+    Its times without a zone have another type.
+    """
+    if b"org.apache.spark.version" not in (file.metadata.metadata or {}):
+        return frozenset()
+    columns = (file.schema.column(number) for number in range(len(file.schema)))
+    return frozenset(column.path for column in columns if column.physical_type == "INT96")
+
+
+def _in_utc(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
+    """The batch, with times of these columns said to be of UTC."""
+    for number, name in enumerate(batch.schema.names):
+        if name in columns and pa.types.is_timestamp(batch.schema.types[number]):
+            moments = batch.column(number).cast(pa.timestamp(batch.schema.types[number].unit, "UTC"))
+            batch = batch.set_column(number, name, moments)
+    return batch
 
 
 def _runs(rows: Sequence[int]) -> list[range]:

@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+
 from shoal.errors import InputError
+from shoal.io import presets
 from shoal.io.cell_positions import prepared
-from shoal.io.columns import find_columns
+from shoal.io.columns import NAMES, find_columns
 from shoal.io.positions import Positions
 from shoal.io.sources import Opener, file_of, openers
-from shoal.io.tables import Table
+from shoal.io.tables import Table, geometry_of
 from shoal.io.taken import Keep, Taken, add_counts, take_batch
 from shoal.io.times import Times
 from shoal.model.intake import BESIDE_DEGREES, Reading
@@ -107,6 +110,31 @@ def take_piece(
         taken.positions.end_table(table.name)
         taken.empty_tables += taken.rows_read == rows_before
     return taken
+
+
+def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
+    """The columns that a table must keep so that the rest can be left out without changing what is read.
+
+    These are the ones that are read, the others that a preset is known by, and positions left aside, which
+    the account tells of. Raises as reading the table would.
+    """
+    drawn: list[str] = []
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        drawn.extend(columns)
+        yield from ()
+
+    whole = Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
+    table, filled = prepared(whole, reading)
+    found = find_columns(table, filled)
+    list(table.batches(found.wanted()))
+    preset = None if filled.preset is None else presets.named(filled.preset)
+    known_by = set() if preset is None else {*(preset.header or ()), *map(str.lower, preset.fields)}
+    known_by |= {each for role in ("lat", "lon", "x", "y") for each in NAMES[role]}
+    geometry = None if whole.geometry is None else whole.geometry.column
+    return [
+        own for own in schema.names if own in (*drawn, found.id, geometry) or own.strip().lower() in known_by
+    ]
 
 
 def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:

@@ -105,6 +105,11 @@ _TAKEN_BY: Final = {
 }
 ARCHIVE: Final = ".zip"
 STANDARD_INPUT: Final = "-"
+SPARK_TABLE: Final = "spark-table:"
+BY_SPARK: Final = (
+    "a table of Spark's catalog is read by anonymize with --blocks and --engine spark; for anything else "
+    "have Spark write it to Parquet first, and name that folder"
+)
 
 
 def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
@@ -147,6 +152,8 @@ def files(source: str | Path) -> Iterator[Path]:
         not source.strip()
     ):  # Path("") is the current folder, which nobody means by an empty variable of a shell
         raise InputError("the name of the input is empty; name a file, a folder or a pattern")
+    if source.startswith(SPARK_TABLE):
+        raise InputError(BY_SPARK)
     if source == STANDARD_INPUT:
         raise InputError("standard input can be read only once; save it to a file first")
     if "://" in source:  # it may hold a password, which no message repeats
@@ -156,18 +163,14 @@ def files(source: str | Path) -> Iterator[Path]:
         )
     path = Path(source)
     if path.is_dir():
-        lake_folders.require_no_lake_within(path)
-        found = [
-            file
-            for file in path.rglob("*")
-            if file.is_file() and _is_known(file) and not _is_hidden(file.relative_to(path))
-        ]
+        found = _within(path)
         if not found:
             raise InputError(
                 f"the folder {path.name or source} holds no file that shoal reads; it reads {_known()}"
             )
         yield from sorted(found)
     elif path.exists():
+        _require_file(path)
         if not _is_known(path):
             raise InputError(f"shoal does not know the format of {path.name}; it reads {_known()}")
         yield path
@@ -180,6 +183,45 @@ def files(source: str | Path) -> Iterator[Path]:
             yield from files(match)
     else:
         raise InputError(f"no file or folder {source}; check the path")
+
+
+def _within(folder: Path) -> list[Path]:
+    """The files in a folder that are read, also behind links.
+
+    A link to a folder that it lies in leads round in a circle, and nothing behind it is new. Raises
+    InputError for a folder that cannot be opened, a link that leads nowhere, and a table in a lake.
+    """
+
+    def refuse(error: OSError) -> None:
+        name = Path(str(error.filename)).name
+        raise InputError(f"the folder {name} cannot be opened: {error.strerror}") from error
+
+    lake_folders.require_no_lake_within(folder)
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        here = Path(place)
+        around = {here.resolve(), *here.resolve().parents}
+        links = [name for name in folders if (here / name).is_symlink()]
+        round_about = {name for name in links if (here / name).resolve() in around}
+        folders[:] = [name for name in folders if name not in round_about]
+        for name in set(links) - round_about:
+            lake_folders.require_no_lake_within(here / name)
+        found += [here / name for name in names]
+    found = [path for path in found if _is_known(path) and not _is_hidden(path.relative_to(folder))]
+    for path in found:
+        _require_file(path)
+    return found
+
+
+def _require_file(path: Path) -> None:
+    """Raises InputError for a link that leads nowhere, and for what is no file and cannot be read twice."""
+    if not path.exists():
+        raise InputError(f"{path.name} is a link to a file that is not there; mend or remove it")
+    if not path.is_file():
+        raise InputError(
+            f"{path.name} is no file but a pipe or a device, which can be read only once; save its rows to a "
+            "file first, or pipe them into shoal with - as the input"
+        )
 
 
 @dataclass(frozen=True)

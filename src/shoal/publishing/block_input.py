@@ -1,7 +1,8 @@
-"""Whether the input of work in blocks is still the one that it began with.
+"""The input of work in blocks, and whether it is still the one that it began with.
 
 Names, sizes and times of change decide that quickly, and are part of the job. Who gives an edited file its
 old time back, or copies it, changes its number or the time that the system keeps; then the content decides.
+A table of Spark's catalog is written into the job's folder once, and that copy is the input from then on.
 """
 
 import hashlib
@@ -11,27 +12,54 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError, OtherJobError
-from shoal.io.sources import states
+from shoal.io.pieces import columns_drawn
+from shoal.io.sources import BY_SPARK, SPARK_TABLE, states
+from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.run import Run
+from shoal.runtime.staging import partial_name
 from shoal.runtime.tasks import Engine, carried_out
 from shoal.scale.anonymizing import PEOPLE
+from shoal.scale.engine_spark import SparkCluster
 
 INPUT: Final = "input"
+TABLE: Final = "table"
 
 
 class BlockInput:
-    """The files of an input, as they are at this moment."""
+    """The files of an input, as they are at this moment; those of a table of a catalog once it was fetched.
 
-    def __init__(self, source: str | Path) -> None:
-        self._source = source
-        self._files = states(source)
+    source: what to read. Raises InputError for a table without Spark.
+    """
+
+    def __init__(self, source: str | Path, engine: Engine) -> None:
+        self.source = source
+        self._spark = engine if isinstance(engine, SparkCluster) else None
+        text = str(source)
+        self._table = text.removeprefix(SPARK_TABLE) if text.startswith(SPARK_TABLE) else None
+        if self._table is not None and self._spark is None:
+            raise InputError(BY_SPARK)
+        self._files = [] if self._table is not None else states(source)
 
     def job(self) -> list[Any]:
-        """What a job that uses other files must differ in."""
+        """What a job that uses other files, or another table, must differ in."""
+        if self._table is not None:
+            return [SPARK_TABLE, self._table]
         return [(file.name, file.size, file.changed_ns) for file in self._files]
+
+    def fetch(self, folder: Path, reading: Reading) -> None:
+        """Have the needed columns of a table written into the job's folder, unless they are there."""
+        if self._table is None or self._spark is None:
+            return
+        there, name = folder / TABLE, self._table
+        if not there.exists():
+            partial = partial_name(there)
+            self._spark.write_table(name, lambda schema: columns_drawn(name, schema, reading), partial)
+            partial.rename(there)
+        self.source = there
+        self._files = states(there)
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
         """Raises OtherJobError where these are not the files that the job began to read."""
@@ -52,7 +80,7 @@ class BlockInput:
 
     def require_unchanged(self) -> None:
         """Raises InputError where a file was changed since this began."""
-        now = states(self._source)
+        now = states(self.source)
         if now != self._files:
             names = [before.name for before in self._files if before not in now] or ["the input"]
             raise InputError(

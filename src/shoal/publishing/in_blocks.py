@@ -42,7 +42,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write, require_absent, staged_folder
+from shoal.runtime.staging import explained_write, left_behind, require_absent, staged_folder
 from shoal.runtime.tasks import Engine
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
 from shoal.scale.blocks import split_into_blocks
@@ -134,19 +134,22 @@ def publish_in_blocks(
     require_free(output, linkage_file)
     folder = parts_folder(output).resolve()
     workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
-    given = BlockInput(source)
+    given = BlockInput(source, engine)
     job = _job(given, reading, method, size)
     with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
-        for left_over in (
-            *folder.glob(".*.partial-*"),
-            *folder.parent.glob(f".{output.name}.partial-*"),
-        ):  # of a run that was killed
+        for left_over in (*folder.glob(".*.partial-*"), *left_behind(output)):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
+        try:
+            with run.stage("reading"):
+                given.fetch(folder, reading)
+        except (InputError, MisuseError):
+            shutil.rmtree(folder)
+            raise
         with run.stage("reading"):
             given.require_same(checkpoint, workers or run, run)
         try:
             with run.stage("reading"):
-                people = store_people(source, reading, folder / PEOPLE, run, engine=workers)
+                people = store_people(given.source, reading, folder / PEOPLE, run, engine=workers)
                 given.require_unchanged()
             told(people)
             if ground is not NOTHING_BEHIND:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.errors import InputError, MissingExtraError, MisuseError
+from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
 from shoal.release_folder.packing import GEOMETRY
 from shoal.units import DAY_S
 
@@ -172,7 +172,12 @@ def _pyogrio() -> Any:
 
 def _write_delta(table: pa.Table, folder: Path) -> None:
     deltalake = _deltalake()
-    deltalake.write_deltalake(str(folder), _plain(table))
+    try:
+        deltalake.write_deltalake(str(folder), _plain(table))
+    except deltalake.exceptions.DeltaError as error:  # it knows no errors of the system
+        raise OutputError(
+            f"the Delta table cannot be written to {folder}; see whether the disk is full, or write elsewhere"
+        ) from error
 
 
 def _read_delta(folder: Path, schema: pa.Schema) -> pa.Table:

@@ -8,14 +8,18 @@ import re
 import shutil
 import socket
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from shoal.errors import EngineError, MissingExtraError, MisuseError
+import pyarrow as pa
+
+from shoal.errors import EngineError, InputError, MissingExtraError, MisuseError
 from shoal.runtime.run import available_cores
 
 if TYPE_CHECKING:
@@ -25,6 +29,9 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 Outcome = tuple[int, bool, Any]  # the number of a task, whether it succeeded, its result or error
 
+_WAREHOUSE: Final = "spark.sql.warehouse.dir"
+_TIMES: Final = "spark.sql.parquet.outputTimestampType"
+_TABLE_GROUP: Final = "shoal-table"
 _MOST_TRIES: Final = 4  # as on a cluster; Spark alone would try a task of this machine once
 _ANSWERS_WITHIN_S: Final = 5.0
 _LOOKS_EVERY_S: Final = 0.05
@@ -57,22 +64,74 @@ class SparkCluster:
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
         """As Engine.map. A session that this call had to start ends with it; another one is left as it is."""
-        if not parts:
-            return
-        context = _running()
-        if context is not None:
-            if self._master not in {None, context.master}:
-                raise MisuseError(
-                    f"this process already has a Spark session on {context.master}; stop it, or name no "
-                    "other master"
+        if parts:
+            with self._context() as context:
+                yield from _results(context, fn, parts)
+
+    def write_table(self, name: str, wanted: Callable[[pa.Schema], Sequence[str]], folder: Path) -> None:
+        """Have Spark write columns of a table or view of its catalog as a new folder of Parquet.
+
+        wanted: which columns; it is handed all names, and which of them hold bytes. No row comes to this
+        process. Raises InputError when there is no such table, or its types do not go into Parquet, and
+        EngineError when the work fails.
+        """
+        from py4j.protocol import Py4JError
+        from pyspark.errors import AnalysisException, PySparkException
+
+        with warnings.catch_warnings():  # of a version of pandas, which is not used here
+            warnings.simplefilter("ignore", FutureWarning)
+            from pyspark.sql import SparkSession
+
+        if not name.strip():
+            raise InputError(
+                "the name of the table is empty; name a table of Spark's catalog, such as db.calls"
+            )
+        here = _running() is None
+        with self._context() as context:
+            building = SparkSession.builder
+            if here and context.getConf().get(_WAREHOUSE) is None:  # else one is left where the command runs
+                building = building.config(_WAREHOUSE, f"file://{folder}.warehouse")
+            session = building.getOrCreate()
+            before = session.conf.get(_TIMES)
+            session.conf.set(_TIMES, "TIMESTAMP_MICROS")  # the other form does not say that they are of UTC
+            try:
+                rows = session.table(name)
+                held = [(field.name, field.dataType.typeName()) for field in rows.schema.fields]
+                schema = pa.schema(
+                    [(own, pa.binary() if kind == "binary" else pa.null()) for own, kind in held]
                 )
-            yield from _results(context, fn, parts)
-            return
-        context = start(self._master)
-        try:
-            yield from _results(context, fn, parts)
-        finally:
-            context.stop()
+                names = [f"`{own.replace('`', '``')}`" for own in wanted(schema)]
+                context.setJobGroup(_TABLE_GROUP, "shoal: a table is written", interruptOnCancel=True)
+                rows.select(names).write.parquet(f"file://{folder}", compression="snappy")
+            except AnalysisException as error:  # of names and types, not of rows
+                raise InputError(f"Spark cannot read the table {name} ({_first_line(error)})") from error
+            except (Py4JError, PySparkException) as error:
+                raise EngineError(
+                    f"Spark could not write the table {name} to {folder.parent} ({_innermost(error)}); every "
+                    "machine must be able to write there; run the same command again"
+                ) from error
+            finally:
+                with suppress(Py4JError):  # Spark may have ended
+                    context.cancelJobGroup(_TABLE_GROUP)
+                    session.conf.set(_TIMES, before)
+
+    @contextmanager
+    def _context(self) -> "Iterator[SparkContext]":
+        """The session of this process, or one that ends with the block."""
+        context = _running()
+        if context is None:
+            context = start(self._master)
+            try:
+                yield context
+            finally:
+                context.stop()
+        elif self._master in {None, context.master}:
+            yield context
+        else:
+            raise MisuseError(
+                f"this process already has a Spark session on {context.master}; stop it, or name no "
+                "other master"
+            )
 
 
 def start(master: str | None = None) -> "SparkContext":
@@ -211,6 +270,19 @@ def _first_line(error: Exception) -> str:
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java is not None else error)
     return next((line.strip(" .") for line in text.splitlines() if line.strip()), type(error).__name__)
+
+
+def _innermost(error: Exception) -> str:
+    """What went wrong first, by the name of its kind; with its words where they are of files."""
+    cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    if cause is None:
+        return type(error).__name__
+    kind = str(cause.getClass().getSimpleName())
+    of_files = str(cause.getClass().getName()).startswith(("java.io.", "java.nio.", "org.apache.hadoop."))
+    words = next(iter(str(cause.getMessage()).splitlines()), "") if of_files else ""
+    return f"{kind}: {words}" if words else kind
 
 
 def _running() -> "SparkContext | None":
