@@ -68,9 +68,7 @@ class NearPairs:
         search = self.prepared(np.arange(len(self.lengths)), below, wanted)
         return self._all_blocks(search, count, wanted).partner
 
-    def prepared(
-        self, among: Integers, below: float | Floats, wanted: Numbers | None = None
-    ) -> Search:
+    def prepared(self, among: Integers, below: float | Floats, wanted: Numbers | None = None) -> Search:
         """The search for those near ``among``, as far as any two of them want each other."""
         wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
         order, stratum = self._ranking(among, wanted)

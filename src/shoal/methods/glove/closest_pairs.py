@@ -34,8 +34,7 @@ _LIST_OF_PERSON: Final = 48  # so long that hardly one is used up, which means a
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
 _AHEAD: Final = 4  # crowds that are searched for together, for each thread
-_BANDS_AHEAD: Final = 0
-_PAIR, _END, _PEOPLE = 0, 1, 2
+_PAIR, _END = 0, 1
 
 # Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its
 # age.
@@ -45,13 +44,11 @@ Entry = tuple[float, int, int, int, int, int]
 class _Foreseen(NamedTuple):
     """A crowd that two slots will become if they come next, in a spare slot, with those near it.
 
-    near: effort, slot and age of each in its list. reach: what their efforts are below. until: how many
-    crowds had entered before the search.
+    near: effort, slot and age of each in its list. until: how many crowds had entered before the search.
     """
 
     spare: int
     near: list[tuple[float, int, int]]
-    reach: float
     until: int
 
 
@@ -65,13 +62,9 @@ class BandedPairs:
         self._n_living = original.n_subjects
         # goes up when a class leaves its slot, which makes entries about it void
         self._age = [0] * original.n_subjects
+        self._queue: list[Entry] = []
         self._largest = 2 * float(self._near.scale.half)
-        self._bands = [self._largest * _FIRST_BAND]
-        while self._bands[-1] <= self._largest:
-            self._bands.append(self._bands[-1] * _GROWTH)
-        self._band = 0
-        self._searches = 0  # for people
-        self._queue: list[Entry] = [(-1.0, -1, -1, _PEOPLE, -1, 0)]
+        self._threshold = self._largest * _FIRST_BAND / _GROWTH
         self._merged: MergedCrowds | None = None
         n, ahead = original.n_subjects, _AHEAD * run.threads - 1 if run.threads > 1 else 0
         self._spare = list(range(n, n + ahead))
@@ -81,14 +74,15 @@ class BandedPairs:
     def closest(self) -> tuple[int, int] | None:
         """The two slots with the least effort, the smallest of equals, to be retired next; None below two."""
         while self._n_living > 1:
-            entry = heappop(self._queue)
-            effort, a, b, kind, first, second = entry
-            while self._band + 1 < len(self._bands) and self._bands[self._band] <= effort:
-                self._band += 1
-            if kind != _PAIR:
-                self._search_again(entry)
-            elif self._age[a] == first and self._age[b] == second:
-                return a, b
+            while self._queue:
+                _, a, b, kind, first, second = heappop(self._queue)
+                if kind == _PAIR and self._age[a] == first and self._age[b] == second:
+                    return a, b
+                if kind == _END and self._age[first] == second:
+                    self._search_again(first)
+            if self._threshold <= self._largest:
+                self._threshold *= _GROWTH
+            self._search()
         return None
 
     @property
@@ -122,12 +116,12 @@ class BandedPairs:
         since = np.array(self._merged.entered[foreseen.until :], dtype=np.int64)
         self._merged.enter_from(foreseen.spare, slot)
         self._spare.append(foreseen.spare)
-        self._put_one(slot, foreseen.near, foreseen.reach)
+        self._put_one(slot, foreseen.near)
         since = np.unique(since[self._living[since]])
         if len(since):
             own = np.array([slot])
-            found = self._merged.nearest([(own, since)], foreseen.reach, living=None)
-            self._put_one(slot, self._list_of(slot, found), np.inf)
+            found = self._merged.nearest([(own, since)], self._threshold, living=None)
+            self._put_one(slot, self._list_of(slot, found))
 
     def _search_ahead(self, slot: int, ahead: Ahead) -> None:
         """Look for those near a crowd that has entered, and near those that come next unless it is nearer."""
@@ -141,12 +135,11 @@ class BandedPairs:
                 merged.store(spares[pair], crowd)
                 yield np.array([spares[pair]]), np.delete(living, np.searchsorted(living, pair))
 
-        reach = self._reach()
-        found = merged.nearest(parts(), reach, living=living)
-        self._put_one(slot, self._list_of(slot, found), reach)
+        found = merged.nearest(parts(), self._threshold, living=living)
+        self._put_one(slot, self._list_of(slot, found))
         until = len(self._merged.entered)
         for pair, spare in spares.items():
-            self._foreseen[pair] = _Foreseen(spare, self._list_of(spare, found), reach, until)
+            self._foreseen[pair] = _Foreseen(spare, self._list_of(spare, found), until)
 
     def _next_ones(self, ahead: Ahead) -> list[tuple[tuple[int, int], EquivalenceClass]]:
         """The next pairs in the queue that share nobody, will enter and were not foreseen.
@@ -160,7 +153,7 @@ class BandedPairs:
         while self._queue and len(found) < len(self._spare) and len(seen) < _LIST * self._run.threads:
             entry = heappop(self._queue)
             _, a, b, kind, first, second = entry
-            if kind == _PEOPLE or (kind == _END and self._age[first] == second):
+            if kind == _END and self._age[first] == second:
                 seen.append(entry)
                 if first not in taken:
                     break
@@ -175,64 +168,26 @@ class BandedPairs:
             heappush(self._queue, entry)
         return found
 
-    def _reach(self) -> float:
-        """What efforts a search for crowds finds now are below."""
-        return self._bands[min(self._band + _BANDS_AHEAD, len(self._bands) - 1)]
+    def _search(self) -> None:
+        """Queue all pairs of the living below the threshold, as far as the lists reach."""
+        living = np.flatnonzero(self._living)
+        self._queue.clear()
+        single = living if self._merged is None else living[self._merged.crowds.sizes[living] == 1]
+        self._put(single, self._near.nearest(single, _LIST_OF_PERSON, self._threshold))
+        if self._merged is not None:
+            self._search_crowds(np.setdiff1d(living, single))
 
-    def _search_again(self, end: Entry) -> None:
-        """Look for what lies behind the end of a list, and behind all that end there with it."""
-        ends = [end]
-        while self._queue and self._queue[0][:2] == (end[0], -1):
-            ends.append(heappop(self._queue))
-        people, crowds = False, set()
-        for _, _, _, kind, first, second in ends:
-            if kind == _PEOPLE:
-                people |= second == self._searches
-            elif kind == _END and self._age[first] == second:
-                if self._is_crowd(first):
-                    crowds.add(first)
-                else:
-                    people = True
-        if people:
-            self._search_people()
-        if crowds:
-            self._search_crowds(np.array(sorted(crowds)))
-
-    def _is_crowd(self, slot: int) -> bool:
-        return self._merged is not None and bool(self._merged.crowds.sizes[slot] > 1)
-
-    def _search_people(self) -> None:
-        """Queue all pairs of two people in this band, as far as the lists reach."""
-        single = np.flatnonzero(self._living)
-        if self._merged is None:
-            self._queue.clear()
+    def _search_again(self, owner: int) -> None:
+        """The list of ``owner`` has been used up."""
+        if self._merged is not None and self._merged.crowds.sizes[owner] > 1:
+            self._search_crowds(np.array([owner]))
         else:
-            sizes = self._merged.crowds.sizes
-            single = single[sizes[single] == 1]
-            crowd, age = (sizes > 1).tolist(), self._age
-            self._queue = [
-                entry
-                for entry in self._queue
-                for _, a, b, kind, first, second in [entry]
-                if (kind == _PAIR and (crowd[a] or crowd[b]) and age[a] == first and age[b] == second)
-                or (kind == _END and crowd[first] and age[first] == second)
-            ]
-        self._searches += 1
-        reach = self._bands[self._band]
-        if len(single) > 1:
-            self._queue.append((reach, -1, -1, _PEOPLE, -1, self._searches))
-        self._put(single, self._near.nearest(single, _LIST_OF_PERSON, reach))
+            self._search()
 
     def _search_crowds(self, slots: Integers) -> None:
         assert self._merged is not None  # noqa: S101  (callers see to it)
-        living, reach = np.flatnonzero(self._living), self._reach()
-        single = living[self._merged.crowds.sizes[living] == 1]
-        found = self._merged.nearest_of_many(slots, living, single, reach)
-        self._queue += [
-            (reach, -1, -1, _END, own, self._age[own])
-            for own in slots[found.known[slots] < found.partner.shape[1]].tolist()
-        ]
-        self._put(slots, found)
+        living = np.flatnonzero(self._living)
+        self._put(slots, self._merged.nearest_of_many(slots, living, self._threshold))
 
     def _put(self, owners: Integers, found: Nearest) -> None:
         """Queue the lists of these slots, a pair that stands in both of its lists once."""
@@ -257,16 +212,14 @@ class BandedPairs:
             self._queue.append((end, min(own, last), max(own, last), _END, own, age[own]))
         heapify(self._queue)
 
-    def _put_one(self, slot: int, near: list[tuple[float, int, int]], reach: float) -> None:
-        """Queue the list of one crowd: effort, slot and age of each in it, and where it ends."""
+    def _put_one(self, slot: int, near: list[tuple[float, int, int]]) -> None:
+        """Queue the list of one crowd: effort, slot and age of each in it."""
         for effort, other, age in near:
             a, b = min(slot, other), max(slot, other)
             if self._age[other] == age:
                 heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
         if len(near) == _LIST:
             heappush(self._queue, (effort, a, b, _END, slot, self._age[slot]))
-        elif reach < np.inf:
-            heappush(self._queue, (reach, -1, -1, _END, slot, self._age[slot]))
 
     def _list_of(self, slot: int, found: Nearest) -> list[tuple[float, int, int]]:
         """Effort, slot and age of each that was found near a crowd."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.kernels.bounds import LANES as LANES_OF_BLOCK
+from shoal.kernels.bounds import LANES as BLOCK_LANES
 from shoal.kernels.crowd_blocks import nearest_to_block
 from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_slot, bound_slots
 from shoal.kernels.crowd_index import CrowdIndex, Lowest, index_of, workspace_of
@@ -25,7 +25,7 @@ from shoal.runtime.arrays import Integers, Numbers
 
 _SINCE: Final = 16  # crowds that enter until the index is made again, and as many for each _OF_INDEX in it
 _OF_INDEX: Final = 32
-_BLOCK: Final = 16  # crowds that are searched for together, or more
+_BLOCK: Final = 16  # fewer crowds are searched for one by one, and so are all beside fewer people
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
 _IN_32_BITS: Final = (1 << 31) - 1
 _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
@@ -176,42 +176,41 @@ class MergedCrowds:
             each.result()
         return self._found
 
-    def nearest_of_many(
-        self, slots: Integers, living: Integers, single: Integers, threshold: float
-    ) -> Nearest:
-        """The nearest others of these crowds among the living, of whom ``single`` are single people."""
-        if len(slots) < _BLOCK or len(single) == 0:
-            parts = [
-                (slots[first :: self._threads].copy(), living)
-                for first in range(min(self._threads, len(slots)))
-            ]
+    def nearest_of_many(self, slots: Integers, living: Integers, threshold: float) -> Nearest:
+        """The nearest others of these crowds among the living, many crowds at once where there are enough."""
+        single = living[self.crowds.sizes[living] == 1]
+        if len(slots) < _BLOCK or len(single) < _BLOCK:
+            firsts = range(min(self._threads, len(slots)))
+            parts = [(slots[first :: self._threads].copy(), living) for first in firsts]
             return self.nearest(parts, threshold, living=living)
         self._index_in_time(living)
         search = self._near.prepared(single, threshold)
-        places = self._near.people.places
-        main = self.crowds.bounding.main_place[slots]
-        n_blocks = -(-len(slots) // LANES_OF_BLOCK)
-        n_blocks = -(-n_blocks // self._threads) * self._threads
-        strips = math.ceil(math.sqrt(n_blocks))
-        strip = np.empty(len(slots), dtype=np.int64)
-        strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(slots)) * strips // len(slots)
-        order = slots[np.lexsort((places.y[main], strip))]
         begun = [
             self._pool.submit(self._search_block, search, block, living, threshold)
-            for block in np.array_split(order, n_blocks)
+            for block in self._blocks(slots)
         ]
         for each in begun:
             each.result()
         return self._found
 
+    def _blocks(self, slots: Integers) -> list[Integers]:
+        """These crowds in groups of at most LANES neighbors, as many groups for each thread."""
+        places, main = self._near.people.places, self.crowds.bounding.main_place[slots]
+        count = min(-(-len(slots) // (BLOCK_LANES * self._threads)) * self._threads, len(slots))
+        strips = math.ceil(math.sqrt(count))
+        strip = np.empty(len(slots), dtype=np.int64)
+        strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(slots)) * strips // len(slots)
+        return np.array_split(slots[np.lexsort((places.y[main], strip))], count)
+
     def _search_block(self, search: Search, block: Integers, living: Integers, threshold: float) -> None:
-        own = self._lowest.popleft()
+        own = self._lowest.popleft()  # there are as many as threads
         nearest_to_block(
             self.crowds, search, block, living, threshold, self._found, self._index, own, self._most_boxes
         )
         self._lowest.append(own)
 
     def _index_in_time(self, living: Integers) -> None:
+        """Make the index again once many have entered since."""
         if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
             self._index_again(living[self.crowds.sizes[living] > 1])
 
