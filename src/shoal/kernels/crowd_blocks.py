@@ -1,4 +1,4 @@
-"""The nearest others of many merged crowds, with the bounds of people for 64 of them at once (docs/bounds.md)."""
+"""The nearest others of many merged crowds, with bounds for 64 of them at once (docs/bounds.md)."""
 
 from typing import Any
 
