@@ -42,7 +42,7 @@ class NearPairs:
         of n. wanted: [n] whose nearest are asked for; None = everybody's.
         """
         wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
-        return self._all_blocks(self._prepared(among, below, wanted), count, wanted)
+        return self._all_blocks(self.prepared(among, below, wanted), count, wanted)
 
     def nearest_others(self, count: int, wanted: Numbers) -> Integers:
         """[n, count] the nearest others of all who are wanted, [n], among everybody; of equals the first.
@@ -50,7 +50,7 @@ class NearPairs:
         Nobody's are farther than as many others whose main places are near. So these are looked at first, and
         then everybody, with a limit for each person.
         """
-        search = self._prepared(np.arange(len(self.lengths)), np.inf, wanted)
+        search = self.prepared(np.arange(len(self.lengths)), np.inf, wanted)
         neighbors = self._neighborhoods(search.order, max(_TOGETHER, 2 * count))
 
         def part(some: list[Numbers]) -> Nearest:
@@ -65,11 +65,12 @@ class NearPairs:
         if len(neighbors) == 1 and wanted.all():
             return known.partner  # all have met
         below = np.nextafter(known.effort[:, -1], np.inf)  # without a limit where so many are not known
-        search = self._prepared(np.arange(len(self.lengths)), below, wanted)
+        search = self.prepared(np.arange(len(self.lengths)), below, wanted)
         return self._all_blocks(search, count, wanted).partner
 
-    def _prepared(self, among: Integers, below: float | Floats, wanted: Numbers) -> Search:
+    def prepared(self, among: Integers, below: float | Floats, wanted: Numbers | None = None) -> Search:
         """The search for those near ``among``, as far as any two of them want each other."""
+        wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
         order, stratum = self._ranking(among, wanted)
         places, bins = self.run.map(
             lambda lists: in_order(*lists, order),

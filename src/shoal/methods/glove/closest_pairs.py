@@ -186,9 +186,8 @@ class BandedPairs:
 
     def _search_crowds(self, slots: Integers) -> None:
         assert self._merged is not None  # noqa: S101  (callers see to it)
-        living, threads = np.flatnonzero(self._living), self._run.threads
-        parts = [(slots[first::threads].copy(), living) for first in range(min(threads, len(slots)))]
-        self._put(slots, self._merged.nearest(parts, self._threshold, living=living))
+        living = np.flatnonzero(self._living)
+        self._put(slots, self._merged.nearest_of_many(slots, living, self._threshold))
 
     def _put(self, owners: Integers, found: Nearest) -> None:
         """Queue the lists of these slots, a pair that stands in both of its lists once."""

@@ -1,5 +1,6 @@
 """What the search for closest pairs knows about merged classes: their boxes, and who is near them."""
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,10 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.kernels.bounds import LANES as BLOCK_LANES
+from shoal.kernels.crowd_blocks import nearest_to_block
 from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_slot, bound_slots
 from shoal.kernels.crowd_index import CrowdIndex, Lowest, index_of, workspace_of
 from shoal.kernels.merging import samples_in_order, side_by_side
 from shoal.kernels.near_crowds import LANES, nearest_to_crowds
+from shoal.kernels.near_pairs import Search
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Samples, Scale
 from shoal.measures.nearest_pairs import NearPairs
@@ -21,6 +25,7 @@ from shoal.runtime.arrays import Integers, Numbers
 
 _SINCE: Final = 16  # crowds that enter until the index is made again, and as many for each _OF_INDEX in it
 _OF_INDEX: Final = 32
+_BLOCK: Final = 16  # fewer crowds are searched for one by one, and so are all beside fewer people
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
 _IN_32_BITS: Final = (1 << 31) - 1
 _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
@@ -160,8 +165,7 @@ class MergedCrowds:
             for part in parts:
                 self._search(part, threshold, self.crowds, self._nobody, self._lowest, self._most_boxes)
             return self._found
-        if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
-            self._index_again(living[self.crowds.sizes[living] > 1])
+        self._index_in_time(living)
         begun = [
             self._pool.submit(
                 self._search, part, threshold, self.crowds, self._index, self._lowest, self._most_boxes
@@ -171,6 +175,44 @@ class MergedCrowds:
         for each in begun:
             each.result()
         return self._found
+
+    def nearest_of_many(self, slots: Integers, living: Integers, threshold: float) -> Nearest:
+        """The nearest others of these crowds among the living, many crowds at once where there are enough."""
+        single = living[self.crowds.sizes[living] == 1]
+        if len(slots) < _BLOCK or len(single) < _BLOCK:
+            firsts = range(min(self._threads, len(slots)))
+            parts = [(slots[first :: self._threads].copy(), living) for first in firsts]
+            return self.nearest(parts, threshold, living=living)
+        self._index_in_time(living)
+        search = self._near.prepared(single, threshold)
+        begun = [
+            self._pool.submit(self._search_block, search, block, living, threshold)
+            for block in self._blocks(slots)
+        ]
+        for each in begun:
+            each.result()
+        return self._found
+
+    def _blocks(self, slots: Integers) -> list[Integers]:
+        """These crowds in groups of at most LANES neighbors, as many groups for each thread."""
+        places, main = self._near.people.places, self.crowds.bounding.main_place[slots]
+        count = min(-(-len(slots) // (BLOCK_LANES * self._threads)) * self._threads, len(slots))
+        strips = math.ceil(math.sqrt(count))
+        strip = np.empty(len(slots), dtype=np.int64)
+        strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(slots)) * strips // len(slots)
+        return np.array_split(slots[np.lexsort((places.y[main], strip))], count)
+
+    def _search_block(self, search: Search, block: Integers, living: Integers, threshold: float) -> None:
+        own = self._lowest.popleft()  # there are as many as threads
+        nearest_to_block(
+            self.crowds, search, block, living, threshold, self._found, self._index, own, self._most_boxes
+        )
+        self._lowest.append(own)
+
+    def _index_in_time(self, living: Integers) -> None:
+        """Make the index again once many have entered since."""
+        if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
+            self._index_again(living[self.crowds.sizes[living] > 1])
 
     def _search(
         self,

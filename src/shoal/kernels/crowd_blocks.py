@@ -1,0 +1,139 @@
+"""The nearest others of many merged crowds, with bounds for 64 of them at once (docs/bounds.md)."""
+
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels.bounds import LANES, BlockCosts, add_least_costs, lay_across, least_of_all, possible_ranks
+from shoal.kernels.crowd_bounds import (
+    Crowds,
+    LeastCosts,
+    boxes_of,
+    fill_outlines,
+    least_costs_of,
+    least_costs_to_boxes,
+    least_waits_to_boxes,
+)
+from shoal.kernels.crowd_index import CrowdIndex, Lowest
+from shoal.kernels.near_crowds import nearest_to_crowd
+from shoal.kernels.near_pairs import Search
+from shoal.kernels.nearest_lists import Nearest
+from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.compiled import compiled
+
+
+@compiled
+def costs_beside_block(crowds: Crowds, search: Search, slots: Integers, least: LeastCosts) -> BlockCosts:
+    """What one person costs at least beside each of up to LANES crowds, rounded down.
+
+    The last crowd stands in each lane that is left.
+    """
+    places, hours, scale = search.people.places, search.people.hours, search.scale
+    n_places, n_bins = len(places.costs), hours.n_bins
+    near = np.empty((LANES, n_places), dtype=places.costs.dtype)
+    soon = np.empty((LANES, n_bins), dtype=places.costs.dtype)
+    for lane in range(LANES):
+        if lane >= len(slots):
+            near[lane], soon[lane] = near[lane - 1], soon[lane - 1]
+            continue
+        boxes, size = boxes_of(crowds, slots[lane]), crowds.sizes[slots[lane]]
+        fill_outlines(boxes, size, hours.first_t, crowds.bounding.shift, scale, least)
+        least_costs_to_boxes(places, size, scale, least)
+        least_waits_to_boxes(hours, boxes, size, scale, least.waits)
+        for p in range(n_places):
+            near[lane, p] = least.places[p] // (size + 1)
+        for h in range(n_bins):
+            soon[lane, h] = least.waits[h] // (size + 1)
+    costs = BlockCosts(
+        near=np.zeros((n_places, LANES), dtype=np.int16),
+        soon=np.zeros((n_bins, LANES), dtype=np.int16),
+        least=np.empty(n_places, dtype=near.dtype),
+        shift=search.shift,
+    )
+    half = int(scale.half)
+    least_of_all(near, costs.least)
+    lay_across(near, costs.least, half, search.shift, costs.near)
+    lay_across(soon, np.zeros(n_bins, dtype=soon.dtype), half, search.shift, costs.soon)
+    return costs
+
+
+@compiled
+def longer_beside_block(
+    crowds: Crowds, search: Search, slots: Integers, costs: BlockCosts, found: Integers, subjects: Numbers
+) -> None:
+    """Fill subjects[lane] with the people who may be close to each crowd: found[lane] of them.
+
+    Only those with at least as many samples as it has boxes.
+    """
+    ranked, limits, order = search.ranked, search.limits, search.order
+    m = crowds.stops[slots] - crowds.starts[slots]
+    shorter = 0
+    for length in ranked.lengths:
+        shorter += length < m.min()
+    begin = shorter // ranked.stratum * ranked.stratum
+    possible = np.empty(len(order) + 1, dtype=np.int32)
+    count = possible_ranks(ranked, begin, limits, costs.least, costs.shift, possible)
+    sums = np.empty(LANES, dtype=np.int32)
+    found[:] = 0
+    for r in possible[:count]:
+        sums[:] = 0
+        passing = add_least_costs(
+            ranked.place_offsets, ranked.places, ranked.place_weights, r, costs.near, limits[r], sums
+        )
+        if passing > 0:
+            passing = add_least_costs(
+                ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, costs.soon, limits[r], sums
+            )
+        if passing > 0:
+            for lane in range(len(slots)):
+                if sums[lane] < limits[r] and ranked.lengths[r] >= m[lane]:
+                    subjects[lane, found[lane]] = order[r]
+                    found[lane] += 1
+
+
+@compiled
+def nearest_to_block(
+    crowds: Crowds,
+    search: Search,
+    slots: Integers,
+    living: Integers,
+    threshold: float,
+    nearest: Nearest,
+    index: CrowdIndex,
+    lowest: Lowest,
+    most_boxes: int,
+) -> None:
+    """The nearest others of up to LANES crowds, like nearest_to_crowds.
+
+    search: for people who are living, with limits for this threshold.
+    """
+    least = least_costs_of(search.people, most_boxes, crowds.boxes.t_start)
+    found = np.empty(LANES, dtype=np.int64)
+    subjects = np.empty((LANES, len(search.order)), dtype=np.int32)
+    longer_beside_block(
+        crowds, search, slots, costs_beside_block(crowds, search, slots, least), found, subjects
+    )
+    others, possible = np.empty(len(living), dtype=np.int64), np.empty(len(living) + 1, dtype=np.int64)
+    for lane in range(len(slots)):
+        slot = slots[lane]
+        count = found[lane]
+        others[:count] = subjects[lane, :count]
+        m: Any = crowds.stops[slot] - crowds.starts[slot]
+        for other in living:
+            if crowds.sizes[other] > 1 or crowds.stops[other] - crowds.starts[other] < m:
+                others[count] = other
+                count += 1
+        nearest.known[slot] = 0
+        nearest_to_crowd(
+            crowds,
+            search.people,
+            slot,
+            others[:count],
+            threshold,
+            nearest,
+            index,
+            least,
+            lowest,
+            possible,
+            search.scale,
+        )
