@@ -106,38 +106,6 @@ def test_copies_in_other_places_share_what_is_compiled(kept: Path, tmp_path: Pat
     assert COMPILING.kernels == before + 2
 
 
-def test_a_kept_kernel_loads_no_library_of_numbas(tmp_path: Path) -> None:
-    """What compiling alone needs is loaded when a kernel is compiled, and only then."""
-    program = """
-import sys
-import numpy as np
-from shoal.runtime.compiled import compiled
-
-@compiled
-def found(values):
-    return np.sort(np.unique(values[values > 0])), np.zeros(3), values.mean()
-
-results = [np.asarray(one).tolist() for one in found(np.array([3, 0, 2, 3]))]
-print(results, "numba.np.arraymath" in sys.modules)
-"""
-    (tmp_path / "program.py").write_text(program)  # numba asks for the text of a function
-
-    def told() -> str:
-        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-        done = subprocess.run(
-            [sys.executable, str(tmp_path / "program.py")],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.strip()
-
-    expected = "[[2, 3], [0.0, 0.0, 0.0], 2.0]"
-    assert told() == f"{expected} True"
-    assert told() == f"{expected} False"
-
-
 @pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04cno_module\nno_name\n."])
 def test_a_damaged_file_is_compiled_again(kept: Path, tmp_path: Path, damage: bytes) -> None:
     assert kernels(tmp_path / "one").outer(1) == 20

@@ -57,6 +57,7 @@ def test_no_run_is_missed_where_only_some_rows_are_looked_at(
         for text in [library(row[start:].tobytes()).decode().rstrip("=")]
         for first in range(len(text) - 11)
     ]
+    assert written
     for text in (one.lower() if spelling.folded else one for one in written):
         number = sum(
             spelling.alphabet.index(each) << (spelling.bits * (11 - n)) for n, each in enumerate(text)
