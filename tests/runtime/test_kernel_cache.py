@@ -3,14 +3,18 @@
 import gc
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from llvmlite import binding
+from numba.core.bytecode import FunctionIdentity
 
 from shoal.cli import terminal
 from shoal.runtime import kernel_cache
@@ -104,6 +108,130 @@ def test_copies_in_other_places_share_what_is_compiled(kept: Path, tmp_path: Pat
     assert sorted(kept.iterdir()) == files
     assert kernels(tmp_path / "two").outer(2.0) == 30.0
     assert COMPILING.kernels == before + 2
+
+
+def test_a_kept_kernel_loads_no_library_of_numbas(tmp_path: Path) -> None:
+    """What compiling alone needs is loaded when a kernel is compiled, and only then."""
+    program = """
+import sys
+import numpy as np
+from shoal.runtime.compiled import compiled
+
+@compiled
+def found(values):
+    return np.sort(np.unique(values[values > 0])), np.zeros(3), values.mean()
+
+results = [np.asarray(one).tolist() for one in found(np.array([3, 0, 2, 3]))]
+print(results, "numba.np.arraymath" in sys.modules)
+"""
+    (tmp_path / "program.py").write_text(program)  # numba asks for the text of a function
+
+    def told() -> str:
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "program.py")],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    expected = "[[2, 3], [0.0, 0.0, 0.0], 2.0]"
+    assert told() == f"{expected} True"
+    assert told() == f"{expected} False"
+
+
+SORTING = """
+import sys
+import numpy as np
+from shoal.runtime.compiled import compiled
+
+
+@compiled
+def ascending(values):
+    return np.sort(values)
+
+
+@compiled
+def places(values):
+    return np.argsort(values)
+
+
+@compiled
+def one(value):
+    return value
+
+
+values = np.random.default_rng(1).permutation(200)
+known = {"ascending": (ascending, np.sort), "places": (places, np.argsort)}
+for name in sys.argv[1:]:
+    if name in known:
+        kernel, same = known[name]
+        print(kernel(values).tolist() == same(values).tolist())
+    else:
+        one({"int": 1, "float": 1.0, "complex": 1j}[name])
+"""
+
+
+def sorted_by(program: Path, kept: Path, *names: str) -> list[str]:
+    """Whether each kernel of SORTING that a process of its own calls, in this order, does what NumPy does."""
+    done = subprocess.run(
+        [sys.executable, str(program), *names],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(kept)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def functions_in(kept: Path) -> set[str]:
+    """All that the kernels in a folder define."""
+    return {
+        function.name
+        for file in (kept / "shoal").glob("*.kernel")
+        for function in binding.parse_bitcode(pickle.loads(file.read_bytes())[0][2][1]).functions
+        if not function.is_declaration
+    }
+
+
+def test_kernels_of_two_processes_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    """Both sort, each in a way of its own: numba numbered their inner functions alike after three kernels."""
+    program, kept = tmp_path / "program.py", tmp_path / "kept"
+    program.write_text(SORTING)
+    assert sorted_by(program, kept, "ascending") == ["True"]
+    assert sorted_by(program, kept, "int", "float", "complex", "places") == ["True"]
+    assert sorted_by(program, kept, "ascending", "places") == ["True", "True"]
+    assert sorted_by(program, kept, "places", "ascending") == ["True", "True"]
+
+
+def test_what_two_processes_compile_has_no_name_in_common(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(SORTING)
+    for folder in ("one", "two"):
+        assert sorted_by(program, tmp_path / folder, "ascending") == ["True"]
+    one, two = functions_in(tmp_path / "one"), functions_in(tmp_path / "two")
+    assert one
+    assert two
+    assert not one & two
+
+
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="there is no fork here")
+def test_a_forked_process_numbers_from_a_place_of_its_own() -> None:
+    first = next(FunctionIdentity._unique_ids)
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries do not matter here
+        child = os.fork()
+    if not child:
+        os.write(writing, str(next(FunctionIdentity._unique_ids)).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    told = int(os.read(reading, 100))
+    os.close(reading)
+    os.close(writing)
+    assert abs(told - first) > 1_000_000
 
 
 @pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04cno_module\nno_name\n."])

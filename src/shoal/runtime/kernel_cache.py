@@ -15,6 +15,7 @@ written is compiled again.
 
 import fcntl
 import hashlib
+import itertools
 import os
 import pickle
 import sys
@@ -30,8 +31,11 @@ from typing import Any, BinaryIO, Final
 import llvmlite
 import numba
 import numpy as np
+from llvmlite import binding, ir
 from numba.core import serialize, sigutils
+from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 
 from shoal.runtime.compiling import COMPILING
 from shoal.runtime.processor_levels import levels_of
@@ -45,7 +49,22 @@ _UNUSED_S: Final = 60 * 86_400.0  # after which a file is removed
 _PACKAGE: Final = __name__.partition(".")[0]
 _HELD: Final[dict[Path, BinaryIO]] = {}  # locks of kernels that this process compiles
 _PYTHON: Final = f"{sys.implementation.cache_tag}{sys.abiflags}"  # what compiled code holds for
-_VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, _PYTHON, sys.platform)
+_FORM: Final = "names of one process, and no intermediate code"  # of what is kept
+_VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, _PYTHON, sys.platform, _FORM)
+
+
+def _name_apart() -> None:
+    """Number what this process compiles from a place of its own.
+
+    Functions inside numba's own, such as a sort's, are told apart by a number that counts up in each process.
+    Two processes gave the same number to different ones; who loaded kernels of both called one for the other.
+    """
+    FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(8), "little"))
+
+
+_name_apart()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_name_apart)
 
 
 class KernelCache:
@@ -54,6 +73,7 @@ class KernelCache:
     def __init__(self, function: Callable[..., Any], flags: Mapping[str, bool]) -> None:
         self._function = function
         self._flags = repr(flags)
+        self._inside = flags.get("no_cpython_wrapper", False)  # other kernels call it
 
     @property
     def cache_path(self) -> str:
@@ -62,7 +82,7 @@ class KernelCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The form for these types, None when the caller has to compile it."""
-        context.refresh()
+        rtsys.initialize(context)  # what kept code allocates with
         processor = context.codegen().magic_tuple()
         path = folder() / self._name(signature, processor)
         found = _read(path, context)
@@ -73,6 +93,7 @@ class KernelCache:
             found = _read(path, context)  # another process may have made it meanwhile
             if found is None:
                 COMPILING.begin()
+                context.refresh()  # all that compiling may meet; loading that takes a third of a second
                 if lock is not None:
                     _HELD[path] = lock
             elif lock is not None:
@@ -84,9 +105,22 @@ class KernelCache:
         path = folder() / self._name(signature, result.codegen.magic_tuple())
         COMPILING.end()
         if not result.lifted and not result.library.has_dynamic_globals:
-            plain = result._replace(type_annotation="")  # for people: a fifth of a file, with paths in it
-            _write(path, serialize.dumps(plain._reduce()))  # as numba's own cache does
+            _write(path, serialize.dumps(self._kept(result)))
         _let_go(path)
+
+    def _kept(self, result: Any) -> tuple[Any, ...]:
+        """What numba's own cache keeps, without what takes long to load and nobody asks for.
+
+        The annotation is for people: a fifth of a file, with paths in it. Environments of numba's own
+        functions without constants would have their modules imported. The intermediate code is for other
+        kernels that call this one: of what Python calls its names are enough, beside the machine code.
+        """
+        plain = result._replace(type_annotation="")
+        (name, kind, (machine_code, code)), *parts, environments = plain._reduce()
+        if not self._inside:
+            code = _names_alone(code, result.fndesc)
+        needed = [one for one in environments if one.consts or not _is_of_numba(one.globals["__name__"])]
+        return (name, kind, (machine_code, code)), *parts, tuple(needed)
 
     def flush(self) -> None:
         """Numba asks for it when a function is to be compiled anew; files of other content stay."""
@@ -205,6 +239,25 @@ def _read(path: Path, context: Any) -> Any:
         return None
     except Exception:  # it is damaged, or of a class that is gone, and is compiled again
         return None
+
+
+def _is_of_numba(module: str) -> bool:
+    return module.partition(".")[0] == "numba"
+
+
+def _names_alone(code: bytes, told: Any) -> bytes:
+    """Intermediate code in which the functions that Python asks for are defined, and do nothing.
+
+    It is never compiled, because the machine code is there. Reading all of it took longer than loading that.
+    """
+    whole = binding.parse_bitcode(code)
+    module = ir.Module(whole.name)
+    module.triple, module.data_layout = whole.triple, whole.data_layout
+    for name in (told.llvm_func_name, told.llvm_cpython_wrapper_name):
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), ()), name)
+        ir.IRBuilder(function.append_basic_block()).ret_void()
+    named: bytes = binding.parse_assembly(str(module)).as_bitcode()
+    return named
 
 
 def _write(path: Path, content: bytes) -> None:
