@@ -7,6 +7,8 @@ the index once.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
@@ -44,11 +46,11 @@ def file_over_time(
     """
     span = (len(counts) - 1) // (len(filed.class_offsets) - 1)
     for b in range(len(boxes)):
-        counts[levels[b] * span + boxes[b, 0] - least + 1] += 1
+        counts[np.int64(levels[b]) * span + boxes[b, 0] - least + 1] += 1
     for key in range(1, len(counts)):
         counts[key] += counts[key - 1]
     for b in range(len(boxes)):
-        key = levels[b] * span + boxes[b, 0] - least
+        key = np.int64(levels[b]) * span + boxes[b, 0] - least
         place = counts[key]
         counts[key] += 1
         filed.boxes[place], filed.record[place], filed.starts[place] = boxes[b], record[b], boxes[b, 0]
