@@ -35,10 +35,10 @@ def test_each_command_says_what_it_takes_and_does_nothing(
 ) -> None:
     command = Shoal(capsys)
     study = tmp_path / "study.toml"
-    study.write_text('[[runs]]\nmethod = "glove"\nk = [2, 5]\n')
+    study.write_text('[[runs]]\nmethod = "glove"\nk = [2, 3]\n')
     out, linked = tmp_path / "out", ("--linkage", tmp_path / "links.parquet")
     jobs: dict[str, tuple[object, ...]] = {
-        "anonymize": (calls, "--k", 5, "--output", out, "--suppress-space", "15km"),
+        "anonymize": (calls, "--k", 3, "--output", out, "--suppress-space", "15km"),
         "assess": (calls, "--output", out),
         "attack": (calls, out, *linked, "--tries", 100),
         "measure": (calls, out, *linked),
@@ -57,14 +57,14 @@ def test_each_command_says_what_it_takes_and_does_nothing(
     assert [step["task"] for step in documents["compare"]["steps"]] == [
         "glove", "attack", "1000 tries of attack", "measure"] * 2  # fmt: skip
     assert sorted(path.name for path in tmp_path.iterdir()) == ["calls.csv", "study.toml"]
-    words = command("anonymize", calls, "--output", out, "--plan").out
+    words = command("anonymize", calls, "--k", 2, "--output", out, "--plan").out
     assert "13 rows, 12 samples of 3 people" in words
     assert "a day of taxis three times" in words
 
 
 def test_what_was_not_measured_is_not_guessed(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = Shoal(capsys)
-    given = ("anonymize", calls, "--output", calls.with_name("out"), "--plan")
+    given = ("anonymize", calls, "--k", 2, "--output", calls.with_name("out"), "--plan")
     told = command(*given, "--method", "reach-locations")
     assert (told.code, "nobody has measured what reach-locations takes" in told.err) == (2, True)
     told = command(*given, "--method", "w4m", "--blocks", 100)
@@ -159,6 +159,56 @@ def test_people_are_counted_over_batches_and_what_is_too_large_is_said(tmp_path:
     assert count(tmp_path, Reading(), Run()) == Counts(rows=12, samples=12, people=3)
     huge = plan(Counts(rows=10**14, samples=10**14, people=10**6), [Task(name="nwa")], tmp_path)
     assert [words.split(" than ")[0] for words in huge.too_large] == ["more memory", "more disk"]
+
+
+def test_a_plan_refuses_what_the_command_refuses(
+    crowd: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From its parameters and how many people there are, in the same words; nothing is written."""
+    command = Shoal(capsys)
+    out, links = tmp_path / "out", ("--linkage", tmp_path / "links.parquet")
+    study = tmp_path / "study.toml"
+    study.write_text('[budget]\nattack = "nonsense"\n[[runs]]\nmethod = "glove"\n')
+    anonymize = ("anonymize", crowd, "--output", out)
+    jobs: list[tuple[object, ...]] = [
+        *((*anonymize, "--method", name, "--k", 26) for name in METHODS if name not in {"reach-locations"}),
+        (*anonymize, "--k", 26, "--memory", "4GiB"),
+        (*anonymize, "--k", 26, "--blocks", 100, "--engine", "threads"),
+        (*anonymize, "--no-snap"),
+        (*anonymize, "--no-snap", "--blocks", 10, "--engine", "threads"),
+        (*anonymize, "--method", "static", "--grid", "150m"),
+        (*anonymize, "--method", "kte-hide", "--k", 2, "--tau", "3min", "--epsilon", "90s"),
+        (*anonymize, "--method", "w4m", "--private-report", tmp_path / "secret.html"),
+        (*anonymize, "--linkage", out / "links.parquet"),
+        ("assess", crowd, "--k", 26),
+        ("assess", crowd, "--no-snap"),
+        ("attack", crowd, out, *links, "--knowledge", "series"),
+        ("attack", crowd, out, *links, "--knowledge", "nonsense"),
+        ("attack", crowd, out, *links, "--cell", "50m"),
+        ("measure", crowd, out, *links, "--cell", "50m"),
+        ("compare", crowd, "--config", study, "--output", out),
+    ]  # fmt: skip
+    for words in jobs:
+        planned, done = (command(*words, *more, "--quiet") for more in (("--plan",), ()))
+        assert (planned.code, planned.err) == (2, done.err), words
+        assert done.code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["crowd.csv", "study.toml"]
+
+
+def test_releases_that_cannot_be_are_not_in_the_plan_of_a_comparison(
+    crowd: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, study = Shoal(capsys), crowd.with_name("study.toml")
+    given = ("compare", crowd, "--config", study, "--output", crowd.with_name("out"), "--plan")
+    study.write_text('[[runs]]\nmethod = "glove"\nk = [2, 24]\n')  # of 25 people two are held out
+    found = json.loads(command(*given, "--json").out)
+    assert [step["task"] for step in found["steps"]] == ["glove", "attack", "1000 tries of attack", "measure"]
+    assert [note for note in found["notes"] if "no release" in note] == [
+        "glove k=24: no release: k = 24 needs at least 24 people, and the data has 23; choose a smaller k or "
+        "add people"
+    ]
+    study.write_text('[[runs]]\nmethod = "glove"\nk = [25]\n')
+    assert json.loads(command(*given, "--json").out)["steps"] == []
 
 
 def test_the_constants_are_those_of_the_measurement() -> None:

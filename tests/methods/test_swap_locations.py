@@ -146,8 +146,13 @@ def test_lone_and_distant_trajectories_are_counted_by_reason() -> None:
 
 
 def test_too_few_that_overlap_is_an_error_with_the_count() -> None:
-    with pytest.raises(MisuseError, match="largest group here has 3 of 3"):
-        SwapLocations(k=4).anonymize(crowd(3), Randomness.from_system())
+    near = crowd(3)
+    ids = [*np.repeat(np.array(near.ids), near.lengths).tolist(), "late", "late"]
+    original = Trajectories.from_rows(ids, [*near.t, 1e6, 2e6], [*near.x, 1, 2], [*near.y, 1, 2])
+    with pytest.raises(MisuseError, match="largest group here has 3 of 4"):
+        SwapLocations(k=4).anonymize(original, Randomness.from_system())
+    with pytest.raises(MisuseError, match="k = 5 needs at least 5 people"):
+        SwapLocations(k=5).anonymize(original, Randomness.from_system())
 
 
 def test_nobody_near_enough_leaves_nothing() -> None:

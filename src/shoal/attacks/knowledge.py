@@ -9,6 +9,7 @@ import numpy as np
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
+from shoal.attacks.series import NO_EARLIER
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind
@@ -47,6 +48,15 @@ def parse_knowledge(text: str) -> Knowledge:
             f"'{text}' is not a knowledge that shoal can play; choose from {', '.join(_all_forms())}"
         )
     return Knowledge(text=text, adversary=ATTACKS[name], values=ATTACKS[name].read(words))
+
+
+def require_played(texts: Sequence[str], *, series: bool) -> None:
+    """Raises MisuseError for knowledge that cannot be played, whatever the data.
+
+    series: whether an earlier release is at hand.
+    """
+    if any(parse_knowledge(text).adversary.series for text in texts) and not series:
+        raise MisuseError(NO_EARLIER)
 
 
 def require_boxes(texts: Sequence[str]) -> None:
@@ -118,6 +128,20 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
         name,
         *(rate for other in others for rate, asked in other.answers.items() if asked == row.answers[name]),
     )
+
+
+def require_rate(text: str, name: str, *, or_else: str) -> None:
+    """Raises MisuseError when no adversary with this knowledge has a rate of this name, on any release.
+
+    or_else: what may stand there beside such a name.
+    """
+    row = parse_knowledge(text).adversary
+    as_much = [other for other in ATTACKS.values() if other.same_knowledge_as == row.name]
+    if all(name not in each.answers for each in (row, *as_much)):
+        raise MisuseError(
+            f"the budget's attack '{name}' does not belong to {text}; choose "
+            f"{' or '.join([*row.answers, or_else])}"
+        )
 
 
 def is_to_the_point(name: str, kind: PayloadKind) -> bool:

@@ -22,6 +22,7 @@ from shoal.model.release import Release
 from shoal.runtime.arrays import Floats, Integers
 from shoal.units import DAY_S
 
+NO_EARLIER: Final = "series needs an earlier release of the same people; give --earlier"
 _SIDES: Final = (1, 8)  # cells; a box counts at each scale at which it has few cells
 _MOST_CELLS: Final = 256
 _PARTS: Final = 4  # of a day; a longer box belongs to none of them
@@ -46,7 +47,7 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     MisuseError without an earlier release, or when nobody is in both.
     """
     if evaluation.around.earlier is None:
-        raise MisuseError("series needs an earlier release of the same people; give --earlier")
+        raise MisuseError(NO_EARLIER)
     target = evaluation.target
     earlier = _on_grid_of(evaluation, evaluation.around.earlier[0])
     before = _own_before(evaluation, evaluation.around.earlier, rng)

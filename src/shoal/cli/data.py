@@ -190,7 +190,7 @@ def assess(
             "assess",
             source,
             reading,
-            lambda people: assessment(len(set(ks)) or 2, people, exact=exact_figures),
+            lambda people: assessment(ks, people, reading, exact=exact_figures),
             target=output,
             as_json=as_json,
             quiet=quiet,

@@ -1,6 +1,6 @@
 """``--plan``: what a long command would take, said instead of doing it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -8,6 +8,7 @@ import click
 
 from shoal.cli.sections import RUNNING, Option
 from shoal.cli.terminal import Bars, print_result
+from shoal.errors import MisuseError
 from shoal.units import counted, show_s
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def print_plan(
 ) -> int:
     """Count the input, figure, and print.
 
-    tasks: those for so many people. in_blocks: the blocks that these make, and the tasks; None: none.
+    tasks: those for so many people; it raises MisuseError where the command would, and so does in_blocks: the
+    blocks that these make, and the tasks; None: none.
     """
     from shoal.model.intake import Reading
     from shoal.publishing.costs import FIRST_USE_CPU_S, MACHINE
@@ -79,11 +81,13 @@ def print_plan(
     return 0
 
 
-def publication(method: "Method", tries: int | None, people: int) -> list["Task"]:
-    """The work of anonymize."""
+def publication(method: "Method", tries: int | None, people: int, reading: Mapping[str, Any]) -> list["Task"]:
+    """The work of anonymize; raises MisuseError where it would refuse so many people, read like this."""
     from shoal.attacks.questions import TRIES
-    from shoal.publishing.planning import RECORD_TRIES, Task
+    from shoal.model.intake import Reading
+    from shoal.publishing.planning import RECORD_TRIES, Task, require_possible
 
+    require_possible(method, people, Reading(**reading))
     own = Task(name=method.about.name, k=_k_of(method))
     times = min(TRIES if tries is None else tries, people) / RECORD_TRIES
     played = Task(name=f"200 tries for the record of {method.about.publishes}", times=times)
@@ -96,6 +100,7 @@ def publication_in_blocks(
     tries: int | None,
     size: "int | MemoryBound | None",
     engine: str,
+    reading: Mapping[str, Any],
     *,
     in_one_piece: str | None,
 ) -> "tuple[Blocks, Sequence[Task]] | None":
@@ -104,7 +109,8 @@ def publication_in_blocks(
     in_one_piece: an option that needs that.
     """
     from shoal.attacks.questions import TRIES
-    from shoal.publishing.planning import blocks_of, tasks_in_blocks
+    from shoal.model.intake import Reading
+    from shoal.publishing.planning import blocks_of, require_possible, tasks_in_blocks
     from shoal.publishing.within_memory import bound_for
     from shoal.runtime.run import available_cores
     from shoal.scale.engines import workers_here
@@ -115,6 +121,7 @@ def publication_in_blocks(
         size = None if bound is None else bound.people_in_a_block(counts.each, k)
     if size is None:
         return None
+    require_possible(method, counts.people, Reading(**reading))
     blocks = blocks_of(
         counts, k, size, workers=workers, cores=available_cores(), only_blocks=bound is not None
     )
@@ -139,26 +146,40 @@ def measures() -> list["Task"]:
     return [Task(name="measure")]
 
 
-def assessment(ks: int, people: int, *, exact: bool) -> list["Task"]:
-    """The work of assess, for so many k."""
+def assessment(ks: Collection[int], people: int, reading: Mapping[str, Any], *, exact: bool) -> list["Task"]:
+    """The work of assess, for these k or the usual two; raises MisuseError for fewer people than k."""
     from shoal.measures.k_gap import drawn_people
-    from shoal.publishing.planning import Task
+    from shoal.model.intake import Reading
+    from shoal.model.trajectories import require_people
+    from shoal.publishing.planning import Task, require_snapping
 
+    require_snapping(Reading(**reading))
+    require_people(people, max(ks, default=0))
     everybody = exact or drawn_people(people) is None
-    return [Task(name="assess of everybody" if everybody else "assess of drawn people", times=max(ks, 1))]
+    name = "assess of everybody" if everybody else "assess of drawn people"
+    return [Task(name=name, times=len(set(ks)) or 2)]
 
 
-def comparison(study: "Study", people: int) -> list["Task"]:
-    """The work of compare: each release is made, attacked and measured."""
-    return [
-        task
-        for setting in study.settings
-        for task in (
-            *publication(setting.method, 0, people),
-            *attacks(study.knowledge, study.tries, people),
-            *measures(),
-        )
-    ]
+def comparison(study: "Study", people: int, reading: Mapping[str, Any], left_out: list[str]) -> list["Task"]:
+    """The work of compare: each release is made, attacked and measured.
+
+    left_out: is added a note for each setting of which there will be no release.
+    """
+    from shoal.model.intake import Reading
+    from shoal.publishing.planning import require_snapping
+
+    require_snapping(Reading(**reading))
+    published, _ = study.held_out(people)
+    tasks: list[Task] = []
+    for setting in study.settings:
+        of_points = setting.method.about.publishes == "points"
+        try:
+            made = publication(setting.method, 0, published, {**reading, "snap": not of_points})
+        except MisuseError as error:
+            left_out.append(f"{setting.label}: no release: {error}")
+        else:
+            tasks += [*made, *attacks(study.knowledge, study.tries, published), *measures()]
+    return tasks
 
 
 def changed(settings: Collection[str]) -> list[str]:

@@ -167,7 +167,7 @@ def anonymize(
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
     from shoal.publishing.ahead import compiled_ahead
-    from shoal.publishing.publish import publish
+    from shoal.publishing.publish import publish, require_targets
     from shoal.release_folder.statement import NOTHING_STATED, read_statement
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -194,13 +194,14 @@ def anonymize(
     whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
     asked = next((option for option, given in whole.items() if given), None)
     if planned:
+        require_targets(parameters, output, linkage, private_report)
         return print_plan(
             "anonymize",
             source,
             reading,
-            lambda people: publication(parameters, risk_tries, people),
+            lambda people: publication(parameters, risk_tries, people, reading),
             in_blocks=lambda counts: publication_in_blocks(
-                counts, parameters, risk_tries, size, engine or "local", in_one_piece=asked
+                counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=asked
             ),
             target=output,
             notes=changed(settings),

@@ -118,6 +118,7 @@ def attack(
     from dataclasses import replace
 
     from shoal.attacks import attack as evaluate
+    from shoal.attacks.knowledge import require_played
     from shoal.attacks.together import attack_together
     from shoal.publishing.against_raw import issued_releases
     from shoal.publishing.opening import opened_release
@@ -130,11 +131,13 @@ def attack(
     from shoal.verification.composition.several import reveal_together
 
     before = take_earlier(earlier)
+    require_played(knowledge, series=bool(before))
+    reading = _take_reading(options)
     if planned:
         return print_plan(
             "attack",
             raw,
-            take_reading(dict(options)),
+            reading,
             lambda people: attacks(knowledge, tries, people),
             notes=_ATTACK_NOTES,
             as_json=as_json,
@@ -142,10 +145,9 @@ def attack(
         )
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         folder = opened.folder
-        reading = take_reading(dict(options))
-        given, known = _read_as_given(raw, folder, options, bars), read_linkage(linkage)
+        given, known = _read_as_given(raw, folder, reading, bars), read_linkage(linkage)
         published = _read_release(folder, given)
-        others = None if control is None else _read_as_given(control, folder, options, bars)
+        others = None if control is None else _read_as_given(control, folder, reading, bars)
         rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
         run = Run(progress=bars)
         last = [(read_release(earlier_folder), read_linkage(file)) for earlier_folder, file in before[:1]]
@@ -197,11 +199,11 @@ def measure(
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import measure as compute
 
+    reading = _take_reading(options)
     if planned:
-        reading = take_reading(dict(options))
         return print_plan("measure", raw, reading, lambda _: measures(), as_json=as_json, quiet=quiet)
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
-        given, known = _read_as_given(raw, opened.folder, options, bars), read_linkage(linkage)
+        given, known = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
         document = compute(given, _read_release(opened.folder, given), known).to_json()
     for told in opened.told:
         bars.say(f"note: {told}")
@@ -269,13 +271,14 @@ def compare(
     study = read_study(config)
     study = study if frontier is None else replace(study, frontier=frontier)
     if planned:
+        notes = [*_COMPARE_NOTES]
         return print_plan(
             "compare",
             source,
             reading,
-            lambda people: comparison(study, people),
+            lambda people: comparison(study, people, reading, notes),
             target=output,
-            notes=_COMPARE_NOTES,
+            notes=notes,
             as_json=as_json,
             quiet=quiet,
         )
@@ -433,21 +436,23 @@ def _shown(value: float | None, unit: str) -> str:
     return {"share": percent, "m": meters, "s": seconds}.get(unit, "{:.3f}".format)(value)
 
 
-def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
-    """The raw data, read as the release's manifest says (points: as they are).
-
-    Names of columns may be given anew.
-    """
-    from shoal.io import read_with
-    from shoal.release_folder.folder import reading_of_raw
-    from shoal.runtime.run import Run
-
-    given = take_reading(dict(options))
+def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """The reading's options, which may name columns anew; a usage error for a grid, which a manifest says."""
+    given = take_reading(options)
     if any(name in given for name in _GRID):
         raise click.UsageError(
             "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
         )
-    return read_with(raw, reading_of_raw(release, **given), Run(progress=bars))
+    return given
+
+
+def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars) -> Any:
+    """The raw data, read as the release's manifest says (points: as they are)."""
+    from shoal.io import read_with
+    from shoal.release_folder.folder import reading_of_raw
+    from shoal.runtime.run import Run
+
+    return read_with(raw, reading_of_raw(release, **reading), Run(progress=bars))
 
 
 def _read_release(folder: Path, original: Any) -> Any:

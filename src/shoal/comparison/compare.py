@@ -242,11 +242,10 @@ def compare(
 
 def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
     """The people to publish, and those kept out of every release."""
-    everybody = min(original.n_subjects, study.people or original.n_subjects)
-    size = round(everybody * study.hold_out)
-    if not size and everybody == original.n_subjects:
+    people, size = study.held_out(original.n_subjects)
+    if people == original.n_subjects:
         return original, None
-    order = np.random.default_rng(study.seed).permutation(original.n_subjects)[:everybody]
+    order = np.random.default_rng(study.seed).permutation(original.n_subjects)[: people + size]
     if not size:
         return original.keep(order), None
     return original.keep(order[size:]), original.keep(order[:size])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from shoal.attacks import default_knowledge
-from shoal.attacks.knowledge import require_boxes
+from shoal.attacks.knowledge import require_boxes, require_rate
 from shoal.errors import InputError, MisuseError
 from shoal.io.street_files import read_streets
 from shoal.methods import Method, method_named
@@ -15,7 +15,7 @@ from shoal.methods.parameters import declared
 from shoal.runtime.settings_file import read_settings
 from shoal.units import duration_s, length_m
 from shoal.utility import OF_EVERY_RELEASE
-from shoal.utility.frontier import Budget
+from shoal.utility.frontier import STRONGEST, Budget
 
 _WORDS: Final[dict[type | tuple[type, ...], str]] = {
     str: "text in quotes",
@@ -90,6 +90,14 @@ class Study:
                 f"{', '.join(OF_EVERY_RELEASE)}"
             )
         require_boxes([*self.knowledge, self.budget.knowledge])
+        if self.budget.attack != STRONGEST:
+            require_rate(self.budget.knowledge, self.budget.attack, or_else=STRONGEST)
+
+    def held_out(self, n_subjects: int) -> tuple[int, int]:
+        """How many of so many people are published, and how many are kept out of every release."""
+        everybody = min(n_subjects, self.people or n_subjects)
+        size = round(everybody * self.hold_out)
+        return everybody - size, size
 
 
 def read_study(path: Path | str) -> Study:

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import MisuseError
 from shoal.io.reading import take_in
 from shoal.io.screening import active_days, days_between, screen, screens
 from shoal.io.snapping import placed, reason_outside, sorted_rows
@@ -24,7 +23,7 @@ from shoal.io.taken import Taken, no_rows
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, StoredPeople
-from shoal.model.trajectories import Grid
+from shoal.model.trajectories import Grid, require_snapped
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
@@ -42,8 +41,7 @@ def store_people(
     engine: who reads and sorts; without one this process, which sorts on its threads. Raises as ``read``
     does, MisuseError for points that are not to be snapped, OutputError when the folder cannot be written.
     """
-    if not reading.snap:
-        raise MisuseError("people on disk are snapped to a cell and a slot; leave out --no-snap")
+    require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
     if (folder / PEOPLE_FILE).exists():
         return StoredPeople.open(folder)
     with explained_write(folder):

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from shoal.methods.parameters import Declares
 from shoal.methods.techniques import Technique
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -64,3 +64,11 @@ class Method(Declares, Protocol):
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
         """The release, and who became which record."""
+
+
+@runtime_checkable
+class OnSteps(Protocol):
+    """A method with lengths or durations that must be whole numbers of the data's cells or slots."""
+
+    def require_steps(self, grid: Grid) -> None:
+        """Raise MisuseError where they are not."""

@@ -17,7 +17,7 @@ from shoal.model.claims import KAnonymity
 from shoal.model.given import require_given
 from shoal.model.hulls import hulls_of
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -156,9 +156,12 @@ class StaticGeneralization:
             alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
         return [np.array(members) for members in alike.values() if len(members) >= self.k]
 
-    def _coarse(self, original: Trajectories) -> Integers:
-        """[m] a number for each sample, the same for those in one coarse cell and slot."""
-        grid = original.snapped_grid()
+    def require_steps(self, grid: Grid) -> None:
+        """Raise MisuseError when a coarse cell, its offset or a slot is no whole number of the grid's."""
+        self._steps(grid)
+
+    def _steps(self, grid: Grid) -> tuple[int, int, int]:
+        """Coarse cell, coarse slot and offset in the grid's own; raises MisuseError for no whole number."""
         cells = whole_number(self.grid_m, grid.cell_m, "grid", "cell", show_m)
         slots = whole_number(self.slot_s, grid.slot_s, "slot", "slot", show_s)
         offset = self.grid_offset_m / grid.cell_m
@@ -167,7 +170,12 @@ class StaticGeneralization:
                 f"grid_offset = {show_m(self.grid_offset_m)} is no multiple of the data's cell of "
                 f"{show_m(grid.cell_m)}; give a multiple, for example {show_m(grid.cell_m * round(offset))}"
             )
-        x, y = original.x - int(offset), original.y - int(offset)
+        return cells, slots, int(offset)
+
+    def _coarse(self, original: Trajectories) -> Integers:
+        """[m] a number for each sample, the same for those in one coarse cell and slot."""
+        cells, slots, offset = self._steps(original.snapped_grid())
+        x, y = original.x - offset, original.y - offset
         columns = np.stack([original.t // slots, x // cells, y // cells], axis=1)
         return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
 

@@ -276,11 +276,7 @@ class Trajectories:
 
     def snapped_grid(self) -> Grid:
         """The grid; raises MisuseError for points as given, which have none."""
-        if self.grid is None:
-            raise MisuseError(
-                "these points are as given; read them with a cell and a slot (without --no-snap) for this"
-            )
-        return self.grid
+        return require_snapped(self.grid)
 
     def require_points_as_given(self) -> None:
         """Raises MisuseError for snapped samples, which cannot be published as points."""
@@ -402,6 +398,15 @@ class Trajectories:
         from shoal.model.summaries import html_of_trajectories
 
         return html_of_trajectories(self)
+
+
+def require_snapped(grid: Grid | None) -> Grid:
+    """The grid; raises MisuseError where there is none."""
+    if grid is None:
+        raise MisuseError(
+            "these points are as given; read them with a cell and a slot (without --no-snap) for this"
+        )
+    return grid
 
 
 def require_people(n: int, k: int) -> None:

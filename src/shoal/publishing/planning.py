@@ -12,7 +12,10 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.io.reading import take_in
 from shoal.io.snapping import Rows
+from shoal.methods import Method
+from shoal.methods.method import OnSteps
 from shoal.model.intake import Reading
+from shoal.model.trajectories import Grid, require_people, require_snapped
 from shoal.publishing.block_gaps import people_drawn
 from shoal.publishing.block_sample import SAMPLE_PEOPLE
 from shoal.publishing.costs import COSTS, MACHINE, Growth
@@ -130,7 +133,7 @@ class Plan:
         """The largest of the tasks, which come one after the other; in blocks that of all processes."""
         if self.blocks is not None:
             return self.blocks.memory_mb
-        return max(step.memory_mb for step in self.steps)
+        return max((step.memory_mb for step in self.steps), default=0.0)
 
     @property
     def seconds_at_least(self) -> float | None:
@@ -203,6 +206,19 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
     taken = take_in(source, reading, run, keep)
     each = of_code[of_code > 0]
     return Counts(rows=taken.rows_read, samples=int(each.sum()), people=len(each), each=each)
+
+
+def require_possible(method: Method, people: int, reading: Reading) -> None:
+    """Raise MisuseError where the method would refuse these parameters for so many people, read like this."""
+    grid = require_snapping(reading) if method.about.publishes == "boxes" else None
+    require_people(people, method.claim().k)
+    if grid is not None and isinstance(method, OnSteps):
+        method.require_steps(grid)
+
+
+def require_snapping(reading: Reading) -> Grid:
+    """The grid that is snapped to; raises MisuseError where points are kept as given."""
+    return require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
 
 
 def plan(

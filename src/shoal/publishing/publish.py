@@ -168,11 +168,7 @@ def publish(
     linkage_file = None if linkage_file is None else path_of(linkage_file, "the linkage")
     private_report = None if private_report is None else path_of(private_report, "the private report")
     run = run or Run()
-    of_points = method.about.publishes == "points"  # asked before there is a release
-    if private_report is not None and of_points:
-        raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
-    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and of_points else None
-    require_free(output, linkage_file, trace_file, private_report)
+    require_targets(method, output, linkage_file, private_report)
     require_ground_over(original, ground)
     parts = parts_folder(output)
     kept = Checkpoint.until_done(parts, _job(original, method)) if resume else nullcontext(run.checkpoint)
@@ -223,6 +219,21 @@ def publish(
         accuracy=accuracy,
         facts=evidence.facts,
     )
+
+
+def require_targets(
+    method: Method, output: Path, linkage_file: Path | None, private_report: Path | None
+) -> None:
+    """Raise before any work.
+
+    MisuseError for a private report of points, OutputError for secret files that are inside the release or
+    there already.
+    """
+    of_points = method.about.publishes == "points"  # asked before there is a release
+    if private_report is not None and of_points:
+        raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
+    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and of_points else None
+    require_free(output, linkage_file, trace_file, private_report)
 
 
 def require_ground_over(original: Trajectories, ground: MapGround) -> None:

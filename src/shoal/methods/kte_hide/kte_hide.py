@@ -30,7 +30,7 @@ from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KteAnonymity
 from shoal.model.given import require_given
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -246,6 +246,14 @@ class KteHide:
         """The data cut into epochs of epsilon; raises MisuseError where that cannot be."""
         grid = original.snapped_grid()
         require_people(original.n_subjects, self.k)
+        self.require_steps(grid)
+        if self.hiders == "stay":
+            return cut_into_epochs(original, int(np.ptp(original.t)) + 1, 1)
+        slots = int(self.epsilon_s / grid.slot_s)
+        return cut_into_epochs(original, slots, round(self.tau_s / self.epsilon_s) + 1)
+
+    def require_steps(self, grid: Grid) -> None:
+        """Raise MisuseError when an epoch is no whole number of slots."""
         slots = self.epsilon_s / grid.slot_s
         if slots != int(slots):
             valid = [show_s(grid.slot_s * count) for count in (int(slots), int(slots) + 1) if count]
@@ -253,9 +261,6 @@ class KteHide:
                 f"epsilon = {show_s(self.epsilon_s)} is no multiple of the slot of {show_s(grid.slot_s)}; "
                 f"use {' or '.join(valid)}"
             )
-        if self.hiders == "stay":
-            return cut_into_epochs(original, int(np.ptp(original.t)) + 1, 1)
-        return cut_into_epochs(original, int(slots), round(self.tau_s / self.epsilon_s) + 1)
 
 
 def generalize(

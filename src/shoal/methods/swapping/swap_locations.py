@@ -36,7 +36,7 @@ from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.given import require_given
 from shoal.model.omission import APART, NO_DURATION
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -166,6 +166,7 @@ class SwapLocations:
     ) -> tuple[list[Integers], dict[str, int], dict[str, float]]:
         """Clusters of positions, how many trajectories are in none by reason, and figures."""
         original.require_points_as_given()
+        require_people(original.n_subjects, self.k)
         kept = run.kept("clusters", lambda: self._clustered(original, run))
         clusters = np.split(kept["members"], np.cumsum(kept["sizes"])[:-1])
         left_out = {NO_DURATION: int(kept["left_out"][0]), APART: int(kept["left_out"][1])}
