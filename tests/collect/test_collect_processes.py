@@ -131,7 +131,10 @@ def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'c.sqlite'}"
     nowhere = ["--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1"]
     nowhere += ["--patience", "0.1s"]
-    files = ["--data", "none.csv", "--profile", "none.toml", "--state", str(tmp_path / "state"), "--yes"]
+    (tmp_path / "mine.csv").write_text("uid,t,lat,lon\na,1714557600,48.85,2.35\na,1714558200,48.86,2.35\n")
+    (tmp_path / "mine.toml").write_text("k = 3\n[blur]\nradius = '500m'\ngap = '30min'\n")
+    mine, own = ["--data", str(tmp_path / "mine.csv")], ["--profile", str(tmp_path / "mine.toml")]
+    state = ["--state", str(tmp_path / "state"), "--yes"]
     for arguments, message in (
         (
             ["server", "--database", url, "--places", str(places), "--key", str(tmp_path / "k")],
@@ -142,7 +145,10 @@ def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:
             "none.csv cannot be read: No such file or directory; check the path",
         ),
         (["authority", "--database", url, "--key", str(tmp_path / "k")], "--collector-key"),
-        (["join", *nowhere, *files], "does not answer"),
+        (["join", *nowhere, "--data", "none.csv", *own, *state], "no file or folder none.csv"),
+        (["join", *nowhere, *mine, *own, *state, "--trip", "2"], "trip 2 of 1"),
+        (["join", *nowhere, *mine, "--profile", "none.toml", *state], "cannot read none.toml"),
+        (["join", *nowhere, *mine, *own, *state], "does not answer"),
     ):
         ended = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, check=False)
         assert ended.returncode == 2

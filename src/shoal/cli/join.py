@@ -4,7 +4,7 @@ import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,10 @@ from shoal.cli.collect import needs_extra, servers_of_a_round
 from shoal.cli.options import DURATION, PATH, input_options, output_options, take_reading
 from shoal.cli.sections import Command
 from shoal.runtime.staging import explained_write
+
+if TYPE_CHECKING:
+    from shoal.collect.device import participation
+    from shoal.collect.device.profile import Profile
 
 
 @click.command(
@@ -72,8 +76,21 @@ def join(**options: Any) -> int:
         click.echo(text, err=True)
         return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
 
+    def look() -> "tuple[participation.Movement, Profile]":
+        """Her own files, which nobody else has to be asked about."""
+        from shoal.io import read
+
+        profile = read_profile(options["profile_file"])
+        data = read(options["data"], snap=False, **reading)
+        return (
+            participation.movement_of(data, options["subject"], options["trip"], options["max_gap_s"]),
+            profile,
+        )
+
     folder = StateFolder(options["state"], Past(folder_of_account()))
     with folder.alone(), ExitStack() as connections:
+        kept = folder.load()
+        seen = look() if kept is None or kept.own_round is None else None
         there = participation.connect(
             folder,
             options["server_url"],
@@ -87,14 +104,9 @@ def join(**options: Any) -> int:
         for server in there.servers.values():
             connections.callback(server.close)
         if there.kept.own_round is None:
-            from shoal.io import read
             from shoal.report.pages.preview import preview_page
 
-            data = read(options["data"], snap=False, **reading)
-            movement = participation.movement_of(
-                data, options["subject"], options["trip"], options["max_gap_s"]
-            )
-            plan = participation.prepare(there, movement, read_profile(options["profile_file"]))
+            plan = participation.prepare(there, *(seen or look()))
             page = folder.folder / "preview.html"
             _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
             if not consent("\n".join(plan.lines(page))):
