@@ -77,6 +77,23 @@ def test_a_release_is_verified_in_every_format(
         export(made[kind], tmp_path / "out", form)
 
 
+@pytest.mark.parametrize("form", EXPORTS)
+def test_people_who_begin_on_other_days_stand_in_any_order(form: str, tmp_path: Path) -> None:
+    skip_without(form)
+    raw = [
+        (who, 1714557600 + day * 86400, 48.85 + pair / 100, 2.35)
+        for pair in range(10)
+        for who in (f"a{pair}", f"b{pair}")
+        for day in range(pair % 3, 4)
+    ]
+    columns = dict(zip(("uid", "t", "lat", "lon"), zip(*raw, strict=True), strict=True))
+    given, links = shoal.read(pa.table(columns)), tmp_path / "links.parquet"
+    rng = shoal.Randomness.for_research(1)
+    shoal.publish(given, shoal.Glove(k=2), tmp_path / "boxes", rng=rng, tries=0, linkage_file=links)
+    export(tmp_path / "boxes", tmp_path / "out", form)
+    assert shoal.verify_folder(given, tmp_path / "out", shoal.read_linkage(links)).findings == ()
+
+
 def test_the_help_names_every_format() -> None:
     choices = next(option.type for option in publish.params if option.name == "form")
     assert list(choices.choices) == [*EXPORTS, *FORMS]  # type: ignore[attr-defined]  # of a choice

@@ -1,8 +1,8 @@
 """EXPORTS, the table of formats that a release is handed over in: how each is written and read.
 
 Every format holds the rows of ``release.parquet`` and nothing else, in their order; a partition by day holds
-the rows of each day in their order. Geometry follows from the other columns: it is written where a format
-needs it, and never read back.
+the rows of each day, those of records that begin on earlier days first. Geometry follows from the other
+columns: it is written where a format needs it, and never read back.
 """
 
 import csv
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
 from shoal.release_folder.packing import GEOMETRY
+from shoal.release_folder.tables import numbered
 from shoal.units import DAY_S
 
 _DIGITS: Final = 7
@@ -112,8 +113,17 @@ def _write_days(table: pa.Table, folder: Path) -> None:
 
 
 def _days(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each day; within all of them the records that begin earlier come first.
+
+    So the order of the records in a table that is made of the days, one after the other, is the same.
+    """
     start = table["t_start" if "t_start" in table.column_names else "t"].to_numpy()
     days = np.floor(start / DAY_S).astype(np.int64)
+    record, ids = numbered(table["trajectory_id"])
+    first = np.full(len(ids), np.iinfo(np.int64).max)
+    np.minimum.at(first, record, days)
+    order = np.argsort(first[record], kind="stable")
+    table, days = table.take(order), days[order]
     for day in np.unique(days).tolist():
         yield str(np.datetime64(day, "D")), table.filter(pa.array(days == day))
 

@@ -63,13 +63,18 @@ def records_in(
     InputError when a column is missing or holds what no column may hold.
     """
     payload = TABLES[kind].read(table, grid, where)
-    names = table["trajectory_id"].combine_chunks().cast(pa.string()).dictionary_encode()
-    if isinstance(names, pa.ChunkedArray):  # more text than one array holds
-        names = names.combine_chunks()
-    record, ids = names.indices.to_numpy(), tuple(names.dictionary.to_pylist())
+    record, ids = numbered(table["trajectory_id"])
     keys = [getattr(payload, name) for name in reversed(TABLES[kind].columns)]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(ids)))]).astype(np.int64)
     return ids, offsets, payload if _ascend(record, keys) else payload.take(np.lexsort((*keys, record)))
+
+
+def numbered(names: pa.ChunkedArray) -> tuple[Integers, tuple[str, ...]]:
+    """(the record of each row, the pseudonym of each record): records in the order of their first rows."""
+    coded = names.combine_chunks().cast(pa.string()).dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):  # more text than one array holds
+        coded = coded.combine_chunks()
+    return coded.indices.to_numpy(), tuple(coded.dictionary.to_pylist())
 
 
 def _ascend(record: Integers, keys: Sequence[Numbers]) -> bool:
