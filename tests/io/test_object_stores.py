@@ -78,7 +78,7 @@ def test_hive_partitions_and_other_files_are_read_as_from_a_disk(store: str, tmp
 @needs_moto
 def test_what_is_not_there_or_no_plain_folder_is_refused_without_the_address(store: str) -> None:
     put(store, "lake/_delta_log/0.json", b"{}")
-    for path, message in (("none", "no file there|cannot be read"), ("lake", "deleted rows")):
+    for path, message in (("none", "nothing lies at that address"), ("lake", "deleted rows")):
         with pytest.raises(InputError, match=message) as caught:
             read(f"s3://{KEYS}@data/{path}?{store}")
         assert "testing" not in str(caught.value)
@@ -135,7 +135,7 @@ def test_a_file_system_of_any_kind_gives_the_same_as_the_disk(
 
 
 def test_a_store_that_cannot_be_reached_is_an_error_in_words() -> None:
-    with pytest.raises(InputError, match="cannot be read; check the address") as caught:
+    with pytest.raises(InputError, match=r"cannot be read \(it does not answer\); check") as caught:
         files(
             "s3://key:secret@bucket/x?endpoint_override=127.0.0.1:9&scheme=http&region=none", lambda _: True
         )
@@ -179,7 +179,9 @@ class _Refusing(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize(("lists", "why"), [(False, "cannot be read; check"), (True, "a.csv cannot be")])
+@pytest.mark.parametrize(
+    ("lists", "why"), [(False, "it refuses this with these credentials"), (True, "a.csv cannot be")]
+)
 def test_a_bucket_without_rights_is_an_error_in_words(
     lists: bool, why: str, released: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,7 +195,7 @@ def test_a_bucket_without_rights_is_an_error_in_words(
         server.shutdown()
     assert (read.code, sent.code) == (2, 2)
     assert why in read.err
-    assert "cannot be written; check" in sent.err
+    assert "cannot be written (it refuses this with these credentials); check" in sent.err
     assert "c2VjcmV0" not in read.err + sent.err
 
 
@@ -323,3 +325,76 @@ def test_rows_of_a_server_have_no_state() -> None:
     with pytest.raises(InputError, match="rows of a server are not read in blocks") as caught:
         states("postgresql://ann:secret@127.0.0.1/x?query=select")
     assert "secret" not in str(caught.value)
+
+
+CALLS = b"uid,t,lat,lon\nann,1714557600,48.85,2.35\n"
+
+
+@needs_moto
+@pytest.mark.parametrize("name", ["with blank", "ünï ☃", "plus+x", "k=v", "hash#x"])
+def test_names_are_written_as_they_are(store: str, name: str) -> None:
+    put(store, f"as-written/{name}/calls {name}.csv", CALLS)
+    for path in (name, f"{name}/", f"{name}/calls {name}.csv"):
+        assert read(f"s3://{KEYS}@data/as-written/{path}?{store}").n_subjects == 1
+    put(store, "as-written/100%/calls.csv", CALLS)
+    assert read(f"s3://{KEYS}@data/as-written/100%25?{store}").n_subjects == 1
+
+
+@needs_moto
+def test_what_is_not_there_is_told_apart_from_what_cannot_be_read(store: str) -> None:
+    where = store.removesuffix("&allow_bucket_creation=true")
+    with pytest.raises(InputError, match="nothing lies at that address in the object store"):
+        read(f"s3://{KEYS}@data/no-such-folder?{where}")
+    with pytest.raises(InputError, match=r"cannot be read \(there is no such bucket\); check the address"):
+        read(f"s3://{KEYS}@no-such-bucket/in?{where}")
+    with pytest.raises(OutputError, match=r"cannot be written \(there is no such bucket\)"):
+        to_store(Path(__file__).parent, f"s3://{KEYS}@no-such-bucket/in?{where}", last="x")
+
+
+@needs_moto
+def test_a_damaged_object_among_others_of_its_name_is_told_by_its_number(store: str, tmp_path: Path) -> None:
+    pq.write_table(people(), tmp_path / "part-0.parquet")
+    content = (tmp_path / "part-0.parquet").read_bytes()
+    for day in (1, 2, 3):
+        own = content if day != 2 else content[:-20]
+        put(store, f"damaged/day={day}/part-0.parquet", own)
+        (tmp_path / "damaged" / f"day={day}").mkdir(parents=True)
+        (tmp_path / "damaged" / f"day={day}" / "part-0.parquet").write_bytes(own)
+    for source in (f"s3://{KEYS}@data/damaged?{store}", tmp_path / "damaged"):
+        with pytest.raises(
+            InputError, match=r"part-0\.parquet \(file 2 of 3, by path\) is not a whole Parquet"
+        ):
+            read(source)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("AWS Error ACCESS_DENIED during GetObject operation: ", "it refuses this with these credentials"),
+        ("AWS Error SERVICE_UNAVAILABLE during GetObject operation: ", "it is too busy"),
+        ("google::cloud::Status(PERMISSION_DENIED: no)", "it refuses this with these credentials"),
+        ("AWS Error INTERNAL_FAILURE during GetObject operation: secret", "it answers 'internal failure'"),
+    ],
+)
+def test_an_object_that_is_refused_is_not_called_damaged(said: str, why: str, tmp_path: Path) -> None:
+    """Neither when it is opened nor before its rows; the store's own words are not repeated."""
+    pq.write_table(people(), tmp_path / "calls.parquet")
+    served: list[str] = []
+
+    def open_input_file(path: str) -> Any:
+        served.append(path)
+        if len(served) == 2:
+            raise OSError(said)
+        return pa.OSFile(str(tmp_path / "calls.parquet"))
+
+    store = SimpleNamespace(open_input_file=open_input_file)
+    table = open_object(store, "data/calls.parquet", lambda path: pytest.fail(str(path)))
+    del served[1:]
+    with pytest.raises(
+        InputError, match=f"calls.parquet cannot be read from the object store: {why}"
+    ) as caught:
+        list(table.batches(["id"]))
+    assert "secret" not in str(caught.value)
+    del served[1:]
+    with pytest.raises(InputError, match=f"calls.parquet cannot be read from the object store: {why}"):
+        open_object(store, "data/calls.parquet", lambda path: pytest.fail(str(path)))

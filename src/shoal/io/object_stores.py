@@ -10,16 +10,19 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from shoal.errors import InputError, OutputError
 from shoal.io.parquet_files import open_source
+from shoal.io.store_errors import why
 from shoal.io.tables import Table
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
+_WRITTEN_AS_THEY_ARE: Final = "%/:?&=@+,;~!$'()*[]"
 _PATIENCE_S: Final = 20  # pyarrow's own is 15 minutes
 _DEEPEST: Final = 16  # folders within one another
 PARQUET: Final = (".parquet", ".pq", ".geoparquet")
@@ -47,7 +50,7 @@ def files(
             return system, str(PurePosixPath(root).parent), [root]
         listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
     except (pa.ArrowException, OSError) as error:
-        raise _unread(address) from error
+        raise _unread(address, error) from error
     paths = [each.path for each in listed if each.type == pafs.FileType.File]
     inside = [PurePosixPath(path).relative_to(root) for path in paths]
     if not with_rows_of_others and any(
@@ -70,7 +73,7 @@ def infos(address: str, reads: Callable[[PurePosixPath], bool]) -> list[Any]:
     try:
         return list(system.get_file_info(paths))
     except (pa.ArrowException, OSError) as error:
-        raise _unread(address) from error
+        raise _unread(address, error) from error
 
 
 def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
@@ -86,22 +89,45 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
         table = open_local(copy)
     except (pa.ArrowException, OSError) as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise InputError(f"{name} cannot be copied from the object store") from error
+        raise _uncopied(name, error) from error
     weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
     return table
 
 
 def _opened(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it; a store of Google's that is silent is given up."""
+    """The file system of an address, and the path in it; a store of Google's that is silent is given up.
+
+    Characters that an address cannot hold, such as blanks, are taken as they are; "#" is one of a name.
+    """
+    address = quote(address, safe=_WRITTEN_AS_THEY_ARE)
     if address.startswith(_GOOGLE) and "retry_limit_seconds=" not in address:
         address += f"{'&' if '?' in address else '?'}retry_limit_seconds={_PATIENCE_S}"
     system, root = pafs.FileSystem.from_uri(address)
     return system, root
 
 
-def _unread(address: str) -> InputError:
+def _unread(address: str, error: Exception) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(
+            "nothing lies at that address in the object store; check the bucket and the folder, and write a "
+            "% of a name as %25"
+        )
     return InputError(
-        f"the object store cannot be read; check the address and the credentials ({_credentials(address)})"
+        f"the object store cannot be read{_in_brackets(error)}; check the address and the credentials "
+        f"({_credentials(address)})"
+    )
+
+
+def _in_brackets(error: Exception) -> str:
+    said = why(error)
+    return "" if said is None else f" ({said})"
+
+
+def _uncopied(name: str, error: Exception) -> InputError:
+    said = why(error)
+    return InputError(
+        f"{name} cannot be copied from the object store{'' if said is None else f': {said}'}; try again, or "
+        "copy it by other means"
     )
 
 
@@ -126,7 +152,7 @@ def holds(address: str, name: str) -> bool:
         system, root = _opened(address)
         return bool(system.get_file_info(f"{root}/{name}").type == pafs.FileType.File)
     except (pa.ArrowException, OSError) as error:
-        raise _unread(address) from error
+        raise _unread(address, error) from error
 
 
 def fetch(address: str, folder: Path) -> None:
@@ -145,7 +171,7 @@ def fetch(address: str, folder: Path) -> None:
             with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
                 shutil.copyfileobj(remote, local, 1 << 20)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{inside.name} cannot be copied from the object store") from error
+            raise _uncopied(inside.name, error) from error
 
 
 def store(folder: Path, address: str, *, last: str) -> None:
@@ -170,7 +196,6 @@ def store(folder: Path, address: str, *, last: str) -> None:
                 shutil.copyfileobj(local, remote, 1 << 20)
     except (pa.ArrowException, OSError) as error:
         raise OutputError(
-            "the object store cannot be written; check the address and the credentials, and remove what "
-            "was copied: "
-            f"without {last} it is no release"
+            f"the object store cannot be written{_in_brackets(error)}; check the address and the "
+            f"credentials, and remove what was copied, if anything: without {last} it is no release"
         ) from error

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.io.store_errors import why
 from shoal.io.tables import BATCH_ROWS, Table, geometry_of
 from shoal.io.values import is_text
 from shoal.model.intake import Reading
@@ -140,4 +141,7 @@ def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _why(name: str, error: Exception) -> str:
     if isinstance(error, PermissionError):
         return f"{name} cannot be opened: no permission to read it"
+    said = why(error)
+    if said is not None:
+        return f"{name} cannot be read from the object store: {said}; try again, or copy it by other means"
     return f"{name} is not a whole Parquet file; it may be cut off: copy or write it again"

@@ -3,11 +3,15 @@
 import glob
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final
+
+import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import (
@@ -275,14 +279,14 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     paths = list(files(source))
     root = _root(source, paths)
     opened: list[Opener] = []
-    for path in paths:
+    for number, path in zip(_numbers([path.name for path in paths]), paths, strict=True):
         if path.name.lower().endswith(ARCHIVE):
             opened += [
                 partial(zip_files.open_member, path, member, partial(_open, reading))
                 for member in zip_files.members(path, _reads)
             ]
         else:
-            opened.append(partial(_open, reading, path.absolute(), root.absolute()))
+            opened.append(partial(_open, reading, path.absolute(), root.absolute(), number))
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
 
 
@@ -290,15 +294,50 @@ def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a folder or a file in an object store."""
     system, root, paths = object_stores.files(address, lambda path: _reads(Path(path)))
 
-    def opener(path: str) -> Table:
-        table = object_stores.open_object(system, path, partial(_read, reading=reading))
+    def opener(path: str, number: str) -> Table:
+        with _numbered(PurePosixPath(path).name, number):
+            table = object_stores.open_object(system, path, partial(_read, reading=reading))
         within = PurePosixPath(path).relative_to(root)
         owners = tuple(replace(each, place=path) for each in table.owners)
-        return _with_folders(replace(table, place=path, owners=owners), within)
+        return _with_folders(_numbering(replace(table, place=path, owners=owners), number), within)
 
-    return (PurePosixPath(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"), [
-        partial(opener, path) for path in paths
+    names = [PurePosixPath(path).name for path in paths]
+    return (names[0] if len(paths) == 1 else f"{len(paths)} files"), [
+        partial(opener, path, number) for path, number in zip(paths, _numbers(names), strict=True)
     ]
+
+
+def _numbers(names: Sequence[str]) -> list[str]:
+    """Which file it is, in words, for those that share their name with another one; else nothing.
+
+    Folders are not named: they may be called by people.
+    """
+    often = Counter(names)
+    return [
+        f" (file {number:,} of {len(names):,}, by path)" if often[name] > 1 else ""
+        for number, name in enumerate(names, start=1)
+    ]
+
+
+@contextmanager
+def _numbered(name: str, number: str) -> Iterator[None]:
+    """Let messages about a file say which one of that name it is."""
+    try:
+        yield
+    except InputError as error:
+        if not number or type(error) is not InputError:
+            raise
+        raise InputError(error.as_written.replace(name, f"{name}{number}", 1)) from error
+
+
+def _numbering(table: Table, number: str) -> Table:
+    """The table, whose messages say which file of its name it is."""
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        with _numbered(table.name, number):
+            yield from table.batches(columns)
+
+    return replace(table, batches=batches) if number else table
 
 
 def _standard_input(reading: Reading) -> Table:
@@ -306,13 +345,14 @@ def _standard_input(reading: Reading) -> Table:
     return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading))
 
 
-def _open(reading: Reading, path: Path, root: Path) -> Table:
+def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
     """One file, with the values that its folders' names hold (``day=2024-05-01``), and its own place.
 
-    root: the folder that all files share.
+    root: the folder that all files share. number: which file of its name it is, for messages.
     """
     try:
-        table = _read(path, reading)
+        with _numbered(path.name, number):
+            table = _numbering(_read(path, reading), number)
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
