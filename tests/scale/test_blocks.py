@@ -31,7 +31,9 @@ from shoal.model.names import Pseudonyms
 from shoal.model.trajectories import Trajectories
 from shoal.publishing import block_gaps, block_records, block_sample, block_table, block_vanished
 from shoal.publishing import in_blocks as publishing
+from shoal.publishing.block_input import BlockInput
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.words.numbers import exact
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -59,6 +61,7 @@ def in_blocks(
     run: Run | None = None,
     tries: int = 0,
     engine: Engine | None = None,
+    ground: MapGround = NOTHING_BEHIND,
 ) -> BlockPublication:
     return publish_in_blocks(
         source,
@@ -71,6 +74,7 @@ def in_blocks(
         run=run,
         linkage_file=output.with_suffix(".linkage"),
         tries=tries,
+        ground=ground,
     )
 
 
@@ -506,6 +510,34 @@ def test_content_exchanged_under_its_old_size_and_time_is_seen(
     assert len(list((tmp_path / "release.parts").glob("block-*.npz"))) == 2  # nothing is lost
     with_old_times(source, lambda: source.write_bytes(city.read_bytes()))
     in_blocks(source, output, 20)
+
+
+def test_what_is_finished_outlasts_an_input_and_a_ground_that_cannot_be_used(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store may not answer, or the map get streets of another place: neither is asked for any block."""
+    output = tmp_path / "release"
+    stopped_after_reading(city, output, monkeypatch)
+
+    def finished() -> list[str]:
+        return sorted(path.name for path in (tmp_path / "release.parts").glob("block-*.npz"))
+
+    before = finished()
+
+    def gone(_: object) -> None:
+        raise InputError("the object store cannot be read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BlockInput, "require_unchanged", gone)
+        with pytest.raises(InputError, match="the object store cannot be read"):
+            in_blocks(city, output, 20)
+    assert finished() == before
+    with monkeypatch.context() as patched:
+        patched.setattr(MapGround, "require_over", lambda *_: gone(None))
+        with pytest.raises(InputError, match="the object store cannot be read"):
+            in_blocks(city, output, 20, ground=MapGround())
+    assert finished() == before
+    in_blocks(city, output, 20)
 
 
 def test_the_same_content_elsewhere_continues(

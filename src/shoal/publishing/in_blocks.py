@@ -20,7 +20,7 @@ from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
-from shoal.model.people_on_disk import StoredPeople
+from shoal.model.people_on_disk import PEOPLE_FILE, StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
 from shoal.publishing.block_gaps import gaps_of_stored
@@ -139,11 +139,13 @@ def publish_in_blocks(
     with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
         for left_over in (*folder.glob(".*.partial-*"), *left_behind(output)):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
+        begun = (folder / PEOPLE / PEOPLE_FILE).exists()  # from now on the input is not read
         try:
             with run.stage("reading"):
                 given.fetch(folder, reading)
         except (InputError, MisuseError):
-            shutil.rmtree(folder)
+            if not begun:
+                shutil.rmtree(folder)
             raise
         with run.stage("reading"):
             given.require_same(checkpoint, workers or run, run)
@@ -157,9 +159,8 @@ def publish_in_blocks(
                 ground.require_over(around(x_m, y_m), people.crs)
             blocks = _blocks(people, method, size, checkpoint)
         except (InputError, MisuseError):
-            shutil.rmtree(
-                folder
-            )  # nothing here is worth continuing, and the next attempt will have other settings
+            if not begun:  # nothing here is worth continuing, and the next attempt will have other settings
+                shutil.rmtree(folder)
             raise
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         with run.stage("method"):
