@@ -17,6 +17,7 @@ import click
 
 from shoal.cli import check as cli_check
 from shoal.cli import data as cli_data
+from shoal.cli import demo as cli_demo
 from shoal.cli import desk as cli_desk
 from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
@@ -24,6 +25,7 @@ from shoal.cli import reproduce as cli_reproduce
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
 from shoal.cli import share as cli_share
+from shoal.cli import verify as cli_verify
 from shoal.cli.collect import collect
 from shoal.cli.sections import Program
 from shoal.cli.terminal import log_line
@@ -59,11 +61,11 @@ def shoal() -> None:
 
 for _command in cli_service.COMMANDS:
     collect.add_command(_command)
-shoal.add_section("To try it", (cli_release.demo, cli_data.synthesize))
+shoal.add_section("To try it", (cli_demo.demo, cli_data.synthesize))
 shoal.add_section(
     "Before a release", (cli_data.inspect, cli_data.assess, cli_risk.compare, cli_risk.granularity)
 )
-shoal.add_section("The release", (cli_release.anonymize, cli_release.verify, cli_publish.publish))
+shoal.add_section("The release", (cli_release.anonymize, cli_verify.verify, cli_publish.publish))
 shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
 shoal.add_section(
     "Files of other tools, files for other tools", (cli_check.check, cli_risk.convert, cli_publish.schema)

@@ -1,10 +1,9 @@
-"""The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
+"""The command that makes a release: anonymize; heavy libraries load when it runs."""
 
 import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +12,16 @@ import click
 from shoal.cli.methods import MethodCommand, take_settings
 from shoal.cli.options import (
     PATH,
-    RELEASE,
     UNITS,
     MemorySize,
     config_option,
-    earlier_option,
     ground_options,
     input_argument,
     input_options,
     output_options,
-    street_options,
-    take_earlier,
     take_ground,
-    take_reading,
-    take_streets,
 )
-from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
+from shoal.cli.outcomes import print_publication
 from shoal.cli.planned import (
     changed,
     plan_option,
@@ -36,10 +29,8 @@ from shoal.cli.planned import (
     publication,
     publication_in_blocks,
 )
-from shoal.cli.sections import Command
-from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
+from shoal.cli.terminal import Bars, read_telling, tell_of_reading
 from shoal.errors import InUseError, MisuseError, OtherJobError
-from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
 from shoal.units import counted
 
@@ -315,172 +306,6 @@ def _bound(memory: int, method: object, blocks: int | None, engine: str | None) 
         workers=workers_here(engine or "local") or 1,
         measured_people=SAMPLE_PEOPLE,
     )
-
-
-@click.command(
-    cls=Command,
-    epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
-    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked.",
-)
-@click.argument("raw", metavar="RAW")
-@click.argument("release", type=RELEASE, metavar="RELEASE")
-@click.option(
-    "--linkage",
-    type=PATH,
-    metavar="FILE",
-    help="Who became which record; without it the check is partial (exit 3).",
-)
-@click.option(
-    "--streamed",
-    is_flag=True,
-    help="Check with little memory and secret scratch files beside RELEASE; needs --linkage.",
-)
-@click.option(
-    "--engine",
-    metavar="NAME",
-    help="What works on the parts of a --streamed check: local, local:N, dask, dask:ADDRESS, spark, "
-    "spark:MASTER or threads. [default: this process, on one part after the other]",
-)
-@click.option(
-    "--claim",
-    "claim",
-    metavar="CLAIM",
-    help="The least that the release must claim, e.g. k-anonymity:5,truthful or "
-    "kte-anonymity:5,tau=30min,epsilon=30min. [default: what releases of its method claim]",
-)
-@earlier_option
-@street_options
-@input_options
-@output_options
-def verify(
-    raw: str,
-    release: Path | str,
-    linkage: Path | None,
-    streamed: bool,
-    engine: str | None,
-    claim: str | None,
-    earlier: tuple[str, ...],
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
-    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing in the folder.
-
-    RELEASE may lie in an object store (s3://BUCKET/FOLDER) or on a server
-    (postgresql://USER@HOST/DATABASE#schema.table), and be what `shoal publish` wrote.
-
-    With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
-    """
-    from shoal.model.claims.expected import Expected
-    from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
-    from shoal.publishing.opening import opened_release
-    from shoal.release_folder.folder import read_linkage
-    from shoal.runtime.run import Run
-    from shoal.scale.engines import engine_of
-
-    reading = take_reading(options)
-    streets = take_streets(options)
-    for fixed in ("cell_m", "slot_s", "snap"):
-        if fixed in reading:
-            raise click.UsageError(
-                "the release's manifest gives the cell and the slot; leave out --cell, --slot and --no-snap"
-            )
-    if streamed and linkage is None:
-        raise click.UsageError(
-            "--streamed finds each person's record by the linkage; give it with --linkage, or leave out "
-            "--streamed"
-        )
-    if engine is not None and not streamed:
-        raise click.UsageError("--engine works on the parts of a check with --streamed; give both or neither")
-    expected = None if claim is None else Expected.parse(claim)
-    others = take_earlier(earlier)
-    if others and linkage is None:
-        raise click.UsageError(
-            "what several releases reveal together needs the linkage of each; give --linkage as well"
-        )
-    with Bars(quiet=quiet) as bars, opened_release(release, as_written=True) as opened:
-        run = Run(progress=bars)
-        folder = opened.folder
-        known = None if linkage is None else read_linkage(linkage)
-        if streets is not None and known is not None and known.trace is not None:
-            known = replace(known, trace=replace(known.trace, streets=streets))
-        if streamed and known is not None:
-            workers = None if engine is None else engine_of(engine)
-            found = stream_against_raw(raw, folder, known, run, engine=workers, expected=claim, **reading)
-        else:
-            found = verify_against_raw(raw, folder, known, run, expected=claim, **reading)
-        together = (
-            reveal(raw, folder, linkage, others, run, **reading) if others and linkage is not None else None
-        )
-    verdict = replace(found.verdict.and_also(opened.findings), notes=(*found.verdict.notes, *opened.notes))
-    if together is not None:
-        verdict = verdict.and_also(together.findings())
-    facts = {
-        **verdict.to_json(),
-        "outcome": verdict.word,
-        "verified": {**found.to_json(), "expected": None if expected is None else expected.words},
-        **({} if together is None else {"together": together.to_json()}),
-    }
-    lines = judged(verdict)
-    lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
-    lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
-    lines += about(found)
-    if together is not None:
-        told = facts["together"]
-        lines.append(
-            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} "
-            f"people are left for {told['people_below_k']:,} of {told['people']:,} (the least: "
-            f"{told['least']}), where each release alone leaves {told['k']}"
-        )
-    print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds)
-    return EXIT_CODES[verdict.word]
-
-
-@click.command(cls=Command)
-@click.option(
-    "--output",
-    type=PATH,
-    default=Path("shoal-demo"),
-    show_default=True,
-    metavar="DIR",
-    help="A new folder for everything.",
-)
-@output_options
-def demo(output: Path, as_json: bool, quiet: bool) -> int:
-    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 5.
-
-    Shows what k = 2 would keep and give away beside it, and takes less than a minute.
-    """
-    from shoal.methods.glove.glove import Glove
-    from shoal.publishing.ahead import compiled_ahead
-    from shoal.publishing.demo import demonstrate, ending
-    from shoal.report.facts.release import accuracy_rows
-    from shoal.runtime.run import Run
-
-    with Bars(quiet=quiet) as bars, compiled_ahead(Glove.about.name):
-        shown = demonstrate(output, Run(progress=bars))
-    beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
-    at_k = [
-        {
-            "k": each.k,
-            "kept": {row.name: null_for_nan(row.raw) for row in accuracy_rows(each.accuracy)},
-            "attacks": [rate.to_json() for rate in each.rates],
-            "cautions": list(each.cautions),
-        }
-        for each in shown.at_k
-    ]
-    lines = [
-        f"k = {each.k}: "
-        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(each.accuracy)[:5])
-        + "; won by the "
-        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in each.rates)
-        for each in shown.at_k
-    ]
-    lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
-    print_publication(
-        shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines, ending=ending(output)
-    )
-    return 0
 
 
 @contextmanager

@@ -1,0 +1,182 @@
+"""The shape of what commands print of data with ``--json``, before a release: a part of DOCUMENTS."""
+
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict
+
+_CLOSED: Final = ConfigDict(extra="forbid", strict=True)
+_OPEN: Final = ConfigDict(extra="allow", strict=True)
+Counts = dict[str, int]
+
+
+@with_config(_CLOSED)
+class AreaDocument(TypedDict):
+    """An area in degrees."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+
+@with_config(_CLOSED)
+class PlaceDocument(TypedDict):
+    """A frequent place."""
+
+    lat: float | None
+    lon: float | None
+    x: float
+    y: float
+    samples: int
+    subjects: int
+
+
+@with_config(_CLOSED)
+class SamplesDocument(TypedDict):
+    """Samples of one subject."""
+
+    min: int
+    median: float
+    max: int
+
+
+@with_config(_CLOSED)
+class InspectDocument(TypedDict):
+    """What ``shoal inspect`` says of a data set."""
+
+    subjects: int
+    samples: int
+    first_time: str
+    last_time: str
+    days: float
+    extent_east_km: float
+    extent_north_km: float
+    samples_per_subject: SamplesDocument
+    samples_per_subject_and_day: float
+    samples_per_subject_and_hour: float
+    surface_km2: float
+    places: int
+    share_in_top_places: float
+    median_gap_s: float | None
+    gap_quantiles_s: list[float] | None
+    usual_gap_s: float | None
+    usual_gap_share: float | None
+    area: AreaDocument | None
+    top_places: list[PlaceDocument]
+    map: list[str]
+    map_letter_m: float
+    map_bounds_m: list[float]
+    samples_by_hour: list[int]
+    time_zone: str
+    columns: dict[str, str]
+    unit_of_protection: str
+    cell_m: float | None
+    slot_s: float | None
+    crs: str | None
+    rows_read: int
+    rows_dropped: Counts
+    rows_repaired: Counts
+    notes: list[str]
+    next: str
+
+
+@with_config(_CLOSED)
+class ReleaseDocument(TypedDict):
+    """What ``shoal inspect`` says of a release: what its manifest states, unchecked."""
+
+    release_of: Literal["boxes", "points"]
+    method: str
+    claim: dict[str, Any]
+    promise: str
+    unit_of_protection: str
+    records: int
+    rows: int
+    first_time: str
+    last_time: str
+    extent_east_km: float
+    extent_north_km: float
+    crs: str | None
+    publishable: bool
+    next: str
+    notes: list[str]
+
+
+@with_config(_CLOSED)
+class SynthesizeDocument(TypedDict):
+    """What ``shoal synthesize`` wrote."""
+
+    output: str
+    subjects: int
+    rows: int
+    stations: int
+    days: int
+    stations_left_out: Counts
+
+
+@with_config(_OPEN)
+class AssessDocument(TypedDict):
+    """The exposure of people; ``gaps`` has an entry for each k."""
+
+    subjects: int
+    samples: int
+    gaps: list[dict[str, Any]]
+    report: str | None
+
+
+@with_config(_CLOSED)
+class ShareDocument(TypedDict):
+    """What became of a track."""
+
+    output: str
+    points: int
+    points_hidden: int
+    pieces: int
+    zones: int
+    learned: list[str]
+    notes: list[str]
+
+
+@with_config(_CLOSED)
+class StepDocument(TypedDict):
+    """What one task of a plan takes."""
+
+    task: str
+    cpu_s: float
+    memory_mb: int
+    disk_mb: float
+
+
+@with_config(_CLOSED)
+class BlocksDocument(TypedDict):
+    """Blocks of a plan: how many, of at most how many people, and who works on them (null: a cluster)."""
+
+    number: int
+    people: int
+    workers: int | None
+    worker_memory_mb: int
+    memory_around_mb: int
+
+
+@with_config(_CLOSED)
+class PlanDocument(TypedDict):
+    """What a command would take, of ``--plan``; times are CPU seconds, memory and disk are in MB (10^6).
+
+    seconds_at_least: by the clock, in blocks on this machine.
+    """
+
+    command: Literal["anonymize", "assess", "attack", "compare", "measure"]
+    rows: int
+    samples: int
+    people: int
+    cpu_s: float
+    memory_mb: int
+    disk_mb: float
+    seconds_at_least: float | None
+    blocks: BlocksDocument | None
+    steps: list[StepDocument]
+    machine_memory_mb: int | None
+    free_disk_mb: int | None
+    too_large: list[str]
+    measured_on: str
+    notes: list[str]

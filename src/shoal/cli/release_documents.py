@@ -1,0 +1,260 @@
+"""The shape of what commands print of a release with ``--json``: made, checked, attacked, handed over."""
+
+from typing import Any, Final, Literal, NotRequired
+
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict
+
+_CLOSED: Final = ConfigDict(extra="forbid", strict=True)
+_OPEN: Final = ConfigDict(extra="allow", strict=True)
+Counts = dict[str, int]
+Outcome = Literal["HOLDS", "DOES NOT HOLD", "NOT CHECKED"]
+
+
+@with_config(_CLOSED)
+class FindingDocument(TypedDict):
+    """One way in which a release breaks its promise."""
+
+    kind: str
+    message: str
+    trajectory_id: str | None
+
+
+@with_config(_CLOSED)
+class VerdictDocument(TypedDict):
+    """A verdict."""
+
+    holds: bool
+    checked: int
+    findings: list[FindingDocument]
+    findings_by_kind: Counts
+    notes: list[str]
+    unchecked: list[str]
+
+
+@with_config(_CLOSED)
+class RateDocument(TypedDict):
+    """How often an attack wins."""
+
+    name: str
+    knowledge: str
+    target: Literal["raw", "release", "control"]
+    tries: int
+    successes: float
+    rate: float
+    low: float
+    high: float
+    baseline: float
+    worst: float | None
+    rule: str | None
+    median_error_m: float | None
+    median_error_s: float | None
+    attacker: str
+    asked: str | None
+
+
+@with_config(_CLOSED)
+class KeptDocument(TypedDict):
+    """A figure of accuracy over raw and over published samples."""
+
+    raw_samples: float | None
+    published_samples: float | None
+
+
+@with_config(_CLOSED)
+class LossesDocument(TypedDict):
+    """What a release does not hold."""
+
+    rows: Counts
+    samples_suppressed: int
+    subjects_suppressed: int
+    samples_created: int
+    subjects_by_reason: Counts
+    samples_by_reason: NotRequired[Counts]
+
+
+@with_config(_CLOSED)
+class CostDocument(TypedDict):
+    """What a stage took."""
+
+    stage: str
+    seconds: float
+    cpu_s: float
+    peak_bytes: int
+
+
+@with_config(_OPEN)
+class PublicationDocument(TypedDict):
+    """What was published, where, and what it cost; paths of secret files stand beside these."""
+
+    output: str
+    report: str
+    method: str
+    claim: dict[str, Any]
+    verdict: VerdictDocument
+    losses: LossesDocument
+    rows_repaired: Counts
+    n_records: int
+    n_samples: int
+    publishable: bool
+    cautions: list[str]
+    accuracy: dict[str, KeptDocument]
+    run: NotRequired[dict[str, float]]
+    timings: NotRequired[list[CostDocument]]
+
+
+@with_config(_CLOSED)
+class TogetherDocument(TypedDict):
+    """What several releases reveal together."""
+
+    releases: int
+    k: int
+    people: int
+    knowledge: str
+    asked: int
+    below_k: int
+    people_below_k: int
+    least: int
+    mean_chance: float
+
+
+@with_config(_CLOSED)
+class VerifiedDocument(TypedDict):
+    """What a verdict is about."""
+
+    method: str
+    claim: dict[str, Any]
+    unit_of_protection: str
+    crs: str | None
+    cell_m: float | None
+    slot_s: float | None
+    columns: dict[str, str]
+    rows_read: int
+    rows_dropped: Counts
+    rows_repaired: Counts
+    expected: str | None
+
+
+@with_config(_CLOSED)
+class VerifyDocument(VerdictDocument):
+    """The verdict on a release folder."""
+
+    outcome: Outcome
+    verified: VerifiedDocument
+    together: NotRequired[TogetherDocument]
+
+
+@with_config(_CLOSED)
+class CheckDocument(VerdictDocument):
+    """What a file of another tool shows."""
+
+    outcome: Outcome
+    k: int
+    records: int
+    rows: int
+    records_below: int
+    true_share: float
+    covered_share: float | None
+    columns: dict[str, str]
+    attacks: list[RateDocument]
+
+
+@with_config(_CLOSED)
+class AttackDocument(TypedDict):
+    """How often adversaries win; one entry for each attack and target."""
+
+    attacks: list[RateDocument]
+    notes: list[str]
+    release_sha256: str
+
+
+@with_config(_OPEN)
+class MeasurementDocument(TypedDict):
+    """One metric of what a release is still good for; bounds and counts where there are any."""
+
+    name: str
+    value: float | None
+    unit: str
+    better: str
+    words: str
+
+
+@with_config(_CLOSED)
+class MeasureDocument(TypedDict):
+    """All metrics; ``points`` for a release of points alone."""
+
+    measurements: list[MeasurementDocument]
+    points: NotRequired[dict[str, float | None]]
+
+
+@with_config(_OPEN)
+class CompareDocument(TypedDict):
+    """Several releases at equal risk."""
+
+    budget: dict[str, Any]
+    recommendation: dict[str, Any]
+    frontier: list[str]
+    points: list[dict[str, Any]]
+    ranking: list[str]
+    at_equal_risk: list[dict[str, Any]]
+    failed: dict[str, str]
+    releases: list[dict[str, Any]]
+    report: str
+
+
+@with_config(_CLOSED)
+class GranularityDocument(TypedDict):
+    """What kte-hide leaves for several tau."""
+
+    k: int
+    people: int
+    samples: int
+    settings: list[dict[str, Any]]
+    failed: dict[str, str]
+    time_zone: str
+    report: str | None
+
+
+@with_config(_CLOSED)
+class ConvertDocument(TypedDict):
+    """Point files that were written."""
+
+    output: str
+    files: int
+    to: str
+    box_as: str | None
+
+
+@with_config(_CLOSED)
+class PublishDocument(TypedDict):
+    """A release in another format: every file with its SHA-256."""
+
+    output: str
+    format: str
+    rows: int
+    files: dict[str, str]
+    publishable: bool
+
+
+@with_config(_CLOSED)
+class SignedDocument(TypedDict):
+    """Where a record to sign was written, and what it names."""
+
+    record: str
+    pdf: str | None
+    holds: bool
+    strongest: str | None
+    strongest_rate: float | None
+    data_file_sha256: str | None
+    data_sha256: str
+    release_sha256: str
+
+
+@with_config(_CLOSED)
+class FindDocument(TypedDict):
+    """How many records of a release fit what somebody knows."""
+
+    records: int
+    each: list[int]
+    together: int
+    different: int
