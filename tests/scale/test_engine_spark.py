@@ -76,7 +76,8 @@ def test_a_wrong_master_is_an_error_before_any_work(monkeypatch: pytest.MonkeyPa
             with pytest.raises(EngineError, match=f"no Spark master answers at {master}"):
                 engine_spark._require_master(master)
     assert time.monotonic() - began < 10
-    for name in ("", "nonsense", "mesos://127.0.0.1:5050", "local[", "local[2"):
+    wrong = ("local[", "local[2", "local[0]", "local[x]", "local[2,0]", "local-cluster[2,1]")
+    for name in ("", "nonsense", "mesos://127.0.0.1:5050", *wrong):
         with pytest.raises(MisuseError, match="is no Spark master; it is one of"):
             engine_spark._require_master(name)
 
@@ -104,7 +105,7 @@ def test_masters_that_answer_or_need_no_answer_are_taken(monkeypatch: pytest.Mon
     ],
 )
 def test_why_work_ended_is_one_sentence(told: str, said: str) -> None:
-    error = engine_spark._lost([RuntimeError(told)])
+    error = engine_spark._lost(RuntimeError(told))
     assert len(str(error).splitlines()) == 1
     with pytest.raises(EngineError, match=said):
         raise error

@@ -1,6 +1,11 @@
 """A table of Spark's catalog as the input of work in blocks: two executors write it, once."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +101,56 @@ def test_what_was_written_is_the_input_from_then_on(shoal: Shoal, session: Any, 
     for name in FILES:
         assert (tmp_path / "two" / "a release" / name).read_bytes() == (whole / name).read_bytes()
     assert not parts.exists()
+
+
+def is_over(group: int) -> bool:
+    """Whether no process of the group is left; if one is, a moment later."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    time.sleep(0.01)
+    return False
+
+
+def is_there(folder: Path, pattern: str) -> bool:
+    return any(not path.name.endswith(".warehouse") for path in folder.glob(pattern))
+
+
+@pytest.mark.parametrize("moment", ["a release.parts", "a release.parts/.table.partial-*"])
+def test_interrupted_while_spark_starts_or_writes_it_is_one_line(
+    shoal: Shoal, session: Any, by_path: Path, city: Path, tmp_path: Path, moment: str
+) -> None:
+    """In a process of its own, with Ctrl-C to all of its group: no Java process and no half table is left."""
+    del session  # Spark and Java are here
+    folder = tmp_path / "interrupted"
+    folder.mkdir()
+    source = f"spark-table:parquet.`{city}`"
+    words = ("anonymize", source, *IN_BLOCKS, "spark:local[1]", "--output", folder / "a release")
+    command = [
+        sys.executable,
+        "-m",
+        "shoal",
+        *map(str, words),
+        "--linkage",
+        str(folder / "linkage"),
+        "--quiet",
+    ]
+    running = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    while running.poll() is None and not is_there(folder, moment):
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)
+    told = running.communicate(timeout=60)[1].splitlines()
+    assert (running.returncode, told[-1].split(";")[0]) == (130, "shoal: interrupted")
+    assert not [line for line in told if "Traceback" in line or line.lstrip().startswith("at ")]
+    assert not (folder / "a release.parts" / "table").exists()
+    assert any(is_over(running.pid) for _ in range(3000))
+    assert (
+        released(shoal, source, folder, "spark").joinpath("release.parquet").read_bytes()
+        == (by_path / "release.parquet").read_bytes()
+    )
 
 
 def interrupted(*_: object) -> None:

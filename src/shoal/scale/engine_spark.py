@@ -6,6 +6,7 @@ The only file that knows pyspark. Spark sends the tasks out, and does a lost one
 import os
 import re
 import shutil
+import signal
 import socket
 import sys
 import warnings
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -36,7 +37,9 @@ _MOST_TRIES: Final = 4  # as on a cluster; Spark alone would try a task of this 
 _ANSWERS_WITHIN_S: Final = 5.0
 _LOOKS_EVERY_S: Final = 0.05
 _LOCAL: Final = re.compile(r"local(?:\[([0-9]+|\*)\])?")
-_ON_THIS_MACHINE: Final = re.compile(r"local(\[.+\])?|local-cluster\[.+\]")
+_ON_THIS_MACHINE: Final = re.compile(
+    r"local(\[([1-9][0-9]*|\*)(,[1-9][0-9]*)?\])?|local-cluster\[ *[1-9][0-9]* *(, *[1-9][0-9]* *){2}\]"
+)
 _FORMS: Final = "local[N], spark://HOST:7077, yarn, k8s://https://HOST:PORT"
 # A request for a piece of a stream that does not exist, which whatever speaks Spark's protocol answers:
 # length of the frame, kind of the message, number of the stream, number of the piece.
@@ -94,7 +97,8 @@ class SparkCluster:
             session = building.getOrCreate()
             before = session.conf.get(_TIMES)
             session.conf.set(_TIMES, "TIMESTAMP_MICROS")  # the other form does not say that they are of UTC
-            try:
+
+            def write() -> None:
                 rows = session.table(name)
                 held = [(field.name, field.dataType.typeName()) for field in rows.schema.fields]
                 schema = pa.schema(
@@ -103,6 +107,10 @@ class SparkCluster:
                 names = [f"`{own.replace('`', '``')}`" for own in wanted(schema)]
                 context.setJobGroup(_TABLE_GROUP, "shoal: a table is written", interruptOnCancel=True)
                 rows.select(names).write.parquet(f"file://{folder}", compression="snappy")
+
+            writing = _Apart(write)
+            try:
+                writing.wait()
             except AnalysisException as error:  # of names and types, not of rows
                 raise InputError(f"Spark cannot read the table {name} ({_first_line(error)})") from error
             except (Py4JError, PySparkException) as error:
@@ -113,6 +121,7 @@ class SparkCluster:
             finally:
                 with suppress(Py4JError):  # Spark may have ended
                     context.cancelJobGroup(_TABLE_GROUP)
+                    writing.join(_ANSWERS_WITHIN_S)
                     session.conf.set(_TIMES, before)
 
     @contextmanager
@@ -161,6 +170,8 @@ def start(master: str | None = None) -> "SparkContext":
     try:
         if here:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # its Java part reads only the environment
+        with _uninterrupted():
+            SparkContext._ensure_initialized(conf=conf)
         context = SparkContext(master=_tried_again(named), conf=conf)
     except (Py4JError, PySparkException, OSError) as error:
         raise EngineError(
@@ -178,18 +189,13 @@ def _results(
     """Results in the order of the parts, each as soon as it and all before it are there."""
     done = context.accumulator([], _outcomes())
     group = f"shoal-{id(done)}"
-    faults: list[Exception] = []
 
     def ask() -> None:
-        try:
-            context.setJobGroup(group, "shoal: people in blocks", interruptOnCancel=True)
-            numbered = context.parallelize(list(enumerate(parts)), len(parts))  # one task for each part
-            numbered.foreach(partial(_carry_out, fn, done))
-        except Exception as error:  # raised below, where somebody waits for it
-            faults.append(error)
+        context.setJobGroup(group, "shoal: people in blocks", interruptOnCancel=True)
+        numbered = context.parallelize(list(enumerate(parts)), len(parts))  # one task for each part
+        numbered.foreach(partial(_carry_out, fn, done))
 
-    asking = Thread(target=ask, daemon=True)
-    asking.start()
+    asking = _Apart(ask)
     outcomes: dict[int, tuple[bool, Any]] = {}
     seen = 0
     try:
@@ -201,7 +207,7 @@ def _results(
                 seen += len(arrived)
                 outcomes.update((place, (succeeded, outcome)) for place, succeeded, outcome in arrived)
                 if over and number not in outcomes:
-                    raise _lost(faults) from (faults[0] if faults else None)
+                    raise _lost(asking.fault) from asking.fault
             succeeded, outcome = outcomes.pop(number)
             if not succeeded:
                 raise outcome
@@ -238,9 +244,54 @@ def _outcomes() -> Any:
     return Outcomes()
 
 
-def _lost(faults: list[Exception]) -> EngineError:
+class _Apart(Thread):
+    """A call of Spark in a thread of its own, so that nothing interrupts it amid a message to Java."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self._call = call
+        self.fault: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Make the call."""
+        try:
+            self._call()
+        except Exception as error:  # told to whoever waits for it
+            self.fault = error
+
+    def wait(self) -> None:
+        """Wait for its end; raises what it raised."""
+        while self.is_alive():
+            self.join(_LOOKS_EVERY_S)
+        if self.fault is not None:
+            raise self.fault
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let what interrupts the block wait for its end.
+
+    A Java process that nobody waits for while it starts never ends.
+    """
+    asked: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
+    held = {number: signal.getsignal(number) for number in numbers}
+    held = {number: handler for number, handler in held.items() if handler not in {None, signal.SIG_IGN}}
+    for each in held:
+        signal.signal(each, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        if asked:
+            signal.raise_signal(asked[0])
+
+
+def _lost(fault: Exception | None) -> EngineError:
     """Why a task has no outcome, in one sentence."""
-    told = str(faults[0]) if faults else ""
+    told = "" if fault is None else str(fault)
     missing = re.search(r"No module named '([\w.]+)'", told)
     if missing:
         return EngineError(
@@ -260,7 +311,7 @@ def _lost(faults: list[Exception]) -> EngineError:
             "and run the same command again"
         )
     return EngineError(
-        f"Spark ended before the work did ({_first_line(faults[0]) if faults else 'nothing more is known'}); "
+        f"Spark ended before the work did ({_first_line(fault) if fault else 'nothing more is known'}); "
         "run the same command again to continue"
     )
 
