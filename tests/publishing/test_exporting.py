@@ -325,6 +325,8 @@ def test_the_command_writes_and_verifies(
     found = command("verify", made["raw"], tmp_path / "out", "--linkage", links, "--json")
     assert found.code == 0
     assert json.loads(found.out)["outcome"] == "HOLDS"
+    refused = command("verify", made["raw"], tmp_path / "out", "--linkage", links, "--streamed")
+    assert (refused.code, "another format is read and checked as a whole" in refused.err) == (2, True)
 
 
 def test_an_address_that_holds_a_key_is_never_shown(

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from shoal.errors import MisuseError
 from shoal.io import read_with
 from shoal.io.storing import store_people
 from shoal.model.claims import Claim, claim_from_json, claim_to_json
@@ -14,6 +15,7 @@ from shoal.model.intake import Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
+from shoal.publishing.exporting import is_export
 from shoal.publishing.promised import opened_folder, verify_opened, with_whole_claim
 from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
 from shoal.release_folder.manifest import Manifest, read_manifest
@@ -95,8 +97,14 @@ def stream_against_raw(
 ) -> Verified:
     """The same in little memory, with scratch files beside the release, which only their owner can read.
 
-    They are removed at the end. engine: who works on parts of the release; without one this process.
+    They are removed at the end. engine: who works on parts of the release; without one this process. Raises
+    MisuseError for a release in another format, too.
     """
+    if is_export(folder):
+        raise MisuseError(
+            "a release in another format is read and checked as a whole; leave out --streamed, or check the "
+            "release that it was made from"
+        )
     with (
         explained_write(folder),
         TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch,
