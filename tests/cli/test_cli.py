@@ -488,6 +488,10 @@ def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them
     assert (failed.code, "parts of a job with other data" in failed.err) == (2, True)
     assert f"remove them: rm -r {tmp_path}/r.parts" in failed.err
     assert "to continue" not in failed.err
+    (tmp_path / "r").mkdir()  # as when somebody stops it after the release got its name
+    failed = shoal("anonymize", city, "--output", tmp_path / "r", "--resume", "--quiet")
+    assert f"remove them: rm -r {tmp_path}/r.parts" in failed.err
+    assert "to continue" not in failed.err
 
 
 @pytest.mark.parametrize("how", [("--resume",), ("--blocks", 30, "--engine", "threads")])

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine
+from shoal.scale import engine_local
 from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic
 from shoal.verification.files import streamed
@@ -357,3 +359,34 @@ def test_a_missing_cluster_is_an_error_before_any_work(monkeypatch: pytest.Monke
         for address in ("tcp://127.0.0.1:1", "nonsense", f"tcp://127.0.0.1:{mute.getsockname()[1]}"):
             with pytest.raises(EngineError, match=f"no dask scheduler answers at {address}"):
                 engine_of(f"dask:{address}")
+
+
+def test_a_worker_is_ended_while_it_starts() -> None:
+    """Ctrl-C comes to another thread than the one that starts the process: it must not be met half-made."""
+    begun, released = threading.Event(), threading.Event()
+
+    class Starting:
+        started = killed = False
+
+        def __init__(self, **_: object) -> None: ...
+
+        def start(self) -> None:
+            begun.set()
+            released.wait(0.3)
+            self.started = True
+
+        def kill(self) -> None:
+            assert self.started
+            Starting.killed = True
+
+    ends = SimpleNamespace(close=lambda: None)
+    context: Any = SimpleNamespace(Pipe=lambda: (ends, ends), Process=Starting)
+    worker = engine_local._Worker(context)
+    thread = threading.Thread(target=worker._living)
+    thread.start()
+    begun.wait()
+    worker.kill()
+    thread.join()
+    assert Starting.killed
+    with pytest.raises(EngineError, match="the work was stopped"):
+        worker._living()

@@ -331,7 +331,8 @@ def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: 
         yield
     except (KeyboardInterrupt, Exception) as stopped:
         kept = resume and os.path.lexists(parts) and not isinstance(stopped, InUseError)  # never raises
-        again = "" if isinstance(stopped, OtherJobError) else "run the same command again to continue, or "
+        over = isinstance(stopped, OtherJobError) or os.path.lexists(output)  # the release is whole
+        again = "" if over else "run the same command again to continue, or "
         told = f"finished parts are kept in {parts} (secret): {again}remove them: {_removed(parts)}"
         if isinstance(stopped, KeyboardInterrupt):
             nothing = (

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, Signals, signal
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 from weakref import finalize
 
@@ -74,6 +74,7 @@ class _Worker:
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._killed = False
+        self._changing = Lock()  # the process: who ends it is another thread than who starts it
 
     def result_of(self, fn: Callable[[Part], Result], part: Part, number: int) -> Result:
         """What the task gives, on a second or third process when the first or second dies."""
@@ -85,7 +86,8 @@ class _Worker:
             except (EOFError, OSError):
                 process.join()
                 pipe.close()
-                self._process = None
+                with self._changing:
+                    self._process = None
                 continue
             if succeeded:
                 result: Result = outcome
@@ -99,9 +101,10 @@ class _Worker:
 
     def kill(self) -> None:
         """End the process at once, whatever it does, and start no other."""
-        self._killed = True
-        if self._process is not None:
-            self._process.kill()
+        with self._changing:
+            self._killed = True
+            if self._process is not None:
+                self._process.kill()
 
     def stop(self) -> None:
         """Let the process end."""
@@ -111,14 +114,16 @@ class _Worker:
             self._process.join()
 
     def _living(self) -> tuple[SpawnProcess, Connection]:
-        if self._killed:
-            raise EngineError("the work was stopped; run the same command again to continue")
-        if self._process is None or self._pipe is None:
-            self._pipe, theirs = self._context.Pipe()
-            self._process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
-            self._process.start()
-            theirs.close()
-        return self._process, self._pipe
+        with self._changing:
+            if self._killed:
+                raise EngineError("the work was stopped; run the same command again to continue")
+            if self._process is None or self._pipe is None:
+                self._pipe, theirs = self._context.Pipe()
+                process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
+                process.start()
+                theirs.close()
+                self._process = process
+            return self._process, self._pipe
 
 
 def _stop(workers: list[_Worker]) -> None:
