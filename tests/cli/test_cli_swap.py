@@ -140,7 +140,7 @@ def test_reach_locations_with_its_streets(shoal: Shoal, tmp_path: Path, streets:
         (("--method", "swap-locations", "--reading-slot", "1h"), "leave out --cell and --slot"),
         (("--method", "swap-locations", "--streets-nodes", "n"), "needs its nodes and its edges"),
         (("--method", "swap-locations", "--tiles", __file__), "is no MBTiles file"),
-        (("--method", "swap-locations", "--k", "9"), "largest group here has 4 of 4"),
+        (("--method", "swap-locations", "--k", "9"), "k = 9 needs at least 9 people, and the data has 4"),
         (("--method", "swap-locations", "--space-threshold", "0m"), "must be finite and greater than 0"),
         (("--start", "halves"), "shoal: --start halves makes crowds that only the refinement"),
         (("--start", "halves"), "set --refine, or choose --start greedy"),
