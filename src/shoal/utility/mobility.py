@@ -95,15 +95,13 @@ def trip_length_error(facts: Facts) -> Value:
     seen = trip_lengths(release)
     if not len(true) or not len(seen.expected):
         return Value(value=math.nan)
-    shares = (np.arange(1000) + 0.5) / 1000
-    distance = np.abs(np.quantile(true, shares) - np.quantile(seen.expected, shares)).mean()
-    return Value(
-        value=float(distance),
-        raw=float(true.mean()),
-        minimum=float(seen.minimum.mean()),
-        expected=float(seen.expected.mean()),
-        maximum=float(seen.maximum.mean()),
+    raw, minimum, expected, maximum = (
+        float(lengths.mean()) for lengths in (true, seen.minimum, seen.expected, seen.maximum)
     )
+    shares = (np.arange(1000) + 0.5) / 1000
+    sides = [np.quantile(lengths, shares, overwrite_input=True) for lengths in (true, seen.expected)]
+    distance = np.abs(sides[0] - sides[1]).mean()
+    return Value(value=float(distance), raw=raw, minimum=minimum, expected=expected, maximum=maximum)
 
 
 def trip_lengths(release: Release) -> Estimates:
