@@ -16,19 +16,21 @@ def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.Parquet
 
 
 def group_in(file: pq.ParquetFile, number: int) -> pa.Table:
-    """A group of rows of a file, read on this thread, its outlines before the rest.
+    """A group of rows of a file, read on this thread, one column after the other, outlines first.
 
-    While pyarrow reads a column of texts it takes twice its memory, so the widest one is read while nothing
-    else is there. Its own threads hold a group after it is let go of, until they are asked for another.
+    While pyarrow reads a column it takes twice its memory, so the widest one is read while nothing else is
+    there. Its own threads hold a group after it is let go of, until they are asked for another.
     """
     schema = file.schema_arrow
     names = schema.names
     simple = all(not field.type.num_fields and "." not in field.name for field in schema)
-    if GEOMETRY not in names or len(set(names)) < len(names) or not simple:
+    if not names or len(set(names)) < len(names) or not simple:
         return file.read_row_group(number, use_threads=False)
-    outlines = file.read_row_group(number, [GEOMETRY], use_threads=False)
-    others = file.read_row_group(number, [name for name in names if name != GEOMETRY], use_threads=False)
-    return pa.table([(outlines if name == GEOMETRY else others)[name] for name in names], schema=schema)
+    columns = {
+        name: file.read_row_group(number, [name], use_threads=False)[name]
+        for name in sorted(names, key=lambda name: name != GEOMETRY)
+    }
+    return pa.table([columns[name] for name in names], schema=schema)
 
 
 def table_in(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
