@@ -17,8 +17,8 @@ class Index(NamedTuple):
     """Boxes of records, [b, 6], in classes along one axis; all but class_offsets in 32 bits where these do.
 
     Class L is rows class_offsets[L] to class_offsets[L + 1], and holds boxes whose extent is at most 2**L.
-    record: [b] whose box each one is. starts: [b] where each begins along the axis, ascending in each class; a
-    view of the boxes, which takes no memory.
+    record: [b] whose box each one is. starts: [b] where each begins along the axis, ascending in each class:
+    a view of the boxes, which takes no memory.
     """
 
     class_offsets: Integers

@@ -192,7 +192,6 @@ def publish(
             write_release, staging, release, verdict, write=partial(write_table, release), statement=statement
         )
         evidence.measure_exposure()
-        give_back()
         with run.beside(write, stage="writing") as written:
 
             def read_again() -> Looked:
