@@ -19,7 +19,7 @@ if sys.argv[1] == "little":
 first = np.ones(25 << 17)  # 25 MiB: once it is freed, glibc's own threshold is as high
 del first
 before = resident_mib()
-arrays = [np.ones(10 << 17) for _ in range(9)]
+arrays = [np.ones(20 << 17) for _ in range(5)]
 small = [bytes(1000) for _ in range(100)]  # above them, still alive
 del arrays[:]
 print(resident_mib() - before)

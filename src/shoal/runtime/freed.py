@@ -12,12 +12,12 @@ from shoal.units import MIB
 
 _M_TRIM_THRESHOLD: Final = -1  # names and numbers of glibc's malloc.h
 _M_MMAP_THRESHOLD: Final = -3
-_MAPPED_BYTES: Final = 8 * MIB
+_MAPPED_BYTES: Final = 16 * MIB
 _SET_ELSEWHERE: Final = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
 
 
 def keep_little() -> None:
-    """Have glibc map what takes 8 MiB or more by itself, so that it goes back as soon as it is freed.
+    """Have glibc map what takes 16 MiB or more by itself, so that it goes back as soon as it is freed.
 
     Else it keeps arrays of up to 32 MiB for each thread, between pieces that still live. For a whole process,
     so the command line alone asks for it. What the user has set for glibc stays.
