@@ -202,10 +202,10 @@ def spelled_out(extents: Extents) -> list[Pair]:
 
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30),
-    st.sampled_from([1, 10**9]),
+    st.sampled_from([1, 3_000, 10_000, 10**9]),
 )
 def test_pairs_of_extents_are_counted_however_large_they_are(pairs: list[Pair], factor: int) -> None:
-    """Two of the larger numbers make none of 64 bits."""
+    """Two of these numbers make one of few bits, of 32 bits, of 64 bits, or none of these."""
     space, time = np.array([(s * factor, t * 10 * factor) for s, t in pairs], dtype=np.int64).reshape(-1, 2).T
     extents = Extents.of(space, time, Grid())
     found = zip(

@@ -26,10 +26,13 @@ def cost_beside(original: Trajectories, p: int, q: int) -> int:
     )
 
 
-@given(populations(least=3, most=6), st.integers(2, 3))
-def test_nobody_costs_less_in_any_class(original: Trajectories, k: int) -> None:
+@given(populations(least=3, most=6), st.integers(2, 3), st.sampled_from([1, 2, 1000]))
+def test_nobody_costs_less_in_any_class(original: Trajectories, k: int, together: int) -> None:
     weights, everybody = even_weights(original, 1.0, 1.0), np.arange(original.n_subjects)
-    least = least_costs_in_a_class(original, k, weights, everybody, Run(threads=1))
+    with pytest.MonkeyPatch.context() as patched:  # so many people in order, and rows at once
+        patched.setattr("shoal.measures.least_extents._IN_ORDER", together)
+        patched.setattr("shoal.measures.least_extents._ROWS_AT_ONCE", together)
+        least = least_costs_in_a_class(original, k, weights, everybody, Run(threads=1))
     assert least.tolist() == [
         sorted(cost_beside(original, p, q) for q in everybody.tolist() if q != p)[k - 2]
         for p in everybody.tolist()

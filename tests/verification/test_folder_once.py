@@ -28,6 +28,7 @@ from shoal.release_folder.manifest import (
     read_manifest,
     write_manifest,
 )
+from shoal.release_folder.packing import group_in
 from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.randomness import Randomness
@@ -80,11 +81,17 @@ def test_the_table_is_read_once_and_decoded_once(
     folder = written(case, tmp_path / "release")
     expected = verify_folder(case[0], folder, case[2])
     assert expected.holds
+    schema = pq.read_schema(folder / RELEASE_FILE)
     calls: Counter[str] = Counter()
     module = _module(f"shoal.verification.files.{home}")
     monkeypatch.setattr(module, decoder, counted(calls, "decoder", getattr(module, decoder)))
-    decode = pq.ParquetFile.read_row_group
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted(calls, "group of rows", decode))
+    decode, columns = pq.ParquetFile.read_row_group, Counter[str]()
+
+    def read_columns(file: pq.ParquetFile, number: int, names: list[str], **how: Any) -> pa.Table:
+        columns.update(names)
+        return decode(file, number, names, **how)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", read_columns)
     read = Path.read_bytes
 
     def read_and_remove(path: Path) -> bytes:
@@ -96,7 +103,8 @@ def test_the_table_is_read_once_and_decoded_once(
 
     monkeypatch.setattr(Path, "read_bytes", read_and_remove)
     assert verify_folder(case[0], folder, case[2]) == expected
-    assert calls == {"file": 1, "group of rows": 1, "decoder": 1}
+    assert calls == {"file": 1, "decoder": 1}
+    assert columns == dict.fromkeys(schema.names, 1)
 
 
 def _module(name: str) -> Any:
@@ -140,15 +148,14 @@ def test_a_group_is_gone_before_the_next_is_read(
     names = pa.table({"trajectory_id": [f"{row // 4}" for row in range(12)]})
     pq.write_table(names, tmp_path / "t.parquet", row_group_size=4)
     groups: list[weakref.ref[pa.Table]] = []
-    read = pq.ParquetFile.read_row_group
 
     def watched(file: pq.ParquetFile, number: int) -> pa.Table:
         assert [one() for one in groups] == [None] * number
-        group = read(file, number)
+        group = group_in(file, number)
         groups.append(weakref.ref(group))
         return group
 
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", watched)
+    monkeypatch.setattr("shoal.verification.files.written.group_in", watched)
     read_written(tmp_path / "t.parquet", Run(threads=threads), passed=["trajectory_id"])
     assert len(groups) == 3
 

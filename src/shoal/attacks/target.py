@@ -42,8 +42,10 @@ def index_over_time(boxes: Integers, record: Integers) -> Index:
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
         order = np.lexsort((starts, levels))
-        return Index(class_offsets, *(column[order].astype(kind) for column in (boxes, record, starts)))
-    filed = Index(class_offsets, *(np.empty_like(column, dtype=kind) for column in (boxes, record, record)))
+        own, of = (column[order].astype(kind) for column in (boxes, record))
+        return Index(class_offsets, own, of, own[:, 0])
+    own, of = (np.empty_like(column, dtype=kind) for column in (boxes, record))
+    filed = Index(class_offsets, own, of, own[:, 0])
     file_over_time(boxes, record, levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
@@ -122,9 +124,9 @@ class BoxTarget:
         """How many records there are."""
         return len(self.offsets) - 1
 
-    @cached_property
+    @property
     def record_of_box(self) -> Integers:
-        """[b]: the record that owns each box, in the width of the boxes."""
+        """[b]: the record that owns each box, in the width of the boxes; made when asked for, not kept."""
         return np.repeat(np.arange(self.n_records, dtype=self.boxes.dtype), np.diff(self.offsets))
 
     @cached_property
@@ -141,7 +143,7 @@ class BoxTarget:
     def class_of(self) -> Integers:
         """int64 [r]: records of equal number are equal, box for box; numbered as they first appear."""
         alike = self._perhaps_alike
-        rows = np.flatnonzero(alike[self.record_of_box]) if not alike.all() else slice(None)
+        rows = slice(None) if alike.all() else np.flatnonzero(np.repeat(alike, np.diff(self.offsets)))
         boxes, counts = self.boxes[rows], np.diff(self.offsets) * alike
         ends = np.cumsum(counts)
         if not ascend(boxes, np.concatenate([[0], ends])):

@@ -33,6 +33,9 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it."""
+        from shoal.runtime.freed import keep_little  # loads Arrow, which no help needs
+
+        keep_little()
         _leave_pandas_out()
         return super().invoke(ctx)
 

@@ -17,7 +17,8 @@ class Index(NamedTuple):
     """Boxes of records, [b, 6], in classes along one axis; all but class_offsets in 32 bits where these do.
 
     Class L is rows class_offsets[L] to class_offsets[L + 1], and holds boxes whose extent is at most 2**L.
-    record: [b] whose box each one is. starts: [b] where each begins along the axis, ascending in each class.
+    record: [b] whose box each one is. starts: [b] where each begins along the axis, ascending in each class:
+    a view of the boxes, which takes no memory.
     """
 
     class_offsets: Integers
@@ -53,7 +54,9 @@ def file_over_time(
         key = np.int64(levels[b]) * span + boxes[b, 0] - least
         place = counts[key]
         counts[key] += 1
-        filed.boxes[place], filed.record[place], filed.starts[place] = boxes[b], record[b], boxes[b, 0]
+        for side in range(6):  # a whole row would be an array, whose users numba counts
+            filed.boxes[place, side] = boxes[b, side]
+        filed.record[place] = record[b]
 
 
 @compiled

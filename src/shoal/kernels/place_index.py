@@ -138,7 +138,8 @@ def file_places(boxes: Integers, record: Integers, places: Places) -> int:
             ):
                 places.often[last] += 1
                 continue
-            places.rectangles[n] = boxes[b, 2:6]
+            for side in range(4):  # a whole row would be an array, whose users numba counts
+                places.rectangles[n, side] = boxes[b, 2 + side]
             places.record[n], places.often[n] = record[b], 1
             n += 1
         begin, offsets[tile + 1] = end, n
@@ -152,7 +153,9 @@ def file_areas(boxes: Integers, record: Integers, areas: Areas) -> None:
     for tile in range(len(offsets) - 1):
         for place in range(offsets[tile], offsets[tile + 1]):
             b = order[place]
-            areas.boxes[place], areas.record[place] = boxes[b], record[b]
+            for side in range(6):
+                areas.boxes[place, side] = boxes[b, side]
+            areas.record[place] = record[b]
             areas.latest[place] = boxes[b, 1]
             if place > offsets[tile]:
                 areas.latest[place] = max(boxes[b, 1], areas.latest[place - 1])

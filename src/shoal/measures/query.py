@@ -26,7 +26,7 @@ from shoal.kernels.presence import (
 from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers, fixed
+from shoal.runtime.arrays import Flags, Floats, Integers, fixed
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
@@ -217,13 +217,8 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     A UTC day begins with its first sample and ends with its last; days with one sample are no trip. A box
     belongs to the day of its start.
     """
-    grid, starts = data.snapped_grid(), _starts_of(data)
-    day = np.floor(starts * grid.slot_s / DAY_S)
-    first = np.ones(len(starts), dtype=np.bool_)  # of its record's samples on its day
-    first[1:] = day[1:] != day[:-1]
-    first[data.offsets[:-1][np.diff(data.offsets) > 0]] = True
-    begins = np.flatnonzero(first)
-    ends = np.append(begins[1:], len(starts))[: len(begins)] - 1
+    grid, begins = data.snapped_grid(), np.flatnonzero(begins_a_day(data))
+    ends = np.append(begins[1:], data.n_samples)[: len(begins)] - 1
     trips = ends > begins
     rows = np.concatenate([begins[trips], ends[trips]])
     boxes = _some_boxes(data, rows)
@@ -231,6 +226,17 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     raster, trip = Raster(zones.x_m, zones.y_m, float(grid.cell_m)), np.arange(len(rows) // 2)
     count_trips(BoxColumns(*boxes.columns()), trip, trip + len(trip), raster, total)
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
+
+
+def begins_a_day(data: Release | Trajectories) -> Flags:
+    """[m]: whether each sample or box is the first of its record on its UTC day."""
+    starts, slot_s = _starts_of(data), data.snapped_grid().slot_s
+    first = np.ones(len(starts), dtype=np.bool_)
+    for begin in range(0, len(starts), _AT_ONCE):
+        day = np.floor(starts[begin : begin + _AT_ONCE + 1] * slot_s / DAY_S)
+        first[begin + 1 : begin + len(day)] = day[1:] != day[:-1]
+    first[data.offsets[:-1][np.diff(data.offsets) > 0]] = True
+    return first
 
 
 def _starts_of(data: Release | Trajectories) -> Integers:

@@ -187,12 +187,15 @@ def publish(
         write = partial(
             write_release, staging, release, verdict, write=partial(write_table, release), statement=statement
         )
+        evidence.measure_exposure()
         with run.beside(write, stage="writing") as written:
 
             def read_again() -> Looked:
                 written()
                 give_back()
-                return looked_at(staging, release)
+                looked = looked_at(staging, release)
+                give_back()
+                return looked
 
             with run.beside(read_again, stage="check of the files") as read:
                 evidence.measure()

@@ -1,11 +1,32 @@
 """Memory that was freed and that the allocators of this process keep."""
 
 import ctypes
+import os
 import sys
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
+
+from shoal.units import MIB
+
+_M_TRIM_THRESHOLD: Final = -1  # names and numbers of glibc's malloc.h
+_M_MMAP_THRESHOLD: Final = -3
+_MAPPED_BYTES: Final = 16 * MIB
+_SET_ELSEWHERE: Final = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
+
+
+def keep_little() -> None:
+    """Have glibc map what takes 16 MiB or more by itself, so that it goes back as soon as it is freed.
+
+    Else it keeps arrays of up to 32 MiB for each thread, between pieces that still live. For a whole process,
+    so the command line alone asks for it. What the user has set for glibc stays.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is None or any(name in os.environ for name in _SET_ELSEWHERE):
+        return
+    mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+    mallopt(_M_TRIM_THRESHOLD, 2 * _MAPPED_BYTES)  # as glibc has it when it moves both by itself
 
 
 def give_back() -> None:

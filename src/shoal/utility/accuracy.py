@@ -16,7 +16,7 @@ from shoal.kernels.covering import BoxColumns, Owned, Points, covering_extents
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,15 +36,17 @@ class Extents:
     def of(cls, space_cells: Integers, time_slots: Integers, grid: Grid) -> "Extents":
         """Distinct pairs of these extents, one per sample."""
         beyond = int(time_slots.max(initial=0)) + 1
-        if (int(space_cells.max(initial=0)) + 1) * beyond > np.iinfo(np.int64).max:
+        pairs_end = (int(space_cells.max(initial=0)) + 1) * beyond
+        if pairs_end > np.iinfo(np.int64).max:
             return cls.counted(space_cells, time_slots, np.ones(len(space_cells), dtype=np.int64), grid)
-        pairs = space_cells.astype(np.int64)
+        # half as wide, they are sorted twice as fast; sums and products that run over do so for none of them
+        pairs: Numbers = space_cells.astype(np.uint32 if pairs_end < 1 << 32 else np.int64)
         pairs *= beyond
-        pairs += time_slots
+        np.add(pairs, time_slots, out=pairs, casting="unsafe")
         pairs.sort()
-        first = np.flatnonzero(np.r_[True, pairs[1:] != pairs[:-1]]) if len(pairs) else pairs
-        count, pairs = np.diff(first, append=len(pairs)), pairs[first]
-        return cls(space_cells=pairs // beyond, time_slots=pairs % beyond, count=count, grid=grid)
+        first = np.flatnonzero(np.r_[True, pairs[1:] != pairs[:-1]]) if len(pairs) else np.empty(0, np.int64)
+        count, different = np.diff(first, append=len(pairs)), pairs[first].astype(np.int64)
+        return cls(space_cells=different // beyond, time_slots=different % beyond, count=count, grid=grid)
 
     @classmethod
     def counted(cls, space_cells: Integers, time_slots: Integers, count: Integers, grid: Grid) -> "Extents":

@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.measures.query import begins_a_day
 from shoal.model.given import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -14,7 +15,6 @@ from shoal.utility import distances, mobility, places, samples
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Measured, Measurement, Metric
 
-_DAY_S: Final = 86_400.0
 _BOTH: Final = ("boxes", "points")
 _GLOVE: Final = "Gramaglia and Fiore 2015, Sec. 7"
 _SWAP: Final = "Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.2 and 7.1.4"
@@ -28,11 +28,9 @@ def _people_with_moves(facts: Facts) -> int:
 
 def _people_with_trips(facts: Facts) -> int:
     """How many published people have two samples in a row on one day (UTC)."""
-    original = facts.original
-    day = np.floor(original.t * original.snapped_grid().slot_s / _DAY_S)
-    same_day = np.diff(day, append=np.nan) == 0
-    same_day[original.offsets[1:] - 1] = False  # the next sample is somebody else's
-    return int(np.count_nonzero(np.logical_or.reduceat(same_day, original.offsets[:-1])[facts.records >= 0]))
+    goes_on = ~begins_a_day(facts.original)
+    has_trip = np.logical_or.reduceat(goes_on, facts.original.offsets[:-1])
+    return int(np.count_nonzero(has_trip[facts.records >= 0]))
 
 
 def _half_of_them(facts: Facts) -> int:

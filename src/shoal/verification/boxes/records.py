@@ -113,7 +113,9 @@ def own_samples(
 def empty_hulls(n: int) -> Integers:
     """[n, 6] hulls that hold nothing yet: every lower bound at the top, every upper bound at the bottom."""
     bottom, top = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    return np.tile(np.array([top, bottom, top, top, bottom, bottom], dtype=np.int64), (n, 1))
+    hulls = np.empty((n, 6), dtype=np.int64)
+    hulls[:] = [top, bottom, top, top, bottom, bottom]
+    return hulls
 
 
 def one_per_record(

@@ -34,6 +34,7 @@ _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tell
 _SAME_PLACE_M: Final = 0.001
 SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
 _BOXES_AT_ONCE: Final = 1 << 18
+_OUTLINES_AT_ONCE: Final = 1 << 14
 _NO_BOUNDS: Final = np.array([np.inf, np.inf, -np.inf, -np.inf])
 _POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
 _RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
@@ -275,10 +276,7 @@ def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool
     degrees, begin = _bits(places), 0
     if column.type not in _BYTES or column.null_count:
         return False
-    for chunk in column.chunks:
-        texts = chunk.cast(pa.large_binary())
-        if not len(texts):
-            continue
+    for texts in _parts_of(column):
         ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
         if (np.diff(ends) != _POLYGON.itemsize).any():
             return False
@@ -288,6 +286,13 @@ def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool
             return False
         begin += len(texts)
     return True
+
+
+def _parts_of(column: pa.ChunkedArray) -> Iterator[pa.LargeBinaryArray]:
+    """Some outlines at a time: what is copied of them is as long as they are."""
+    for chunk in column.chunks:
+        for first in range(0, len(chunk), _OUTLINES_AT_ONCE):
+            yield chunk.slice(first, _OUTLINES_AT_ONCE).cast(pa.large_binary())
 
 
 def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Floats]:

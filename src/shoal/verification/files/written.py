@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.packing import table_in
+from shoal.release_folder.packing import group_in, table_in
 from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
@@ -85,7 +85,7 @@ def read_written(
     names, kept, schema = _Names(), [], file.schema_arrow
     for number in range(file.num_row_groups):
         with _readable(path):
-            group = file.read_row_group(number)
+            group = group_in(file, number)
         with run.beside(partial(_pack, repacking, group)) as packed:
             names.add(group)
             look(group, file.metadata.num_rows)
