@@ -16,9 +16,9 @@ STRIDE = 16  # as many at once, whatever their number
 class Bounding(NamedTuple):
     """Where and when the boxes of each slot are, roughly.
 
-    around: [n, 4] first and last x, first and last y of all boxes. waits: [n, bins] least slots between any
-    slot of a bin of 1 << shift slots and any box. main_place, main_weight: [n] the place with most samples of
-    the person who began in the slot, and how many those are.
+    around: [n, 4] first and last x, first and last y of all boxes. Of single people, who come first: waits:
+    [people, bins] least slots between any slot of a bin of 1 << shift slots and any sample; main_place,
+    main_weight: [n] the place with most samples, and how many those are, 0 for crowds.
     """
 
     around: Integers
@@ -32,8 +32,8 @@ class Crowds(NamedTuple):
     """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s].
 
     Behind fewer than LANES boxes, the last is repeated until there are as many. sizes: [n] people in each
-    slot; turns: [n] in which order merged crowds entered, 0 for single people; bounding: where and when the
-    boxes of each slot are.
+    slot; turns: [n] in which order merged crowds entered, 0 for single people; slots: [n] by what lists name
+    each, and of equals the least comes first; bounding: where and when the boxes of each slot are.
     """
 
     boxes: Samples
@@ -41,6 +41,7 @@ class Crowds(NamedTuple):
     stops: Integers
     sizes: Integers
     turns: Integers
+    slots: Integers
     bounding: Bounding
 
 
@@ -92,19 +93,20 @@ def least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbe
 
 
 @compiled
-def bound_slot(boxes: Samples, hours: Hours, far: int, bounding: Bounding, slot: int) -> None:
-    """Set the surroundings and waits of a slot with these boxes."""
+def surround(boxes: Samples, bounding: Bounding, slot: int) -> None:
+    """Set the surroundings of a slot with these boxes."""
     around = bounding.around[slot]
     around[0], around[1] = boxes.x_min.min(), boxes.x_max.max() - 1
     around[2], around[3] = boxes.y_min.min(), boxes.y_max.max() - 1
-    least_waits(boxes, hours, bounding.shift, far, bounding.waits[slot])
 
 
 @compiled
-def bound_slots(crowds: Crowds, hours: Hours, far: int) -> None:
-    """The same for each slot."""
-    for slot in range(len(crowds.starts)):
-        bound_slot(boxes_of(crowds, slot), hours, far, crowds.bounding, slot)
+def bound_people(crowds: Crowds, n: int, hours: Hours, far: int) -> None:
+    """Set surroundings and waits of n single people."""
+    for slot in range(n):
+        boxes = boxes_of(crowds, slot)
+        surround(boxes, crowds.bounding, slot)
+        least_waits(boxes, hours, crowds.bounding.shift, far, crowds.bounding.waits[slot])
 
 
 @compiled
