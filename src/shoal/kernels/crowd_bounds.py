@@ -54,7 +54,8 @@ class LeastCosts(NamedTuple):
     many there are; outline_of: [boxes] which is whose. lengths: [boxes] what the length of each box alone
     costs in time, times size + 1, and length: [1] what all do; begins, ends: [boxes] the first and last bin
     of Bounding that each box touches. gaps: [TOGETHER] cells between outlines and all places of a person, and
-    gaps_of_place [P, TOGETHER] between the first outlines and one place, where measured [P] is set.
+    gaps_of_place [TOGETHER / STRIDE, P, STRIDE] between the first outlines and one place, where measured [P]
+    is set.
     spaces_of: [boxes + STRIDE] what each outline costs in space. spaces, floors: for each box of the longer
     of two slots, bounds below its cost in space and in all, times the size of both.
     """
@@ -215,7 +216,7 @@ def least_costs_of(people: People, most_boxes: int, like: Numbers) -> LeastCosts
         begins=np.empty(most_boxes, dtype=np.int64),
         ends=np.empty(most_boxes, dtype=np.int64),
         gaps=np.empty(TOGETHER, dtype=like.dtype),
-        gaps_of_place=np.empty((n_places, TOGETHER), dtype=like.dtype),
+        gaps_of_place=np.empty((TOGETHER // STRIDE, n_places, STRIDE), dtype=like.dtype),
         measured=np.empty(n_places, dtype=np.bool_),
         spaces_of=np.empty(most_boxes + STRIDE, dtype=np.int64),
         spaces=np.empty(most_boxes, dtype=np.int64),
@@ -262,7 +263,8 @@ def rule_out_shorter(
     """Keep in ``possible`` who is not ruled out by the first outlines of ``slot``; how many those are.
 
     People with fewer samples than the crowd has boxes are judged, by the same inequalities as in
-    lowest_to_person, in one loop for all of them.
+    lowest_to_person, in one loop for all of them. STRIDE outlines are compared with all places of a person
+    before it is looked whether to go on; those behind the last have no box.
     """
     outlines, gaps, rows, measured = least.outlines, least.gaps, least.gaps_of_place, least.measured
     kind = gaps.dtype.type
@@ -270,30 +272,36 @@ def rule_out_shorter(
     cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
     extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # no gap costs more than far
     limit, count = most * (both * m), min(least.n_outlines[0], TOGETHER)
+    stride = rows.shape[2]  # STRIDE; loops of so few steps known beforehand are not made vectors
+    padded = (count + stride - 1) // stride * stride
     waits, begins, ends, lengths = crowds.bounding.waits, least.begins, least.ends, least.lengths
     measured[:] = False
     kept = 0
     for other in possible:
         total = least.length[0]
         if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
-            gaps[:] = far
             for own in range(places.offsets[other], places.offsets[other + 1]):
                 p = np.uint64(places.own[own])
                 if not measured[p]:
                     measured[p] = True
                     x, y = kind(places.x[p]), kind(places.y[p])
                     x_last, y_last = kind(x + extent), kind(y + extent)
-                    for lane in range(count):
+                    for lane in range(padded):
                         wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
                         high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
-                        rows[p, lane] = kind(wide + high)
-                for first in range(0, count, STRIDE):
-                    for place in range(STRIDE):
-                        j = np.uint64(first) + np.uint64(place)  # so that it is not taken from the end
-                        gaps[j] = min(gaps[j], rows[p, j])
-            for lane in range(count):
-                cost = min(kind(kind(cells * min(gaps[lane], far)) + kind(cell * outlines[4, lane])), cap)
-                total += np.int64(cost) * np.int64(outlines[5, lane])
+                        rows[lane // stride, p, lane % stride] = kind(wide + high)
+            for first in range(0, padded, stride):
+                gaps[:stride] = far
+                for own in range(places.offsets[other], places.offsets[other + 1]):
+                    p = np.uint64(places.own[own])
+                    for place in range(stride):
+                        gaps[place] = min(gaps[place], rows[first // stride, p, place])
+                for place in range(stride):
+                    j = np.uint64(first) + np.uint64(place)  # so that it is not taken from the end
+                    cost = min(kind(kind(cells * gaps[place]) + kind(cell * outlines[4, j])), cap)
+                    total += np.int64(cost) * np.int64(outlines[5, j])
+                if total > limit:
+                    break
             for i in range(m):
                 if total > limit:
                     break
