@@ -52,9 +52,9 @@ def merging(original: Trajectories, pairs: ClosestPairs, k: int, caps: Caps | No
     return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run())
 
 
-def assert_same_merges(original: Trajectories, k: int, caps: Caps | None = None) -> None:
+def assert_same_merges(original: Trajectories, k: int, caps: Caps | None = None, threads: int = 2) -> None:
     caps = caps or Caps()
-    banded = merging(original, BandedPairs(original, caps, Run(threads=2)), k, caps)
+    banded = merging(original, BandedPairs(original, caps, Run(threads=threads)), k, caps)
     full = merging(original, EffortMatrix(original, caps), k, caps)
     assert banded.sequence == full.sequence
     for mine, theirs in zip(banded.finished, full.finished, strict=True):
@@ -149,6 +149,54 @@ def test_however_many_pairs_are_merged_ahead(ahead: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(banded_pairs, "_AHEAD", ahead)
     for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
         assert_same_merges(make(), 4)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("k", [3, 10])
+def test_however_many_threads_there_are(threads: int, k: int) -> None:
+    for make in (*HOSTILE, walkers):
+        assert_same_merges(make(), k, threads=threads)
+    assert_same_merges(shoal.read(shoal.synthesize(200, 3, 6, layout="city")), k, threads=threads)
+
+
+class LateSearches:
+    """In the place of a pool of threads: nothing is searched for before somebody waits for it."""
+
+    def __init__(self, threads: int) -> None:
+        self.waiting: tuple[Any, ...] = ()
+
+    def submit(self, *task: Any) -> "LateSearches":
+        late = LateSearches(1)
+        late.waiting = task
+        return late
+
+    def done(self) -> bool:
+        return False
+
+    def cancel(self) -> bool:
+        return True
+
+    def result(self) -> None:
+        search, *given = self.waiting
+        search(*given)
+
+
+@pytest.mark.parametrize("k", [3, 5, 10])
+def test_searches_that_end_as_late_as_they_can(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they began with is still there, though others have entered since."""
+    monkeypatch.setattr(merged_crowds, "ThreadPoolExecutor", LateSearches)
+    monkeypatch.setattr(banded_pairs, "_ENOUGH", 30)
+    monkeypatch.setattr(banded_pairs, "_AHEAD", 15)
+    for make in (*HOSTILE, walkers):
+        assert_same_merges(make(), k)
+    for layout in ("city", "nation"):
+        assert_same_merges(shoal.read(shoal.synthesize(200, 3, 6, layout=layout)), k)
+
+
+def test_nothing_is_merged_ahead_where_rows_are_left_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged_crowds, "_ROWS", 2)
+    for make in (identical_people, equal_lengths):
+        assert_same_merges(make(), 5)
 
 
 @pytest.mark.kernels

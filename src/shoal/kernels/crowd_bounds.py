@@ -251,6 +251,18 @@ def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
 
 
 @compiled
+def measure_gaps(outlines: Numbers, x_min: Any, y_min: Any, side: int, count: int, row: Numbers) -> None:
+    """Fill row [TOGETHER / STRIDE, STRIDE] with the cells between each of the first outlines and a place."""
+    kind, stride = row.dtype.type, row.shape[1]
+    x, y = kind(x_min), kind(y_min)
+    x_last, y_last = kind(x + kind(side - 1)), kind(y + kind(side - 1))
+    for lane in range(count):
+        wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
+        high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
+        row[lane // stride, lane % stride] = kind(wide + high)
+
+
+@compiled
 def rule_out_shorter(
     crowds: Crowds,
     places: Places,
@@ -270,7 +282,7 @@ def rule_out_shorter(
     kind = gaps.dtype.type
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
-    extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # no gap costs more than far
+    far = kind(scale.half // scale.per_cell + 1)  # no gap costs more
     limit, count = most * (both * m), min(least.n_outlines[0], TOGETHER)
     stride = rows.shape[2]  # STRIDE; loops of so few steps known beforehand are not made vectors
     padded = (count + stride - 1) // stride * stride
@@ -278,18 +290,14 @@ def rule_out_shorter(
     measured[:] = False
     kept = 0
     for other in possible:
-        total = least.length[0]
+        total = np.int64(0)
         if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
+            total = least.length[0]
             for own in range(places.offsets[other], places.offsets[other + 1]):
                 p = np.uint64(places.own[own])
                 if not measured[p]:
                     measured[p] = True
-                    x, y = kind(places.x[p]), kind(places.y[p])
-                    x_last, y_last = kind(x + extent), kind(y + extent)
-                    for lane in range(padded):
-                        wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
-                        high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
-                        rows[lane // stride, p, lane % stride] = kind(wide + high)
+                    measure_gaps(outlines, places.x[p], places.y[p], places.side, padded, rows[:, p])
             for first in range(0, padded, stride):
                 gaps[:stride] = far
                 for own in range(places.offsets[other], places.offsets[other + 1]):
@@ -307,10 +315,8 @@ def rule_out_shorter(
                     break
                 wait = least_of_waits(waits, other, begins[i], ends[i])
                 total += min(np.int64(both * scale.per_slot) * wait + lengths[i], cap) - lengths[i]
-            if total > limit:
-                continue
         possible[kept] = other
-        kept += 1
+        kept += total <= limit
     return kept
 
 
