@@ -52,9 +52,9 @@ def merging(original: Trajectories, pairs: ClosestPairs, k: int, caps: Caps | No
     return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run())
 
 
-def assert_same_merges(original: Trajectories, k: int, caps: Caps | None = None) -> None:
+def assert_same_merges(original: Trajectories, k: int, caps: Caps | None = None, threads: int = 2) -> None:
     caps = caps or Caps()
-    banded = merging(original, BandedPairs(original, caps, Run(threads=2)), k, caps)
+    banded = merging(original, BandedPairs(original, caps, Run(threads=threads)), k, caps)
     full = merging(original, EffortMatrix(original, caps), k, caps)
     assert banded.sequence == full.sequence
     for mine, theirs in zip(banded.finished, full.finished, strict=True):
@@ -151,6 +151,54 @@ def test_however_many_pairs_are_merged_ahead(ahead: int, monkeypatch: pytest.Mon
         assert_same_merges(make(), 4)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("k", [3, 10])
+def test_however_many_threads_there_are(threads: int, k: int) -> None:
+    for make in (*HOSTILE, walkers):
+        assert_same_merges(make(), k, threads=threads)
+    assert_same_merges(shoal.read(shoal.synthesize(200, 3, 6, layout="city")), k, threads=threads)
+
+
+class LateSearches:
+    """In the place of a pool of threads: nothing is searched for before somebody waits for it."""
+
+    def __init__(self, threads: int) -> None:
+        self.waiting: tuple[Any, ...] = ()
+
+    def submit(self, *task: Any) -> "LateSearches":
+        late = LateSearches(1)
+        late.waiting = task
+        return late
+
+    def done(self) -> bool:
+        return False
+
+    def cancel(self) -> bool:
+        return True
+
+    def result(self) -> None:
+        search, *given = self.waiting
+        search(*given)
+
+
+@pytest.mark.parametrize("k", [3, 5, 10])
+def test_searches_that_end_as_late_as_they_can(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they began with is still there, though others have entered since."""
+    monkeypatch.setattr(merged_crowds, "ThreadPoolExecutor", LateSearches)
+    monkeypatch.setattr(banded_pairs, "_ENOUGH", 30)
+    monkeypatch.setattr(banded_pairs, "_AHEAD", 15)
+    for make in (*HOSTILE, walkers):
+        assert_same_merges(make(), k)
+    for layout in ("city", "nation"):
+        assert_same_merges(shoal.read(shoal.synthesize(200, 3, 6, layout=layout)), k)
+
+
+def test_nothing_is_merged_ahead_where_rows_are_left_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged_crowds, "_ROWS", 2)
+    for make in (identical_people, equal_lengths):
+        assert_same_merges(make(), 5)
+
+
 @pytest.mark.kernels
 @given(populations(most=9), st.integers(2, 5))
 def test_merges_of_small_populations(original: Trajectories, k: int) -> None:
@@ -186,12 +234,12 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     ]
     assume(len(singles) > 2)
     crowd = merge(singles[0], singles[1], scale)
-    merged = MergedCrowds(original, near, 1, 16, 0)
-    merged.enter(0, crowd)
+    merged = MergedCrowds(original, near, 1, 16)
+    row = merged.store(0, crowd)
     crowds, people, own = merged.crowds, near.people, samples_of_boxes(crowd.boxes)
     longest = max(len(own.t_start), int(original.lengths.max()))
     least = least_costs_of(people, longest, crowds.boxes.t_start)
-    stored = boxes_of(crowds, 0)
+    stored = boxes_of(crowds, row)
     fill_outlines(stored, 2, people.hours.first_t, crowds.bounding.shift, scale, least)
     least_costs_to_boxes(people.places, 2, scale, least)
     least_waits_to_boxes(people.hours, stored, 2, scale, least.waits)
@@ -199,11 +247,11 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     for other, single in enumerate(singles[2:], start=2):
         its = samples_of_boxes(single.boxes)
         whole = 3 * max(len(own.t_start), len(its.t_start))
-        total = sum_of_pair(crowds, people, 0, other, least, scale, np.inf)
+        total = sum_of_pair(crowds, people, row, other, least, scale, np.inf)
         found.append(total / whole)
         slow.append(box_effort(own, 2, its, 1, scale, np.inf))
         if len(own.t_start) > len(its.t_start):
-            lowest = lowest_to_person(crowds, people, 0, other, least, scale, np.inf)
+            lowest = lowest_to_person(crowds, people, row, other, least, scale, np.inf)
             costs = nearest_boxes(own, 2, its, 1, scale)[1]
             floors = least.floors[: len(costs)]
             assert lowest == floors.sum()
@@ -213,7 +261,7 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     for limit in slow:
         kept = np.arange(2, len(singles))
         most = limit * (1 + 1e-12)
-        kept = kept[: rule_out_shorter(crowds, people.places, 0, most, least, scale, kept)]
+        kept = kept[: rule_out_shorter(crowds, people.places, row, most, least, scale, kept)]
         expected = [other for other, effort in enumerate(slow, start=2) if effort <= limit]
         assert np.isin(expected, kept).all()
 
@@ -225,15 +273,16 @@ def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple
         EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*p)) for i, p in enumerate(original)
     ]
     slots = np.arange(0, len(singles) - 1, 2)
-    merged, boxes = MergedCrowds(original, near, 1, 16, 0), {}
+    merged, boxes = MergedCrowds(original, near, 1, 16), {}
     for slot in slots.tolist():
         crowd = merge(singles[slot], singles[slot + 1], scale)
-        merged.enter(slot, crowd)
-        boxes[slot] = samples_of_boxes(crowd.boxes)
-    merged._index_again(slots)
+        row = merged.store(slot, crowd)
+        merged.enter(row)
+        boxes[row] = samples_of_boxes(crowd.boxes)
+    merged._index_again(np.array(list(boxes)))
     lowest, reach, both = merged._lowest[0], int(min(1.25 * most, scale.half) * 4), []
-    for slot, own in boxes.items():
-        lower_sums(merged.crowds, merged._index, near.people.hours, slot, most, lowest, scale)
+    for row, own in boxes.items():
+        lower_sums(merged.crowds, merged._index, near.people.hours, row, most, lowest, scale)
         for other, its in boxes.items():
             a, b = own, its
             if len(b.t_start) > len(a.t_start):

@@ -16,9 +16,9 @@ STRIDE = 16  # as many at once, whatever their number
 class Bounding(NamedTuple):
     """Where and when the boxes of each slot are, roughly.
 
-    around: [n, 4] first and last x, first and last y of all boxes. waits: [n, bins] least slots between any
-    slot of a bin of 1 << shift slots and any box. main_place, main_weight: [n] the place with most samples of
-    the person who began in the slot, and how many those are.
+    around: [n, 4] first and last x, first and last y of all boxes. Of single people, who come first: waits:
+    [people, bins] least slots between any slot of a bin of 1 << shift slots and any sample; main_place,
+    main_weight: [n] the place with most samples, and how many those are, 0 for crowds.
     """
 
     around: Integers
@@ -32,8 +32,8 @@ class Crowds(NamedTuple):
     """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s].
 
     Behind fewer than LANES boxes, the last is repeated until there are as many. sizes: [n] people in each
-    slot; turns: [n] in which order merged crowds entered, 0 for single people; bounding: where and when the
-    boxes of each slot are.
+    slot; turns: [n] in which order merged crowds entered, 0 for single people; slots: [n] by what lists name
+    each, and of equals the least comes first; bounding: where and when the boxes of each slot are.
     """
 
     boxes: Samples
@@ -41,6 +41,7 @@ class Crowds(NamedTuple):
     stops: Integers
     sizes: Integers
     turns: Integers
+    slots: Integers
     bounding: Bounding
 
 
@@ -53,7 +54,8 @@ class LeastCosts(NamedTuple):
     many there are; outline_of: [boxes] which is whose. lengths: [boxes] what the length of each box alone
     costs in time, times size + 1, and length: [1] what all do; begins, ends: [boxes] the first and last bin
     of Bounding that each box touches. gaps: [TOGETHER] cells between outlines and all places of a person, and
-    gaps_of_place [P, TOGETHER] between the first outlines and one place, where measured [P] is set.
+    gaps_of_place [TOGETHER / STRIDE, P, STRIDE] between the first outlines and one place, where measured [P]
+    is set.
     spaces_of: [boxes + STRIDE] what each outline costs in space. spaces, floors: for each box of the longer
     of two slots, bounds below its cost in space and in all, times the size of both.
     """
@@ -92,19 +94,20 @@ def least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbe
 
 
 @compiled
-def bound_slot(boxes: Samples, hours: Hours, far: int, bounding: Bounding, slot: int) -> None:
-    """Set the surroundings and waits of a slot with these boxes."""
+def surround(boxes: Samples, bounding: Bounding, slot: int) -> None:
+    """Set the surroundings of a slot with these boxes."""
     around = bounding.around[slot]
     around[0], around[1] = boxes.x_min.min(), boxes.x_max.max() - 1
     around[2], around[3] = boxes.y_min.min(), boxes.y_max.max() - 1
-    least_waits(boxes, hours, bounding.shift, far, bounding.waits[slot])
 
 
 @compiled
-def bound_slots(crowds: Crowds, hours: Hours, far: int) -> None:
-    """The same for each slot."""
-    for slot in range(len(crowds.starts)):
-        bound_slot(boxes_of(crowds, slot), hours, far, crowds.bounding, slot)
+def bound_people(crowds: Crowds, n: int, hours: Hours, far: int) -> None:
+    """Set surroundings and waits of n single people."""
+    for slot in range(n):
+        boxes = boxes_of(crowds, slot)
+        surround(boxes, crowds.bounding, slot)
+        least_waits(boxes, hours, crowds.bounding.shift, far, crowds.bounding.waits[slot])
 
 
 @compiled
@@ -213,7 +216,7 @@ def least_costs_of(people: People, most_boxes: int, like: Numbers) -> LeastCosts
         begins=np.empty(most_boxes, dtype=np.int64),
         ends=np.empty(most_boxes, dtype=np.int64),
         gaps=np.empty(TOGETHER, dtype=like.dtype),
-        gaps_of_place=np.empty((n_places, TOGETHER), dtype=like.dtype),
+        gaps_of_place=np.empty((TOGETHER // STRIDE, n_places, STRIDE), dtype=like.dtype),
         measured=np.empty(n_places, dtype=np.bool_),
         spaces_of=np.empty(most_boxes + STRIDE, dtype=np.int64),
         spaces=np.empty(most_boxes, dtype=np.int64),
@@ -248,6 +251,18 @@ def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
 
 
 @compiled
+def measure_gaps(outlines: Numbers, x_min: Any, y_min: Any, side: int, count: int, row: Numbers) -> None:
+    """Fill row [TOGETHER / STRIDE, STRIDE] with the cells between each of the first outlines and a place."""
+    kind, stride = row.dtype.type, row.shape[1]
+    x, y = kind(x_min), kind(y_min)
+    x_last, y_last = kind(x + kind(side - 1)), kind(y + kind(side - 1))
+    for lane in range(count):
+        wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
+        high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
+        row[lane // stride, lane % stride] = kind(wide + high)
+
+
+@compiled
 def rule_out_shorter(
     crowds: Crowds,
     places: Places,
@@ -260,47 +275,48 @@ def rule_out_shorter(
     """Keep in ``possible`` who is not ruled out by the first outlines of ``slot``; how many those are.
 
     People with fewer samples than the crowd has boxes are judged, by the same inequalities as in
-    lowest_to_person, in one loop for all of them.
+    lowest_to_person, in one loop for all of them. STRIDE outlines are compared with all places of a person
+    before it is looked whether to go on; those behind the last have no box.
     """
     outlines, gaps, rows, measured = least.outlines, least.gaps, least.gaps_of_place, least.measured
     kind = gaps.dtype.type
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
-    extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # no gap costs more than far
+    far = kind(scale.half // scale.per_cell + 1)  # no gap costs more
     limit, count = most * (both * m), min(least.n_outlines[0], TOGETHER)
+    stride = rows.shape[2]  # STRIDE; loops of so few steps known beforehand are not made vectors
+    padded = (count + stride - 1) // stride * stride
     waits, begins, ends, lengths = crowds.bounding.waits, least.begins, least.ends, least.lengths
     measured[:] = False
     kept = 0
     for other in possible:
-        total = least.length[0]
+        total = np.int64(0)
         if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
-            gaps[:] = far
+            total = least.length[0]
             for own in range(places.offsets[other], places.offsets[other + 1]):
                 p = np.uint64(places.own[own])
                 if not measured[p]:
                     measured[p] = True
-                    x, y = kind(places.x[p]), kind(places.y[p])
-                    x_last, y_last = kind(x + extent), kind(y + extent)
-                    for lane in range(count):
-                        wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
-                        high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
-                        rows[p, lane] = kind(wide + high)
-                for first in range(0, count, STRIDE):
-                    for place in range(STRIDE):
-                        j = np.uint64(first) + np.uint64(place)  # so that it is not taken from the end
-                        gaps[j] = min(gaps[j], rows[p, j])
-            for lane in range(count):
-                cost = min(kind(kind(cells * min(gaps[lane], far)) + kind(cell * outlines[4, lane])), cap)
-                total += np.int64(cost) * np.int64(outlines[5, lane])
+                    measure_gaps(outlines, places.x[p], places.y[p], places.side, padded, rows[:, p])
+            for first in range(0, padded, stride):
+                gaps[:stride] = far
+                for own in range(places.offsets[other], places.offsets[other + 1]):
+                    p = np.uint64(places.own[own])
+                    for place in range(stride):
+                        gaps[place] = min(gaps[place], rows[first // stride, p, place])
+                for place in range(stride):
+                    j = np.uint64(first) + np.uint64(place)  # so that it is not taken from the end
+                    cost = min(kind(kind(cells * gaps[place]) + kind(cell * outlines[4, j])), cap)
+                    total += np.int64(cost) * np.int64(outlines[5, j])
+                if total > limit:
+                    break
             for i in range(m):
                 if total > limit:
                     break
                 wait = least_of_waits(waits, other, begins[i], ends[i])
                 total += min(np.int64(both * scale.per_slot) * wait + lengths[i], cap) - lengths[i]
-            if total > limit:
-                continue
         possible[kept] = other
-        kept += 1
+        kept += total <= limit
     return kept
 
 

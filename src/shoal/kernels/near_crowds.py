@@ -235,7 +235,7 @@ def nearest_to_crowd(
         limit = most * whole * (1 + 1e-12)
         total = sum_of_pair(crowds, people, slot, other, least, scale, limit)
         if total <= limit:
-            offer(nearest, slot, other, total / whole, threshold)
+            offer(nearest, slot, crowds.slots[other], total / whole, threshold)
             most = ceiling(nearest, slot, threshold)
 
 

@@ -145,7 +145,9 @@ def _hours(
         number = (slot[share.rows] >> shift).astype(np.int32, copy=False)
         return own_places(share.offsets, number, count)[1:]
 
-    return Hours(first_t, shift, count, slot, *_side_by_side(list(run.map(own_bins, shares))))
+    offsets, own, weights = _side_by_side(list(run.map(own_bins, shares)))
+    kind = np.int16 if max(count, int(weights.max())) < 1 << 15 else np.int32
+    return Hours(first_t, shift, count, slot, offsets, own.astype(kind), weights.astype(kind))
 
 
 def _numbered(x: Integers, y: Integers, run: Run) -> _Cells:

@@ -9,13 +9,13 @@ living are searched again. A class stands in the slot of its first member, so sl
 that settles ties.
 
 The search for a merged class seldom changes which pair comes next. So with several threads the next pairs in
-the queue are merged ahead, and all are searched for at once. A pair whose turn comes as foreseen is only
-compared with those that entered since. One that loses a member first is forgotten.
+the queue are merged ahead and searched for on all threads while the loop goes on. A pair whose turn comes as
+foreseen is only compared with those that entered since. One that loses a member first is forgotten.
 """
 
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.greedy import Ahead
-from shoal.methods.glove.merged_crowds import MergedCrowds, Part
+from shoal.methods.glove.merged_crowds import Begun, MergedCrowds
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
@@ -34,22 +34,12 @@ _LIST_OF_PERSON: Final = 48  # so long that hardly one is used up, which means a
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
 _AHEAD: Final = 4  # crowds that are searched for together, for each thread
+_ENOUGH: Final = 2  # searches that wait or run, for each thread: then no more are begun
 _PAIR, _END = 0, 1
 
 # Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its
 # age.
 Entry = tuple[float, int, int, int, int, int]
-
-
-class _Foreseen(NamedTuple):
-    """A crowd that two slots will become if they come next, in a spare slot, with those near it.
-
-    near: effort, slot and age of each in its list. until: how many crowds had entered before the search.
-    """
-
-    spare: int
-    near: list[tuple[float, int, int]]
-    until: int
 
 
 class BandedPairs:
@@ -66,9 +56,8 @@ class BandedPairs:
         self._largest = 2 * float(self._near.scale.half)
         self._threshold = self._largest * _FIRST_BAND / _GROWTH
         self._merged: MergedCrowds | None = None
-        n, ahead = original.n_subjects, _AHEAD * run.threads - 1 if run.threads > 1 else 0
-        self._spare = list(range(n, n + ahead))
-        self._foreseen: dict[tuple[int, int], _Foreseen] = {}
+        self._ahead = _AHEAD * run.threads - 1 if run.threads > 1 else 0
+        self._foreseen: dict[tuple[int, int], Begun] = {}
         self._retired = (0, 0)
 
     def closest(self) -> tuple[int, int] | None:
@@ -98,59 +87,50 @@ class BandedPairs:
             self._age[slot] += 1
         self._n_living -= 2
         for pair in [each for each in self._foreseen if each != (a, b) and not {a, b}.isdisjoint(each)]:
-            self._spare.append(self._foreseen.pop(pair).spare)
+            self._foreseen.pop(pair).done.cancel()
 
     def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
         """Put a merged class into an empty slot and look for those near it."""
         if self._merged is None:
-            self._merged = MergedCrowds(
-                self._original, self._near, self._run.threads, _LIST, len(self._spare)
-            )
+            self._merged = MergedCrowds(self._original, self._near, self._run.threads, _LIST)
+        crowds, threshold = self._merged, self._threshold
+        begun = self._foreseen.pop(self._retired, None)
+        if begun is None:
+            row = crowds.store(slot, merged)
+            begun = crowds.begin(row, np.flatnonzero(self._living), threshold)
+        since = sorted({each for each in crowds.entered[begun.until :] if self._living[each]})
+        crowds.enter(begun.row)
         self._living[slot] = True
         self._n_living += 1
-        foreseen = self._foreseen.pop(self._retired, None)
-        if foreseen is None:
-            self._merged.enter(slot, merged)
-            self._search_ahead(slot, ahead)
-            return
-        since = np.array(self._merged.entered[foreseen.until :], dtype=np.int64)
-        self._merged.enter_from(foreseen.spare, slot)
-        self._spare.append(foreseen.spare)
-        self._put_one(slot, foreseen.near)
-        since = np.unique(since[self._living[since]])
-        if len(since):
-            own = np.array([slot])
-            found = self._merged.nearest([(own, since)], self._threshold, living=None)
-            self._put_one(slot, self._list_of(slot, found))
+        self._look_ahead(ahead)
+        self._put_one(slot, crowds.end(begun), begun.until)
+        if since:
+            near = crowds.nearest_of(begun.row, np.array(since), threshold)
+            self._put_one(slot, near, len(crowds.entered))
 
-    def _search_ahead(self, slot: int, ahead: Ahead) -> None:
-        """Look for those near a crowd that has entered, and near those that come next unless it is nearer."""
+    def _look_ahead(self, ahead: Ahead) -> None:
+        """Begin to look for those near the crowds that come next, so that no thread waits."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
-        merged, living, spares = self._merged, np.flatnonzero(self._living), {}
+        most = min(self._ahead - len(self._foreseen), self._merged.spare_rows(self._n_living))
+        under_way = sum(not each.done.done() for each in self._foreseen.values())
+        if most <= 0 or under_way >= _ENOUGH * self._run.threads:
+            return
+        living = np.flatnonzero(self._living)
+        for (a, b), crowd in self._next_ones(ahead, most):
+            row = self._merged.store(a, crowd)
+            others = np.delete(living, np.searchsorted(living, (a, b)))
+            self._foreseen[a, b] = self._merged.begin(row, others, self._threshold)
 
-        def parts() -> Iterator[Part]:
-            yield np.array([slot]), living
-            for pair, crowd in sorted(self._next_ones(ahead), key=lambda each: -len(each[1].boxes)):
-                spares[pair] = self._spare.pop()
-                merged.store(spares[pair], crowd)
-                yield np.array([spares[pair]]), np.delete(living, np.searchsorted(living, pair))
-
-        found = merged.nearest(parts(), self._threshold, living=living)
-        self._put_one(slot, self._list_of(slot, found))
-        until = len(self._merged.entered)
-        for pair, spare in spares.items():
-            self._foreseen[pair] = _Foreseen(spare, self._list_of(spare, found), until)
-
-    def _next_ones(self, ahead: Ahead) -> list[tuple[tuple[int, int], EquivalenceClass]]:
+    def _next_ones(self, ahead: Ahead, most: int) -> Iterator[tuple[tuple[int, int], EquivalenceClass]]:
         """The next pairs in the queue that share nobody, will enter and were not foreseen.
 
-        As many as there are spare slots, up to the end of a list, behind which others may come next; and of
-        many pairs of the same few classes not all are looked at.
+        So many, up to the end of a list, behind which others may come next; and of many pairs of the same few
+        classes not all are looked at.
         """
         seen: list[Entry] = []
         taken: set[int] = set()
-        found: list[tuple[tuple[int, int], EquivalenceClass]] = []
-        while self._queue and len(found) < len(self._spare) and len(seen) < _LIST * self._run.threads:
+        found = 0
+        while self._queue and found < most and len(seen) < _LIST * self._run.threads:
             entry = heappop(self._queue)
             _, a, b, kind, first, second = entry
             if kind == _END and self._age[first] == second:
@@ -163,23 +143,23 @@ class BandedPairs:
                     taken |= {a, b}
                     merged = None if (a, b) in self._foreseen else ahead(a, b)
                     if merged is not None:
-                        found.append(((a, b), merged))
+                        found += 1
+                        yield (a, b), merged
         for entry in seen:
             heappush(self._queue, entry)
-        return found
 
     def _search(self) -> None:
         """Queue all pairs of the living below the threshold, as far as the lists reach."""
         living = np.flatnonzero(self._living)
         self._queue.clear()
-        single = living if self._merged is None else living[self._merged.crowds.sizes[living] == 1]
-        self._put(single, self._near.nearest(single, _LIST_OF_PERSON, self._threshold))
+        single = living if self._merged is None else living[self._merged.sizes(living) == 1]
+        self._put(single, self._near.nearest(single, _LIST_OF_PERSON, self._threshold), single)
         if self._merged is not None:
             self._search_crowds(np.setdiff1d(living, single))
 
     def _search_again(self, owner: int) -> None:
         """The list of ``owner`` has been used up."""
-        if self._merged is not None and self._merged.crowds.sizes[owner] > 1:
+        if self._merged is not None and self._merged.sizes(np.array([owner]))[0] > 1:
             self._search_crowds(np.array([owner]))
         else:
             self._search()
@@ -187,14 +167,14 @@ class BandedPairs:
     def _search_crowds(self, slots: Integers) -> None:
         assert self._merged is not None  # noqa: S101  (callers see to it)
         living = np.flatnonzero(self._living)
-        self._put(slots, self._merged.nearest_of_many(slots, living, self._threshold))
+        self._put(slots, self._merged.nearest_of_many(slots, living, self._threshold), np.arange(len(slots)))
 
-    def _put(self, owners: Integers, found: Nearest) -> None:
-        """Queue the lists of these slots, a pair that stands in both of its lists once."""
-        count, length = found.known[owners], found.partner.shape[1]
+    def _put(self, owners: Integers, found: Nearest, rows: Integers) -> None:
+        """Queue the lists of these slots, which stand in these rows; a pair that stands in two lists once."""
+        count, length = found.known[rows], found.partner.shape[1]
         listed = np.arange(length) < count[:, None]
-        owner, other = np.repeat(owners, count), found.partner[owners][listed]
-        effort, a, b = found.effort[owners][listed], np.minimum(owner, other), np.maximum(owner, other)
+        owner, other = np.repeat(owners, count), found.partner[rows][listed]
+        effort, a, b = found.effort[rows][listed], np.minimum(owner, other), np.maximum(owner, other)
         order = np.lexsort((b, a, effort))
         a, b = a[order], b[order]
         first = np.ones(len(order), dtype=np.bool_)
@@ -206,23 +186,21 @@ class BandedPairs:
                 effort[order][first].tolist(), a[first].tolist(), b[first].tolist(), strict=True
             )
         ]
-        for own in owners[count == length].tolist():
-            last = int(found.partner[own, -1])
-            end = float(found.effort[own, -1])
+        full = count == length
+        for own, row in zip(owners[full].tolist(), rows[full].tolist(), strict=True):
+            last = int(found.partner[row, -1])
+            end = float(found.effort[row, -1])
             self._queue.append((end, min(own, last), max(own, last), _END, own, age[own]))
         heapify(self._queue)
 
-    def _put_one(self, slot: int, near: list[tuple[float, int, int]]) -> None:
-        """Queue the list of one crowd: effort, slot and age of each in it."""
-        for effort, other, age in near:
+    def _put_one(self, slot: int, near: list[tuple[float, int]], until: int) -> None:
+        """Queue the list of one crowd, effort and slot of each, as far as they were there at ``until``."""
+        assert self._merged is not None  # noqa: S101  (callers see to it)
+        others = np.array([other for _, other in near], dtype=np.int64)
+        there = self._living[others] & self._merged.entered_by(others, until)
+        for (effort, other), is_there in zip(near, there.tolist(), strict=True):
             a, b = min(slot, other), max(slot, other)
-            if self._age[other] == age:
+            if is_there:
                 heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
         if len(near) == _LIST:
             heappush(self._queue, (effort, a, b, _END, slot, self._age[slot]))
-
-    def _list_of(self, slot: int, found: Nearest) -> list[tuple[float, int, int]]:
-        """Effort, slot and age of each that was found near a crowd."""
-        known = found.known[slot]
-        efforts, others = found.effort[slot, :known].tolist(), found.partner[slot, :known].tolist()
-        return [(effort, other, self._age[other]) for effort, other in zip(efforts, others, strict=True)]

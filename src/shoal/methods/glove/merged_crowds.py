@@ -2,15 +2,14 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bounds import LANES as BLOCK_LANES
 from shoal.kernels.crowd_blocks import nearest_to_block
-from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_slot, bound_slots
+from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_people, boxes_of, surround
 from shoal.kernels.crowd_index import CrowdIndex, Lowest, index_of, workspace_of
 from shoal.kernels.merging import samples_in_order, side_by_side
 from shoal.kernels.near_crowds import LANES, nearest_to_crowds
@@ -28,20 +27,32 @@ _OF_INDEX: Final = 32
 _BLOCK: Final = 16  # fewer crowds are searched for one by one, and so are all beside fewer people
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
 _IN_32_BITS: Final = (1 << 31) - 1
+_ROWS: Final = 3  # for each person; what is not used takes no memory
 _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
 
-Part = tuple[Integers, Integers]  # slots, and everybody among whom their nearest are looked for
+
+class Begun(NamedTuple):
+    """The search for a crowd's nearest that a thread has begun, or will begin.
+
+    row: of the crowd, whose list it fills. until: how many crowds had entered, of which it sees those that
+    live. done: it; task: the same, for whoever waits.
+    """
+
+    row: int
+    until: int
+    done: Future[None]
+    task: tuple[Any, ...]
 
 
 class MergedCrowds:
     """The boxes of all classes; those of merged ones stand behind those of single people.
 
-    Behind the slots of all classes, ``spare`` more hold crowds that are searched for before they enter.
+    A class is known outside by its slot, and here by a row that it keeps: that of a single person is its
+    slot, and each crowd that is made gets the next. So nothing that a search reads is written while it
+    runs, but the turn of its own crowd, which comes after all others that it sees, before and after.
     """
 
-    def __init__(
-        self, original: Trajectories, near: NearPairs, threads: int, length: int, spare: int
-    ) -> None:
+    def __init__(self, original: Trajectories, near: NearPairs, threads: int, length: int) -> None:
         n, lengths, first = original.n_subjects, original.lengths, original.offsets[:-1]
         own = Boxes.of_samples(original.t, original.x, original.y)
         places, hours = near.people.places, near.people.hours
@@ -59,26 +70,29 @@ class MergedCrowds:
         boxes = Samples(*(_with_room(column, room, kind) for column in (*own.columns(), own.t_end)))
         for column in boxes:
             column[original.n_samples : self._used] = column[again.ravel()]
-        rows = n + spare
+        rows = _ROWS * n
         bounding = Bounding(
             around=np.empty((rows, 4), dtype=np.int64),
             waits=np.empty(
-                (rows, (hours.n_bins >> _BINS_TOGETHER) + 1),
+                (n, (hours.n_bins >> _BINS_TOGETHER) + 1),
                 dtype=np.int16 if self._far < 1 << 15 else np.int64,
             ),
             shift=hours.shift + _BINS_TOGETHER,
-            main_place=places.own[places.offsets[:-1]].astype(np.int64),
-            main_weight=places.weights[places.offsets[:-1]].astype(np.int64),
+            main_place=np.zeros(rows, dtype=np.int64),
+            main_weight=np.zeros(rows, dtype=np.int64),
         )
+        bounding.main_place[:n] = places.own[places.offsets[:-1]]
+        bounding.main_weight[:n] = places.weights[places.offsets[:-1]]
         self.crowds = Crowds(
             boxes,
-            starts=np.concatenate([starts, np.zeros(spare, dtype=np.int64)]),
-            stops=np.concatenate([starts + lengths, np.ones(spare, dtype=np.int64)]),
-            sizes=np.ones(rows, dtype=np.int64),
+            starts=_with_room(starts, rows, np.int64),
+            stops=_with_room(starts + lengths, rows, np.int64),
+            sizes=_with_room(np.ones(n, dtype=np.int64), rows, np.int64),
             turns=np.zeros(rows, dtype=np.int64),
+            slots=_with_room(np.arange(n), rows, np.int64),
             bounding=bounding,
         )
-        bound_slots(self.crowds, hours, self._far)
+        bound_people(self.crowds, n, hours, self._far)
         self._found = Nearest(
             partner=np.empty((rows, length), dtype=np.int32),
             effort=np.empty((rows, length)),
@@ -89,45 +103,47 @@ class MergedCrowds:
         self._threads = threads
         # for thousands of searches; its threads end with this object
         self._pool = ThreadPoolExecutor(threads)
+        self._rows = np.arange(n)  # of the class in each slot
+        self._used_rows = n
         self.entered: list[int] = []  # the slots of crowds, in the order in which they entered
         self._index_again(np.empty(0, dtype=np.int64))
 
-    def _index_again(self, slots: Integers) -> None:
+    def _index_again(self, rows: Integers) -> None:
         """Put these crowds into the index, and nobody else."""
         hours, nobody = self._near.people.hours, np.empty(0, dtype=np.int64)
         self._nobody = index_of(self.crowds, hours, nobody, nobody, 0)
         self._index = self._nobody
-        if len(slots):
-            sizes, until = np.unique(self.crowds.sizes[slots]), len(self.entered) + 1
-            self._index = index_of(self.crowds, hours, slots, sizes, until)
-        rows = len(self.crowds.sizes)
-        self._lowest = deque(workspace_of(self._index, rows) for _ in range(self._threads))
+        if len(rows):
+            sizes, until = np.unique(self.crowds.sizes[rows]), len(self.entered) + 1
+            self._index = index_of(self.crowds, hours, rows, sizes, until)
+        # whoever waits for a search may carry it out beside all threads
+        every = range(self._threads + 1)
+        self._lowest = deque(workspace_of(self._index, len(self.crowds.sizes)) for _ in every)
         self._since = len(self.entered)
 
-    def enter(self, slot: int, merged: EquivalenceClass) -> None:
-        """A class that is among those whom others find from now on."""
-        self.store(slot, merged)
-        self._in_turn(slot)
+    def sizes(self, slots: Integers) -> Integers:
+        """How many people the class in each of these slots has."""
+        return self.crowds.sizes[self._rows[slots]]
 
-    def enter_from(self, spare: int, slot: int) -> None:
-        """The same for a class in a spare slot, with the list that was found for it."""
-        crowds = self.crowds
-        for column in (
-            crowds.starts,
-            crowds.stops,
-            crowds.sizes,
-            crowds.bounding.around,
-            crowds.bounding.waits,
-        ):
-            column[slot] = column[spare]
-        self._in_turn(slot)
+    def spare_rows(self, n_living: int) -> int:
+        """How many crowds may be stored beside those that so many classes can still become."""
+        return len(self.crowds.sizes) - self._used_rows - n_living
 
-    def _in_turn(self, slot: int) -> None:
+    def enter(self, row: int) -> None:
+        """The crowd in this row is in its slot from now on."""
+        slot = int(self.crowds.slots[row])
+        self._rows[slot] = row
         self.entered.append(slot)
-        self.crowds.turns[slot] = len(self.entered)
+        self.crowds.turns[row] = len(self.entered)
 
-    def store(self, slot: int, merged: EquivalenceClass) -> None:
-        """Append the class's boxes behind those already held."""
+    def entered_by(self, slots: Integers, until: int) -> Numbers:
+        """Whether the class in each of these slots is among those who were there after so many entered."""
+        return self.crowds.turns[self._rows[slots]] <= until
+
+    def store(self, slot: int, merged: EquivalenceClass) -> int:
+        """Append the class's boxes behind those already held; its row, which has not entered."""
+        row = self._used_rows
+        self._used_rows += 1
         ordered = samples_in_order(side_by_side(merged.boxes.columns()))
         m = len(ordered.t_start)
         start, stop = self._used, self._used + max(m, LANES)
@@ -143,55 +159,62 @@ class MergedCrowds:
             column[start : start + m] = own
             column[start + m : stop] = own[-1]
         crowds = self.crowds
-        crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot] = start, start + m, len(merged.members)
-        bound_slot(
-            Samples(*(column[start : start + m] for column in boxes)),
-            self._near.people.hours,
-            self._far,
-            crowds.bounding,
-            slot,
-        )
-        crowds.turns[slot] = _NOT_YET
+        crowds.starts[row], crowds.stops[row], crowds.sizes[row] = start, start + m, len(merged.members)
+        crowds.slots[row], crowds.turns[row] = slot, _NOT_YET
+        surround(boxes_of(crowds, row), crowds.bounding, row)
         self._most_boxes = max(self._most_boxes, m)
         self._used = stop
+        return row
 
-    def nearest(self, parts: Iterable[Part], threshold: float, *, living: Integers | None) -> Nearest:
-        """The nearest others below the threshold: of the slots in each part, those among the others in it.
-
-        parts: may store further crowds as they are made, while those before are searched for. living:
-        everybody, for the index of crowds; None = it does not pay, with one part.
-        """
-        if living is None:
-            for part in parts:
-                self._search(part, threshold, self.crowds, self._nobody, self._lowest, self._most_boxes)
-            return self._found
+    def begin(self, row: int, living: Integers, threshold: float) -> Begun:
+        """Begin to look for the nearest of a crowd among the living slots, below the threshold."""
         self._index_in_time(living)
-        begun = [
-            self._pool.submit(
-                self._search, part, threshold, self.crowds, self._index, self._lowest, self._most_boxes
-            )
-            for part in parts
-        ]
-        for each in begun:
-            each.result()
-        return self._found
+        task = self._task(np.array([row]), self._rows[living], threshold, self._index)
+        return Begun(row, len(self.entered), self._pool.submit(self._search, *task), task)
+
+    def end(self, begun: Begun) -> list[tuple[float, int]]:
+        """Effort and slot of each that it found; whoever waits for what no thread has begun does it."""
+        if begun.done.cancel():
+            self._search(*begun.task)
+        else:
+            begun.done.result()
+        return self._list_of(begun.row)
+
+    def nearest_of(self, row: int, slots: Integers, threshold: float) -> list[tuple[float, int]]:
+        """The same among a few slots, at once."""
+        self._search(*self._task(np.array([row]), self._rows[slots], threshold, self._nobody))
+        return self._list_of(row)
+
+    def _list_of(self, row: int) -> list[tuple[float, int]]:
+        known, found = self._found.known[row], self._found
+        return list(zip(found.effort[row, :known].tolist(), found.partner[row, :known].tolist(), strict=True))
 
     def nearest_of_many(self, slots: Integers, living: Integers, threshold: float) -> Nearest:
-        """The nearest others of these crowds among the living, many crowds at once where there are enough."""
-        single = living[self.crowds.sizes[living] == 1]
-        if len(slots) < _BLOCK or len(single) < _BLOCK:
-            firsts = range(min(self._threads, len(slots)))
-            parts = [(slots[first :: self._threads].copy(), living) for first in firsts]
-            return self.nearest(parts, threshold, living=living)
+        """The nearest others of the crowds in these slots among the living, below the threshold.
+
+        Many crowds at once where there are enough. The lists are in the order of ``slots``.
+        """
+        single = living[self.sizes(living) == 1]
+        rows, others = self._rows[slots], self._rows[living]
         self._index_in_time(living)
-        search = self._near.prepared(single, threshold)
-        begun = [
-            self._pool.submit(self._search_block, search, block, living, threshold)
-            for block in self._blocks(slots)
-        ]
+        if len(slots) < _BLOCK or len(single) < _BLOCK:
+            begun = [
+                self._pool.submit(
+                    self._search,
+                    *self._task(rows[first :: self._threads].copy(), others, threshold, self._index),
+                )
+                for first in range(min(self._threads, len(slots)))
+            ]
+        else:
+            search = self._near.prepared(single, threshold)
+            begun = [
+                self._pool.submit(self._search_block, search, block, others, threshold)
+                for block in self._blocks(slots)
+            ]
         for each in begun:
             each.result()
-        return self._found
+        found = self._found
+        return found._replace(partner=found.partner[rows], effort=found.effort[rows], known=found.known[rows])
 
     def _blocks(self, slots: Integers) -> list[Integers]:
         """These crowds in groups of at most LANES neighbors, as many groups for each thread."""
@@ -200,10 +223,10 @@ class MergedCrowds:
         strips = math.ceil(math.sqrt(count))
         strip = np.empty(len(slots), dtype=np.int64)
         strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(slots)) * strips // len(slots)
-        return np.array_split(slots[np.lexsort((places.y[main], strip))], count)
+        return np.array_split(self._rows[slots[np.lexsort((places.y[main], strip))]], count)
 
     def _search_block(self, search: Search, block: Integers, living: Integers, threshold: float) -> None:
-        own = self._lowest.popleft()  # there are as many as threads
+        own = self._lowest.popleft()
         nearest_to_block(
             self.crowds, search, block, living, threshold, self._found, self._index, own, self._most_boxes
         )
@@ -212,22 +235,29 @@ class MergedCrowds:
     def _index_in_time(self, living: Integers) -> None:
         """Make the index again once many have entered since."""
         if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
-            self._index_again(living[self.crowds.sizes[living] > 1])
+            rows = self._rows[living]
+            self._index_again(rows[self.crowds.sizes[rows] > 1])
+
+    def _task(self, rows: Integers, others: Integers, threshold: float, index: CrowdIndex) -> tuple[Any, ...]:
+        """What a search needs, with all that is replaced by others later."""
+        return rows, others, threshold, self.crowds, index, self._lowest, self._most_boxes
 
     def _search(
         self,
-        part: Part,
+        rows: Integers,
+        others: Integers,
         threshold: float,
         crowds: Crowds,
         index: CrowdIndex,
         lowest: deque[Lowest],
         most_boxes: int,
     ) -> None:
-        own = lowest.popleft()  # there are as many as threads
+        own = lowest.popleft()
         nearest_to_crowds(
             crowds,
             self._near.people,
-            *part,
+            rows,
+            others,
             threshold,
             self._found,
             index,
