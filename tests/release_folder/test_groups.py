@@ -28,7 +28,7 @@ COLUMNS = {
         ["t_start", "x.min", GEOMETRY],
         ["t_start", "pairs", GEOMETRY],
         ["t_start", "t_start", GEOMETRY],
-        [],
+        [],  # no columns, so no rows: one empty group
     ],
 )
 def test_a_group_is_the_table_that_pyarrow_reads_of_it(names: list[str], tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_group_is_the_table_that_pyarrow_reads_of_it(names: list[str], tmp_pat
     table = pa.table([COLUMNS[name] for name in names], schema=schema)
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=4)
     file = pq.ParquetFile(tmp_path / "t.parquet")
-    for number in range(file.num_row_groups):
-        expected, found = file.read_row_group(number), group_in(file, number)
-        assert found.schema.equals(expected.schema, check_metadata=True)
-        assert found.equals(expected)
+    groups = [(file.read_row_group(n), group_in(file, n)) for n in range(file.num_row_groups)]
+    assert all(found.schema.equals(expected.schema, check_metadata=True) for expected, found in groups)
+    assert all(found.equals(expected) for expected, found in groups)
+    assert [expected.num_rows for expected, _ in groups] == ([4, 3] if names else [0])
