@@ -42,10 +42,10 @@ class Peak:
 
 
 PEAKS: Final[Mapping[str, Peak]] = {
-    ALL_AT_ONCE: Peak(always_bytes=440 * MIB, person_bytes=1000, sample_bytes=240),
-    A_BLOCK: Peak(always_bytes=300 * MIB, person_bytes=1000, sample_bytes=210),
+    ALL_AT_ONCE: Peak(always_bytes=480 * MIB, person_bytes=1000, sample_bytes=140),
+    A_BLOCK: Peak(always_bytes=290 * MIB, person_bytes=2500, sample_bytes=140),
     OTHER_TASKS: Peak(always_bytes=330 * MIB, person_bytes=0, sample_bytes=160),
-    AROUND_BLOCKS: Peak(always_bytes=400 * MIB, person_bytes=400, sample_bytes=520, samples_at_once=1 << 20),
+    AROUND_BLOCKS: Peak(always_bytes=360 * MIB, person_bytes=400, sample_bytes=440, samples_at_once=1 << 20),
 }
 
 
