@@ -337,3 +337,4 @@ def test_compiling_is_said_once_and_is_no_work_done(
     assert said[1] == "looking: 50 %, about 11 s left"
     spent.begin()
     assert capsys.readouterr().err == ""
+    spent.end()  # or no garbage would be looked for in what follows
