@@ -1,6 +1,7 @@
 """Names of very many people and records, as arrays; a string is made of one only where it is asked for."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Self, overload
@@ -32,8 +33,9 @@ class _Names(Sequence[str]):
     def __hash__(self) -> int:
         return id(self)
 
+    @abstractmethod
     def _strings(self, first: int, behind: int) -> list[str]:
-        raise NotImplementedError
+        """Those from ``first`` on, before ``behind``."""
 
 
 class Texts(_Names):
