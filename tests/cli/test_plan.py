@@ -111,10 +111,11 @@ def test_blocks_are_planned_as_they_would_be_made(crowd: Path, capsys: pytest.Ca
     how = ("--engine", "threads", "--risk-tries", 0)
     planned = json.loads(command(*given, *how, "--plan", "--json").out)["blocks"]
     assert f"in {planned['number']} blocks of 6 to {planned['people']} people" in command(*given, *how).err
+    other = ("anonymize", crowd, "--output", out.with_name("other"), "--plan")
     for size, said in ((3, "is not in the range"), (30, None)):
-        told = command("anonymize", crowd, "--output", out, "--plan", "--k", 2, "--blocks", size)
+        told = command(*other, "--k", 2, "--blocks", size)
         assert (said or "1 block of at most 25 people") in told.out + told.err
-    told = command("anonymize", crowd, "--output", out, "--plan", "--k", 5, "--blocks", 8)
+    told = command(*other, "--k", 5, "--blocks", 8)
     assert (told.code, "too small for k = 5" in told.err) == (2, True)
 
 
@@ -170,6 +171,8 @@ def test_a_plan_refuses_what_the_command_refuses(
     study = tmp_path / "study.toml"
     study.write_text('[budget]\nattack = "nonsense"\n[[runs]]\nmethod = "glove"\n')
     anonymize = ("anonymize", crowd, "--output", out)
+    fine = tmp_path / "fine.toml"
+    fine.write_text('[budget]\nattack = "points:4"\n[[runs]]\nmethod = "glove"\n')
     jobs: list[tuple[object, ...]] = [
         *((*anonymize, "--method", name, "--k", 26) for name in METHODS if name not in {"reach-locations"}),
         (*anonymize, "--k", 26, "--memory", "4GiB"),
@@ -180,6 +183,7 @@ def test_a_plan_refuses_what_the_command_refuses(
         (*anonymize, "--method", "kte-hide", "--k", 2, "--tau", "3min", "--epsilon", "90s"),
         (*anonymize, "--method", "w4m", "--private-report", tmp_path / "secret.html"),
         (*anonymize, "--linkage", out / "links.parquet"),
+        ("anonymize", crowd, "--output", study),
         ("assess", crowd, "--k", 26),
         ("assess", crowd, "--no-snap"),
         ("attack", crowd, out, *links, "--knowledge", "series"),
@@ -187,12 +191,13 @@ def test_a_plan_refuses_what_the_command_refuses(
         ("attack", crowd, out, *links, "--cell", "50m"),
         ("measure", crowd, out, *links, "--cell", "50m"),
         ("compare", crowd, "--config", study, "--output", out),
+        ("compare", crowd, "--config", fine, "--output", out, "--no-snap"),
     ]  # fmt: skip
     for words in jobs:
         planned, done = (command(*words, *more, "--quiet") for more in (("--plan",), ()))
         assert (planned.code, planned.err) == (2, done.err), words
         assert done.code == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["crowd.csv", "study.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["crowd.csv", "fine.toml", "study.toml"]
 
 
 def test_releases_that_cannot_be_are_not_in_the_plan_of_a_comparison(

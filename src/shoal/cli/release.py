@@ -185,6 +185,7 @@ def anonymize(
     whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
     asked = next((option for option, given in whole.items() if given), None)
     if planned:
+        require_absent(output)
         require_targets(parameters, output, linkage, private_report)
         return print_plan(
             "anonymize",

@@ -150,7 +150,7 @@ def compare(
     OutputError
         When ``output`` holds something else or cannot be written.
     MisuseError
-        When too few people are left.
+        When too few people are left, or the samples are on no grid. Nothing was written then.
 
     Examples
     --------
@@ -180,15 +180,16 @@ def compare(
         and (not output.is_dir() or any(output.iterdir()))
     ):
         raise OutputError(f"{output} exists and holds no earlier comparison; choose another --output")
-    with explained_write(output):
-        (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
-        output.chmod(0o700)
+    grid = original.snapped_grid()
     published, control = _held_out(original, study)
     points_of, control_points = (None, None) if given is None else _held_out(given, study)
     if points_of is not None and points_of.ids != published.ids:
         raise MisuseError(
             "the points as given are of other people than the snapped samples; read both from one input"
         )
+    with explained_write(output):
+        (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
+        output.chmod(0o700)
     results: list[Mapping[str, Any]] = []
     failed: dict[str, str] = {}
     for done, setting in enumerate(study.settings):
@@ -232,7 +233,7 @@ def compare(
             unit=METRICS[study.budget.utility].unit,
             people=(published.n_subjects, 0 if control is None else control.n_subjects),
             maps=_maps(published, points, better, results, output),
-            grid=published.snapped_grid(),
+            grid=grid,
             crs=published.crs,
         ),
         output / REPORT_FILE,
