@@ -20,7 +20,7 @@ def keep_little() -> None:
     """Have glibc map what takes 16 MiB or more by itself, so that it goes back as soon as it is freed.
 
     Else it keeps arrays of up to 32 MiB for each thread, between pieces that still live. For a whole process,
-    so the command line alone asks for it. What the user has set for glibc stays.
+    so the command line and the workers of ``local`` ask for it. What the user has set for glibc stays.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is None or any(name in os.environ for name in _SET_ELSEWHERE):

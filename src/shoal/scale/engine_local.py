@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from weakref import finalize
 
 from shoal.errors import EngineError
+from shoal.runtime.freed import keep_little
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -135,6 +136,7 @@ def _serve(pipe: Connection) -> None:
     """What a worker does: tasks, until nobody sends any more."""
     signal(SIGINT, SIG_IGN)  # an interrupt is for the one who hands out the tasks
     Thread(target=_end_with_parent, daemon=True).start()
+    keep_little()
     while True:
         try:
             fn, part = pipe.recv()
