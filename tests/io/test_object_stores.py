@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
+import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
@@ -21,13 +22,16 @@ from foreign_writers import GPX, NOON_S, people
 from ports import free_port
 from shoal.cli.options import RELEASE
 from shoal.errors import InputError, OutputError
-from shoal.io import read
+from shoal.io import pieces, read
 from shoal.io.object_stores import SCHEMES, files, is_address, open_object
 from shoal.io.object_stores import store as to_store
 from shoal.io.sources import openers, states
+from shoal.io.storing import store_people
 from shoal.model.intake import Reading
 from shoal.publishing.exporting import export_to_store
 from shoal.publishing.opening import opened_release
+from shoal.runtime.run import Run
+from shoal.scale.engines import engine_of
 
 needs_moto = pytest.mark.skipif(
     importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None,
@@ -73,6 +77,33 @@ def test_hive_partitions_and_other_files_are_read_as_from_a_disk(store: str, tmp
     ride = read(f"s3://{KEYS}@data/own/ride.gpx?{store}")
     assert ride.ids == ("ride",)
     assert int(ride.t.min()) == NOON_S // 60
+
+
+@needs_moto
+def test_other_processes_read_objects_of_a_store(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers open what they read by themselves: this process reads the first object alone."""
+    calls, own = shoal.synthesize(30, 2, 4), pieces.take_piece
+    read_here: list[pieces.Piece] = []
+
+    def counted(name: str, piece: pieces.Piece, *given: Any) -> Any:
+        read_here.append(piece)
+        return own(name, piece, *given)
+
+    (tmp_path / "calls").mkdir()
+    for part, rows in enumerate(np.array_split(np.arange(calls.num_rows), 3)):
+        pq.write_table(calls.take(rows), tmp_path / "calls" / f"{part}.parquet")
+        put(store, f"spread/{part}.parquet", (tmp_path / "calls" / f"{part}.parquet").read_bytes())
+    in_memory = read(tmp_path / "calls")
+    monkeypatch.setattr(pieces, "_APART_BYTES", 2000)
+    monkeypatch.setattr(pieces, "take_piece", counted)
+    address = f"s3://{KEYS}@data/spread?{store}"
+    people = store_people(address, Reading(), tmp_path / "people", Run(), engine=engine_of("local:2"))
+    loaded = people.load(np.arange(people.n_subjects))
+    assert (loaded.ids, loaded.n_samples) == (in_memory.ids, in_memory.n_samples)
+    assert np.array_equal(loaded.t, in_memory.t)
+    assert len(read_here) == 1
 
 
 @needs_moto

@@ -1,5 +1,6 @@
 """Pieces of an input read as tasks give the people, the account and the errors of one reading in a row."""
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
 import shoal
 from shoal.errors import InputError, ShoalError
-from shoal.io import parquet_files, pieces, spilling
+from shoal.io import object_stores, parquet_files, pieces, sources, spilling
 from shoal.io.storing import store_people
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
@@ -31,6 +33,20 @@ class Counting:
     def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
         self.tasks += len(parts) * (fn is spilling.read_piece)
         yield from [fn(part) for part in reversed(parts)][::-1]
+
+
+class Pickling(Counting):
+    """The same; tasks and what they give pass from process to process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent = b""
+
+    def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+        texts = [pickle.dumps(part) for part in parts]
+        self.sent += b"".join(texts)
+        for result in super().map(fn, [pickle.loads(text) for text in texts]):
+            yield pickle.loads(pickle.dumps(result))
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +119,37 @@ def test_files_of_a_folder_with_days_in_their_names(tmp_path: Path) -> None:
         pq.write_table(table.take(rows), folder / "part-0.parquet", row_group_size=60)
     assert both(tmp_path / "calls", tmp_path / "people").tasks > 6
     assert both(tmp_path / "calls", tmp_path / "sites", person="site").tasks > 6
+
+
+def test_objects_of_a_store_are_read_by_tasks_that_know_no_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As files of a folder are; pyarrow's file system of the disk stands in for the store's."""
+    table = spoilt(shuffled())
+    for day, rows in enumerate(np.array_split(np.arange(table.num_rows), 6)):
+        folder = tmp_path / "calls" / f"day={day}"
+        folder.mkdir(parents=True)
+        pq.write_table(table.take(rows), folder / "part-0.parquet", row_group_size=60)
+    (tmp_path / "calls" / "late.csv").write_text("uid,t,lat,lon\ncho,1714564800,48.85,2.35\n" * 90)
+    system = pafs.LocalFileSystem()
+    monkeypatch.setattr(object_stores, "_opened", lambda address: (system, address.removeprefix("s3:/")))
+    engine = Pickling()
+    address = f"s3:/{tmp_path}/calls"
+    people = store_people(
+        address, Reading(not_after_s=NOT_AFTER_S), tmp_path / "people", Run(), engine=engine
+    )
+    assert_same(people, shoal.read(tmp_path / "calls", not_after_s=NOT_AFTER_S))
+    assert engine.tasks > 6
+    assert b"s3:" not in engine.sent
+    asked: list[str] = []
+    monkeypatch.setattr(object_stores, "open_object", lambda _, path, __: asked.append(path))
+    late = sources.openers(address, Reading())[1][-1]
+    assert isinstance(late, sources.ObjectOpener)
+    assert (late.path.endswith("late.csv"), late.parts(), asked) == (
+        True,
+        [],
+        [],
+    )  # it would have to be copied
 
 
 def test_files_of_other_formats_and_ids_as_numbers_and_text(tmp_path: Path) -> None:

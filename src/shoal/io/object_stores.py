@@ -35,8 +35,8 @@ def is_address(source: str) -> bool:
 
 def files(
     address: str, reads: Callable[[PurePosixPath], bool], *, with_rows_of_others: bool = False
-) -> tuple[Any, str, list[str]]:
-    """The file system, the folder's or file's path in it, and the paths of the files to read, in their order.
+) -> tuple[Any, str, list[Any]]:
+    """The file system, the folder's path in it, and path, size and time of the files to read, in their order.
 
     with_rows_of_others: also of tables that hold deleted rows, for copying them as a whole.
 
@@ -47,12 +47,12 @@ def files(
         system, root = _opened(address)
         info = system.get_file_info(root)
         if info.type == pafs.FileType.File:
-            return system, str(PurePosixPath(root).parent), [root]
+            return system, str(PurePosixPath(root).parent), [info]
         listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
     except (pa.ArrowException, OSError) as error:
         raise _unread(address, error) from error
-    paths = [each.path for each in listed if each.type == pafs.FileType.File]
-    inside = [PurePosixPath(path).relative_to(root) for path in paths]
+    there = [each for each in listed if each.type == pafs.FileType.File]
+    inside = [PurePosixPath(each.path).relative_to(root) for each in there]
     if not with_rows_of_others and any(
         "_delta_log" in path.parts or ".hoodie" in path.parts for path in inside
     ):
@@ -61,19 +61,10 @@ def files(
             "and read the "
             "copy"
         )
-    found = sorted(path for path, within in zip(paths, inside, strict=True) if reads(within))
+    found = [each for each, within in zip(there, inside, strict=True) if reads(within)]
     if not found:
         raise InputError("the object store holds no file there that shoal reads")
-    return system, root, found
-
-
-def infos(address: str, reads: Callable[[PurePosixPath], bool]) -> list[Any]:
-    """Size and time of the files to read, in their order; raises as ``files`` does."""
-    system, _, paths = files(address, reads)
-    try:
-        return list(system.get_file_info(paths))
-    except (pa.ArrowException, OSError) as error:
-        raise _unread(address, error) from error
+    return system, root, sorted(found, key=lambda each: each.path)
 
 
 def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
@@ -160,8 +151,8 @@ def fetch(address: str, folder: Path) -> None:
 
     Raises InputError when there are none, when the store cannot be reached, or when a name leads elsewhere.
     """
-    system, root, paths = files(address, lambda _: True, with_rows_of_others=True)
-    for path in paths:
+    system, root, found = files(address, lambda _: True, with_rows_of_others=True)
+    for path in (each.path for each in found):
         inside = PurePosixPath(path).relative_to(root)
         if inside.is_absolute() or ".." in inside.parts or len(inside.parts) > _DEEPEST:
             raise InputError("the object store holds a file there whose name leads out of the folder")

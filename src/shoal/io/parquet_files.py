@@ -34,7 +34,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = False) -> Table:
     """The same of anything that pyarrow has opened; source: gives it anew each time it is read.
 
-    far: on another machine, so that a group of rows is fetched at once and not page by page.
+    far: on another machine, so that groups of rows are fetched at once and not page by page.
     """
     try:
         with source() as stored, pq.ParquetFile(stored) as file:
@@ -45,7 +45,7 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
     except (pa.ArrowException, ValueError, OSError) as error:
         raise InputError(_why(name, error)) from error
 
-    parts = [range(group, group + 1) for group in range(len(rows))] if far else _runs(rows)
+    parts = _runs(rows)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once,

@@ -5,6 +5,7 @@ what the pieces before it decided; where it decides something itself, those afte
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ from shoal.io import presets
 from shoal.io.cell_positions import prepared
 from shoal.io.columns import NAMES, find_columns
 from shoal.io.positions import Positions
-from shoal.io.sources import Opener, file_of, openers
+from shoal.io.sources import FileOpener, ObjectOpener, Opener, openers
 from shoal.io.tables import Table, geometry_of
 from shoal.io.taken import Keep, Taken, add_counts, take_batch
 from shoal.io.times import Times
@@ -25,6 +26,7 @@ from shoal.runtime.run import Run
 
 STEPS: Final = 1000
 _APART_BYTES: Final = 1 << 23  # of files, in a piece; about a million rows of Parquet
+_ASKED_AT_ONCE: Final = 8  # files for their parts: a store takes long to answer
 _IN_VAIN: Final = 3  # times in a row that others could not read the next piece, and this process could
 
 
@@ -143,14 +145,16 @@ def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
     All in one where a process elsewhere could not open them, or is not to: people's days are not told apart
     by the people that they are of.
     """
-    if reading.per_day or not all(map(file_of, waiting)):
+    apart = [opener for opener in waiting if isinstance(opener, FileOpener | ObjectOpener)]
+    if reading.per_day or len(apart) < len(waiting):
         return [Piece(tables=tuple(waiting))]
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
+        parts_of = list(asking.map(_parts_of, apart))
     pieces: list[Piece] = []
     small: list[Opener] = []
     held = 0
-    for opener in waiting:
-        size = _size_of(opener)
-        parts = _parts_of(opener) if size >= _APART_BYTES else []
+    for opener, parts in zip(apart, parts_of, strict=True):
+        size = opener.size_bytes()
         if small and (len(parts) > 1 or held + size > _APART_BYTES or not pieces):
             pieces.append(Piece(tables=tuple(small)))
             small, held = [], 0
@@ -162,17 +166,10 @@ def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
     return [*pieces, *([Piece(tables=tuple(small))] if small else [])]
 
 
-def _size_of(opener: Opener) -> int:
+def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
+    """The parts of a large file that can be read apart."""
     try:
-        return (file_of(opener) or Path()).stat().st_size
-    except OSError:  # told when its turn comes
-        return 0
-
-
-def _parts_of(opener: Opener) -> list[range]:
-    """The parts of a file that can be read apart."""
-    try:
-        return opener().parts
+        return opener.parts() if opener.size_bytes() >= _APART_BYTES else []
     except InputError:  # told when its turn comes
         return []
 

@@ -141,9 +141,62 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     )
 
 
-def file_of(opener: Opener) -> Path | None:
-    """The file that a call opens, where any process can make the call."""
-    return opener.args[1] if isinstance(opener, partial) and opener.func is _open else None
+@dataclass(frozen=True, kw_only=True)
+class FileOpener:
+    """A file, which any process that reaches it can open, with the values that its folders' names hold.
+
+    Those are like ``day=2024-05-01``. root: the folder that all files share. number: which file of its name
+    it is, for messages.
+    """
+
+    reading: Reading
+    path: Path
+    root: Path
+    number: str = ""
+
+    def __call__(self) -> Table:
+        """The table; raises InputError where it cannot be opened."""
+        return _open(self.reading, self.path, self.root, self.number)
+
+    def size_bytes(self) -> int:
+        """How large it is; 0 when it is gone, which is told when its turn comes."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def parts(self) -> list[range]:
+        """What of it can be read apart, in order."""
+        return self().parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectOpener:
+    """The same of an object in a store. size: in bytes, as listed."""
+
+    reading: Reading
+    system: Any
+    path: str
+    root: str
+    size: int
+    number: str = ""
+
+    def __call__(self) -> Table:
+        """The table; raises InputError where it cannot be opened."""
+        within = PurePosixPath(self.path).relative_to(self.root)
+        with _numbered(within.name, self.number):
+            table = object_stores.open_object(self.system, self.path, partial(_read, reading=self.reading))
+        owners = tuple(replace(each, place=self.path) for each in table.owners)
+        table = replace(table, place=self.path, owners=owners)
+        return _with_folders(_numbering(table, self.number), within)
+
+    def size_bytes(self) -> int:
+        """How large it is."""
+        return self.size
+
+    def parts(self) -> list[range]:
+        """What of it can be read apart, in order; nothing of what has to be copied first."""
+        return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
 
 
 def files(source: str | Path) -> Iterator[Path]:
@@ -254,7 +307,7 @@ def states(source: str | Path) -> list[State]:
             "them to a file first"
         )
     if isinstance(source, str) and object_stores.is_address(source):
-        found = object_stores.infos(source, lambda path: _reads(Path(path)))
+        _, _, found = object_stores.files(source, lambda path: _reads(Path(path)))
         return [State(info.path, info.size, info.mtime_ns or 0) for info in found]
     there = [(path, path.stat()) for path in _written(source)]
     return [
@@ -286,24 +339,19 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
                 for member in zip_files.members(path, _reads)
             ]
         else:
-            opened.append(partial(_open, reading, path.absolute(), root.absolute(), number))
+            opened.append(
+                FileOpener(reading=reading, path=path.absolute(), root=root.absolute(), number=number)
+            )
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
 
 
 def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a folder or a file in an object store."""
-    system, root, paths = object_stores.files(address, lambda path: _reads(Path(path)))
-
-    def opener(path: str, number: str) -> Table:
-        with _numbered(PurePosixPath(path).name, number):
-            table = object_stores.open_object(system, path, partial(_read, reading=reading))
-        within = PurePosixPath(path).relative_to(root)
-        owners = tuple(replace(each, place=path) for each in table.owners)
-        return _with_folders(_numbering(replace(table, place=path, owners=owners), number), within)
-
-    names = [PurePosixPath(path).name for path in paths]
-    return (names[0] if len(paths) == 1 else f"{len(paths)} files"), [
-        partial(opener, path, number) for path, number in zip(paths, _numbers(names), strict=True)
+    system, root, found = object_stores.files(address, lambda path: _reads(Path(path)))
+    names = [PurePosixPath(each.path).name for each in found]
+    return (names[0] if len(found) == 1 else f"{len(found)} files"), [
+        ObjectOpener(reading=reading, system=system, path=each.path, root=root, size=each.size, number=number)
+        for each, number in zip(found, _numbers(names), strict=True)
     ]
 
 
