@@ -24,6 +24,7 @@ from shoal.cli.options import (
 from shoal.cli.outcomes import print_publication
 from shoal.cli.planned import (
     changed,
+    count_input,
     plan_option,
     print_plan,
     publication,
@@ -186,18 +187,18 @@ def anonymize(
     asked = next((option for option, given in whole.items() if given), None)
     if planned:
         require_targets(parameters, output, linkage, private_report)
+        counts = count_input(source, reading, quiet=quiet)
+        in_parts, work = publication_in_blocks(
+            counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=asked
+        ) or (None, publication(parameters, risk_tries, counts.people, reading))
         return print_plan(
             "anonymize",
-            source,
-            reading,
-            lambda people: publication(parameters, risk_tries, people, reading),
-            in_blocks=lambda counts: publication_in_blocks(
-                counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=asked
-            ),
+            counts,
+            work,
+            blocks=in_parts,
             target=output,
             notes=changed(settings),
             as_json=as_json,
-            quiet=quiet,
         )
     kept = resume or blocks is not None or memory is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
