@@ -167,8 +167,7 @@ def _require_all(table: Table, reading: Reading) -> None:
         other += "; records that name a cell need a table of cells: --cells FILE"
     raise InputError(
         f"no {', '.join(words[:-1])} and {words[-1]} columns in {table.name} ({_found(table)}); name them "
-        "with "
-        f"{', '.join(options[:-1])} and {options[-1]}{other}"
+        f"with {', '.join(options[:-1])} and {options[-1]}{other}"
     )
 
 

@@ -58,8 +58,7 @@ def files(
     ):
         raise InputError(
             "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
-            "and read the "
-            "copy"
+            "and read the copy"
         )
     found = sorted(path for path, within in zip(paths, inside, strict=True) if reads(within))
     if not found:

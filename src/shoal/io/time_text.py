@@ -92,8 +92,7 @@ def layout_of(form: str) -> str:
         if sign in _WEEKS:
             raise MisuseError(
                 f"time_format = '{form}' counts weeks (%{sign}), which begin and end differently from place "
-                "to "
-                "place; give dates by month and day (%m, %d) or by the day of the year (%j)"
+                "to place; give dates by month and day (%m, %d) or by the day of the year (%j)"
             )
         if sign not in _SIGNS:
             raise MisuseError(

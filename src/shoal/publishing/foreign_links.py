@@ -156,8 +156,7 @@ def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Rea
     if len(rows) != published.n_rows + published.unreadable or published.unreadable:
         raise InputError(
             f"{published.name} has {published.n_rows + published.unreadable:,} rows and {name} has "
-            f"{len(rows):,}; row "
-            "by row, there must be as many, and all readable"
+            f"{len(rows):,}; row by row, there must be as many, and all readable"
         )
     person_at = {uid: place for place, uid in enumerate(ids)}
     place_of = np.array([*(person_at.get(text, -1) for text in people.texts), -1], dtype=np.int64)

@@ -68,8 +68,7 @@ def faults_of_records(claim: KAnonymity, records: Records, release: Release) -> 
     for of_class in np.flatnonzero(records.size < claim.k).tolist():
         message = (
             f"{counted(records.size[of_class], 'record is', 'records are')} identical to this one, itself "
-            "included; expected at "
-            f"least {claim.k}"
+            f"included; expected at least {claim.k}"
         )
         yield Finding("class-below-k", message, release.trajectory_ids[records.representative[of_class]])
     yield from overlaps_in_time(records, release)
@@ -130,8 +129,7 @@ def _possible_members(
         if possible < size:
             message = (
                 f"{counted(possible, 'subject has', 'subjects have')} a raw sample in every box of this "
-                "record; expected at least "
-                f"{size}, one for each member"
+                f"record; expected at least {size}, one for each member"
             )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])
     yield from _not_tight(claim, hulls, filled, records, release)
