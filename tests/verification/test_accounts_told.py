@@ -13,9 +13,10 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.verification import verify
+from shoal.verification.boxes.records import Samples
 from shoal.verification.checks import seeds_in
 from shoal.verification.examination import NO_ACCOUNT, Examination
-from shoal.verification.foreign import Samples, findings_on, look_at, telling_names
+from shoal.verification.foreign import findings_on, look_at, telling_names
 from shoal.verification.linking import far_too_many_records, links_of
 from told_releases import Box, people, told
 

@@ -13,8 +13,8 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import Release
 from shoal.runtime.arrays import Floats, Integers
 
-NEAR_M: Final = 200.0
-NEAR_S: Final = 600.0
+_NEAR_M: Final = 200.0
+_NEAR_S: Final = 600.0
 _LATEST_S: Final = 1e11
 _EXAMPLE: Final = "write for example 2026-03-02T08:10,48.85,2.35"
 
@@ -77,10 +77,10 @@ class Fit:
     different: int
 
 
-def records_that_fit(
-    release: Release, sightings: Sequence[Sighting], *, near_m: float = NEAR_M, near_s: float = NEAR_S
-) -> Fit:
+def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
     """Count the records that fit what is known.
+
+    A box fits when it holds the place and the time, a point when it lies within 200 m and 10 min of them.
 
     Parameters
     ----------
@@ -88,9 +88,6 @@ def records_that_fit(
         The release alone; neither raw data nor linkage is needed.
     sightings
         What is known of a person.
-    near_m, near_s
-        Of a release of points: how near in place and time a point must be to fit. A box fits when it holds
-        the place and the time.
 
     Returns
     -------
@@ -119,7 +116,7 @@ def records_that_fit(
     owner = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     found = np.zeros((len(sightings), release.n_records), dtype=np.bool_)
     for row, one in enumerate(sightings):
-        rows = fits(release, one.t_s, float(x_m[row]), float(y_m[row]), near_m, near_s)
+        rows = fits(release, one.t_s, float(x_m[row]), float(y_m[row]))
         found[row, owner[rows]] = True
     together = np.flatnonzero(found.all(axis=0))
     return Fit(
@@ -145,21 +142,17 @@ def _on_plane(release: Release, sightings: Sequence[Sighting]) -> tuple[Floats, 
     return x, y
 
 
-def _in_boxes(
-    release: Release, t_s: float, x_m: float, y_m: float, _near_m: float, _near_s: float
-) -> npt.NDArray[np.bool_]:
+def _in_boxes(release: Release, t_s: float, x_m: float, y_m: float) -> npt.NDArray[np.bool_]:
     grid, boxes = release.snapped_grid(), release.boxes
     t, x, y = t_s / grid.slot_s, x_m / grid.cell_m, y_m / grid.cell_m
     inside = (boxes.t_start <= t) & (t < boxes.t_end) & (boxes.x_min <= x) & (x < boxes.x_max)
     return np.asarray(inside & (boxes.y_min <= y) & (y < boxes.y_max))
 
 
-def _near_points(
-    release: Release, t_s: float, x_m: float, y_m: float, near_m: float, near_s: float
-) -> npt.NDArray[np.bool_]:
+def _near_points(release: Release, t_s: float, x_m: float, y_m: float) -> npt.NDArray[np.bool_]:
     points = release.points
     return np.asarray(
-        (np.abs(points.t - t_s) <= near_s) & (np.hypot(points.x - x_m, points.y - y_m) <= near_m)
+        (np.abs(points.t - t_s) <= _NEAR_S) & (np.hypot(points.x - x_m, points.y - y_m) <= _NEAR_M)
     )
 
 

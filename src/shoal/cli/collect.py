@@ -149,26 +149,8 @@ def simulate(**options: Any) -> int:
     from shoal.reproduction.collect_shares import GAP_S, PAIRS_A_TRIP, PAPER, POINTS
 
     as_json, quiet, real = options["as_json"], options["quiet"], options["crypto"] == "real"
-    if options["paper"]:
-        refuse_unused(
-            "beside --paper, which has configurations of its own",
-            "bootstrap",
-            "theta_m",
-            "theta_s",
-            "k",
-            "count",
-        )
-    if not real:
-        refuse_unused("without --crypto real", "group_size")
     reading = take_reading(options)
-    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
-        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
-    if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
-        raise MisuseError(
-            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with "
-            "--crypto real "
-            f"at least one group of {options['group_size']} must be left, and --paper needs --crypto off"
-        )
+    _refuse_what_does_not_fit(options, reading)
     configurations = (
         PAPER
         if options["paper"]
@@ -206,21 +188,10 @@ def simulate(**options: Any) -> int:
                 reading=reading_of_k,
                 subtrajectories=options["subtrajectories"],
             )
-            row = {
-                "bootstrap": bootstrap,
-                "theta_m": theta_m,
-                "theta_min": theta_min,
-                "k": k,
-                **_simulated(people, setting, options, repeat, run),
-            }
+            of_these = {"bootstrap": bootstrap, "theta_m": theta_m, "theta_min": theta_min, "k": k}
             said = PAPER.get((bootstrap, theta_m, theta_min, k)) if paper else None
-            if said is not None:
-                row["paper"] = {
-                    "share_submitted": said[0] / 100,
-                    "users_with_at_least_one": said[1],
-                    "their_average_share": said[2] / 100,
-                }
-            rows.append(row)
+            printed = {} if said is None else {"paper": _printed(*said)}
+            rows.append({**of_these, **_simulated(people, setting, options, repeat, run), **printed})
             bars("configurations", len(rows), len(configurations))
     trips = sum(map(len, people))
     document = {
@@ -238,6 +209,39 @@ def simulate(**options: Any) -> int:
     }
     print_result(as_json, document, _lines(document))
     return 0
+
+
+def _refuse_what_does_not_fit(options: dict[str, Any], reading: dict[str, Any]) -> None:
+    """Raise MisuseError or UsageError for options that contradict each other."""
+    real = options["crypto"] == "real"
+    if options["paper"]:
+        refuse_unused(
+            "beside --paper, which has configurations of its own",
+            "bootstrap",
+            "theta_m",
+            "theta_s",
+            "k",
+            "count",
+        )
+    if not real:
+        refuse_unused("without --crypto real", "group_size")
+    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
+        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
+    if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
+        raise MisuseError(
+            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with "
+            "--crypto real "
+            f"at least one group of {options['group_size']} must be left, and --paper needs --crypto off"
+        )
+
+
+def _printed(submitted_percent: float, users: int, theirs_percent: float) -> dict[str, float]:
+    """What the paper prints of a configuration."""
+    return {
+        "share_submitted": submitted_percent / 100,
+        "users_with_at_least_one": users,
+        "their_average_share": theirs_percent / 100,
+    }
 
 
 def _simulated(people: Any, setting: Any, options: dict[str, Any], repeat: int, run: Any) -> dict[str, Any]:

@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-_CLOSED: Final = ConfigDict(extra="forbid", strict=True)
-_OPEN: Final = ConfigDict(extra="allow", strict=True)
+from shoal.cli.document_kinds import closed, growing
+
 Circle = list[int]
 
 
-@with_config(_CLOSED)
+@closed
 class GroupSizeDocument(TypedDict):
     """What groups of one size mean; probabilities are for one round."""
 
@@ -24,7 +23,7 @@ class GroupSizeDocument(TypedDict):
     sent_mb: float
 
 
-@with_config(_CLOSED)
+@closed
 class CollectPlanDocument(TypedDict):
     """How safe groups of each size are, and what they cost a member."""
 
@@ -37,7 +36,7 @@ class CollectPlanDocument(TypedDict):
     sizes: list[GroupSizeDocument]
 
 
-@with_config(_CLOSED)
+@closed
 class CollectExportDocument(TypedDict):
     """What was exported of a collection; terms are those of its rounds."""
 
@@ -51,7 +50,7 @@ class CollectExportDocument(TypedDict):
     terms: list[dict[str, Any]]
 
 
-@with_config(_CLOSED)
+@closed
 class OwnReleaseDocument(TypedDict):
     """One release of one's own."""
 
@@ -60,14 +59,14 @@ class OwnReleaseDocument(TypedDict):
     deleted: bool
 
 
-@with_config(_CLOSED)
+@closed
 class OwnReleasesDocument(TypedDict):
     """All of one's own releases, without --fetch and --delete."""
 
     releases: list[OwnReleaseDocument]
 
 
-@with_config(_CLOSED)
+@closed
 class FetchedDocument(TypedDict):
     """With --fetch: what the collector stores, a list of numbers for each circle.
 
@@ -81,7 +80,7 @@ class FetchedDocument(TypedDict):
     state: str | None
 
 
-@with_config(_CLOSED)
+@closed
 class DeletedDocument(TypedDict):
     """With --delete: when, until when it counts, and the collector's signature (hexadecimal)."""
 
@@ -91,21 +90,21 @@ class DeletedDocument(TypedDict):
     proof: str
 
 
-@with_config(_CLOSED)
+@closed
 class MovedOutDocument(TypedDict):
     """The file that holds the state now."""
 
     file: str
 
 
-@with_config(_CLOSED)
+@closed
 class MovedInDocument(TypedDict):
     """The folder that holds the state now."""
 
     folder: str
 
 
-@with_config(_OPEN)
+@growing
 class SimulatedDocument(TypedDict):
     """One configuration, averaged over its simulations; with real cryptography its costs stand beside."""
 
@@ -123,7 +122,7 @@ class SimulatedDocument(TypedDict):
     phi_mean_of_others: float
 
 
-@with_config(_CLOSED)
+@closed
 class SimulateDocument(TypedDict):
     """How much people would share."""
 
@@ -140,7 +139,7 @@ class SimulateDocument(TypedDict):
     configurations: list[SimulatedDocument]
 
 
-@with_config(_CLOSED)
+@closed
 class CheckedDocument(TypedDict):
     """How many others share the parts at these places of the trip."""
 
@@ -148,7 +147,7 @@ class CheckedDocument(TypedDict):
     people: int
 
 
-@with_config(_CLOSED)
+@closed
 class BootstrapDocument(TypedDict):
     """Records of nobody that were counted, and the day on which they are deleted."""
 
@@ -156,7 +155,7 @@ class BootstrapDocument(TypedDict):
     records: int
 
 
-@with_config(_CLOSED)
+@closed
 class ReleasedDocument(TypedDict):
     """What was released, a list of numbers for each circle."""
 
@@ -164,7 +163,7 @@ class ReleasedDocument(TypedDict):
     points: list[Circle]
 
 
-@with_config(_CLOSED)
+@closed
 class JoinDocument(TypedDict):
     """What became of a round, for whoever took part alone; "declined" where she did not consent."""
 

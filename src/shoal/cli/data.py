@@ -20,7 +20,7 @@ from shoal.cli.options import (
     output_options,
     take_reading,
 )
-from shoal.cli.planned import assessment, plan_option, print_plan
+from shoal.cli.planned import assessment, count_input, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
 from shoal.units import counted
@@ -186,15 +186,9 @@ def assess(
 
     reading = take_reading(options)
     if planned:
-        return print_plan(
-            "assess",
-            source,
-            reading,
-            lambda people: assessment(ks, people, reading, exact=exact_figures),
-            target=output,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        counts = count_input(source, reading, quiet=quiet)
+        work = assessment(ks, counts.people, reading, exact=exact_figures)
+        return print_plan("assess", counts, work, target=output, as_json=as_json)
     if output is not None:
         require_absent(output)
     with Bars(quiet=quiet) as bars:

@@ -1,16 +1,13 @@
 """The shape of what commands print of data with ``--json``, before a release: a part of DOCUMENTS."""
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-_CLOSED: Final = ConfigDict(extra="forbid", strict=True)
-_OPEN: Final = ConfigDict(extra="allow", strict=True)
-Counts = dict[str, int]
+from shoal.cli.document_kinds import Counts, closed, growing
 
 
-@with_config(_CLOSED)
+@closed
 class AreaDocument(TypedDict):
     """An area in degrees."""
 
@@ -20,7 +17,7 @@ class AreaDocument(TypedDict):
     east: float
 
 
-@with_config(_CLOSED)
+@closed
 class PlaceDocument(TypedDict):
     """A frequent place."""
 
@@ -32,7 +29,7 @@ class PlaceDocument(TypedDict):
     subjects: int
 
 
-@with_config(_CLOSED)
+@closed
 class SamplesDocument(TypedDict):
     """Samples of one subject."""
 
@@ -41,7 +38,7 @@ class SamplesDocument(TypedDict):
     max: int
 
 
-@with_config(_CLOSED)
+@closed
 class InspectDocument(TypedDict):
     """What ``shoal inspect`` says of a data set."""
 
@@ -81,7 +78,7 @@ class InspectDocument(TypedDict):
     next: str
 
 
-@with_config(_CLOSED)
+@closed
 class ReleaseDocument(TypedDict):
     """What ``shoal inspect`` says of a release: what its manifest states, unchecked."""
 
@@ -102,7 +99,7 @@ class ReleaseDocument(TypedDict):
     notes: list[str]
 
 
-@with_config(_CLOSED)
+@closed
 class SynthesizeDocument(TypedDict):
     """What ``shoal synthesize`` wrote."""
 
@@ -114,7 +111,7 @@ class SynthesizeDocument(TypedDict):
     stations_left_out: Counts
 
 
-@with_config(_OPEN)
+@growing
 class AssessDocument(TypedDict):
     """The exposure of people; ``gaps`` has an entry for each k."""
 
@@ -124,7 +121,7 @@ class AssessDocument(TypedDict):
     report: str | None
 
 
-@with_config(_CLOSED)
+@closed
 class ShareDocument(TypedDict):
     """What became of a track."""
 
@@ -137,7 +134,7 @@ class ShareDocument(TypedDict):
     notes: list[str]
 
 
-@with_config(_CLOSED)
+@closed
 class StepDocument(TypedDict):
     """What one task of a plan takes."""
 
@@ -147,7 +144,7 @@ class StepDocument(TypedDict):
     disk_mb: float
 
 
-@with_config(_CLOSED)
+@closed
 class BlocksDocument(TypedDict):
     """Blocks of a plan: how many, of at most how many people, and who works on them (null: a cluster)."""
 
@@ -158,7 +155,7 @@ class BlocksDocument(TypedDict):
     memory_around_mb: int
 
 
-@with_config(_CLOSED)
+@closed
 class PlanDocument(TypedDict):
     """What a command would take, of ``--plan``; times are CPU seconds, memory and disk are in MB (10^6).
 

@@ -7,7 +7,7 @@ document that it prints to its type.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, with_config
+from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
 from shoal.cli.collect import needs_extra
@@ -20,6 +20,7 @@ from shoal.cli.data_documents import (
     ShareDocument,
     SynthesizeDocument,
 )
+from shoal.cli.document_kinds import closed
 from shoal.cli.release_documents import (
     AttackDocument,
     CheckDocument,
@@ -39,10 +40,9 @@ from shoal.release_folder.manifest import Manifest
 VERSION: Final = 1
 PLAN: Final = "plan"  # what commands with --plan print of themselves
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-_CLOSED: Final = ConfigDict(extra="forbid", strict=True)
 
 
-@with_config(_CLOSED)
+@closed
 class CellDocument(TypedDict):
     """One number of a figure: the paper's, and the mean over the seeds with half its 95 % interval."""
 
@@ -54,7 +54,7 @@ class CellDocument(TypedDict):
     values: list[float | None]
 
 
-@with_config(_CLOSED)
+@closed
 class FigureDocument(TypedDict):
     """A figure or table of a paper; skipped: why it was not made."""
 
@@ -65,7 +65,7 @@ class FigureDocument(TypedDict):
     cells: list[CellDocument]
 
 
-@with_config(_CLOSED)
+@closed
 class ReproduceDocument(TypedDict):
     """The figures and tables of papers beside what was measured."""
 

@@ -1,7 +1,7 @@
 """The command line: parse, call, print.
 
-Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 130: interrupted. Results go to
-standard output, progress and messages to standard error.
+Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 3: parts of a claim were not checked;
+130: interrupted. Results go to standard output, progress and messages to standard error.
 """
 
 import errno

@@ -14,7 +14,7 @@ _SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
 
 @click.command(
     epilog="Without a registrar anybody can join under many names, and the dishonest share is what somebody "
-    "wants it to be. See docs/collect.md."
+    "wants it to be. See docs/collect-admission.md."
 )
 @click.option("--people", type=click.IntRange(3, 10**9), default=100, help="People on a roster.")
 @click.option(

@@ -43,32 +43,31 @@ def plan_option(command: Command) -> Command:
     )(command)
 
 
-def print_plan(
-    command: str,
-    source: str,
-    reading: dict[str, Any],
-    tasks: Callable[[int], Sequence["Task"]],
-    *,
-    in_blocks: Callable[["Counts"], "tuple[Blocks, Sequence[Task]] | None"] = lambda _: None,
-    target: Path | None = None,
-    notes: Sequence[str] = (),
-    as_json: bool,
-    quiet: bool,
-) -> int:
-    """Count the input, figure, and print.
-
-    tasks: those for so many people; it raises MisuseError where the command would, and so does in_blocks: the
-    blocks that these make, and the tasks; None: none.
-    """
+def count_input(source: str, reading: dict[str, Any], *, quiet: bool) -> "Counts":
+    """Count INPUT, as all that a plan knows of it; raises InputError where it cannot be read."""
     from shoal.model.intake import Reading
-    from shoal.publishing.costs import FIRST_USE_CPU_S, MACHINE
-    from shoal.publishing.planning import count, plan
+    from shoal.publishing.planning import count
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
-        counts = count(source, Reading(**reading), Run(progress=bars))
-        blocks, work = in_blocks(counts) or (None, tasks(counts.people))
-        found = plan(counts, work, target, blocks)
+        return count(source, Reading(**reading), Run(progress=bars))
+
+
+def print_plan(
+    command: str,
+    counts: "Counts",
+    tasks: Sequence["Task"],
+    *,
+    blocks: "Blocks | None" = None,
+    target: Path | None = None,
+    notes: Sequence[str] = (),
+    as_json: bool,
+) -> int:
+    """Figure what these tasks take, and print it."""
+    from shoal.publishing.costs import FIRST_USE_CPU_S, MACHINE
+    from shoal.publishing.planning import plan
+
+    found = plan(counts, tasks, target, blocks)
     of_whom = _OF_A_NATION if blocks is not None else _OF_A_CITY
     told = [
         f"figured from what was measured on {MACHINE}, of people of a synthetic {of_whom}, and another "
@@ -160,10 +159,10 @@ def assessment(ks: Collection[int], people: int, reading: Mapping[str, Any], *, 
     return [Task(name=name, times=len(set(ks)) or 2)]
 
 
-def comparison(study: "Study", people: int, reading: Mapping[str, Any], left_out: list[str]) -> list["Task"]:
+def comparison(study: "Study", people: int, reading: Mapping[str, Any]) -> tuple[list["Task"], list[str]]:
     """The work of compare: each release is made, attacked and measured.
 
-    left_out: is added a note for each setting of which there will be no release.
+    The second: a note for each setting of which there will be no release.
     """
     from shoal.model.intake import Reading
     from shoal.publishing.planning import require_snapping
@@ -171,6 +170,7 @@ def comparison(study: "Study", people: int, reading: Mapping[str, Any], left_out
     require_snapping(Reading(**reading))
     published, _ = study.held_out(people)
     tasks: list[Task] = []
+    left_out: list[str] = []
     for setting in study.settings:
         of_points = setting.method.about.publishes == "points"
         try:
@@ -179,7 +179,7 @@ def comparison(study: "Study", people: int, reading: Mapping[str, Any], left_out
             left_out.append(f"{setting.label}: no release: {error}")
         else:
             tasks += [*made, *attacks(study.knowledge, study.tries, published), *measures()]
-    return tasks
+    return tasks, left_out
 
 
 def changed(settings: Collection[str]) -> list[str]:

@@ -24,6 +24,7 @@ from shoal.cli.options import (
 from shoal.cli.outcomes import print_publication
 from shoal.cli.planned import (
     changed,
+    count_input,
     plan_option,
     print_plan,
     publication,
@@ -170,35 +171,26 @@ def anonymize(
     )
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
-    if engine is not None and blocks is None and memory is None:
-        raise click.UsageError(
-            "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
-        )
-    if blocks is not None and (
-        not isinstance(parameters, Glove) or private_report is not None or exact_figures
-    ):
-        raise click.UsageError(
-            "--blocks works with --method glove and without --private-report and --exact-figures"
-        )
+    whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
+    in_one_piece = next((option for option, given in whole.items() if given), None)
+    _refuse_blocks_that_cannot_be(parameters, blocks, memory, engine, in_one_piece)
     bound = None if memory is None else _bound(memory, parameters, blocks, engine)
     size: int | MemoryBound | None = bound or blocks
-    whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
-    asked = next((option for option, given in whole.items() if given), None)
     if planned:
         require_absent(output)
         require_targets(parameters, output, linkage, private_report)
+        counts = count_input(source, reading, quiet=quiet)
+        in_parts, work = publication_in_blocks(
+            counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=in_one_piece
+        ) or (None, publication(parameters, risk_tries, counts.people, reading))
         return print_plan(
             "anonymize",
-            source,
-            reading,
-            lambda people: publication(parameters, risk_tries, people, reading),
-            in_blocks=lambda counts: publication_in_blocks(
-                counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=asked
-            ),
+            counts,
+            work,
+            blocks=in_parts,
             target=output,
             notes=changed(settings),
             as_json=as_json,
-            quiet=quiet,
         )
     kept = resume or blocks is not None or memory is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
@@ -209,7 +201,7 @@ def anonymize(
         if bound is not None:
             from shoal.publishing.within_memory import bound_of_blocks
 
-            size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=asked)
+            size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=in_one_piece)
         if size is not None and isinstance(parameters, Glove):
             from shoal.publishing.in_blocks import publish_in_blocks
             from shoal.scale.engines import engine_of
@@ -287,6 +279,22 @@ def _asked_for(
         return reading, settings, kind(**settings)
     except MisuseError as error:  # of a parameter, which is an option here
         raise MisuseError(in_options(error.as_written, declared(kind))) from error
+
+
+def _refuse_blocks_that_cannot_be(
+    method: object, blocks: int | None, memory: int | None, engine: str | None, in_one_piece: str | None
+) -> None:
+    """Raise a usage error for --engine without blocks, and for --blocks beside what needs all at once."""
+    from shoal.methods.glove.glove import Glove
+
+    if engine is not None and blocks is None and memory is None:
+        raise click.UsageError(
+            "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
+        )
+    if blocks is not None and (not isinstance(method, Glove) or in_one_piece):
+        raise click.UsageError(
+            "--blocks works with --method glove and without --private-report and --exact-figures"
+        )
 
 
 def _bound(memory: int, method: object, blocks: int | None, engine: str | None) -> "MemoryBound":

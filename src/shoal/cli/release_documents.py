@@ -1,17 +1,15 @@
 """The shape of what commands print of a release with ``--json``: made, checked, attacked, handed over."""
 
-from typing import Any, Final, Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
-from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-_CLOSED: Final = ConfigDict(extra="forbid", strict=True)
-_OPEN: Final = ConfigDict(extra="allow", strict=True)
-Counts = dict[str, int]
+from shoal.cli.document_kinds import Counts, closed, growing
+
 Outcome = Literal["HOLDS", "DOES NOT HOLD", "NOT CHECKED"]
 
 
-@with_config(_CLOSED)
+@closed
 class FindingDocument(TypedDict):
     """One way in which a release breaks its promise."""
 
@@ -20,7 +18,7 @@ class FindingDocument(TypedDict):
     trajectory_id: str | None
 
 
-@with_config(_CLOSED)
+@closed
 class VerdictDocument(TypedDict):
     """A verdict."""
 
@@ -32,7 +30,7 @@ class VerdictDocument(TypedDict):
     unchecked: list[str]
 
 
-@with_config(_CLOSED)
+@closed
 class RateDocument(TypedDict):
     """How often an attack wins."""
 
@@ -53,7 +51,7 @@ class RateDocument(TypedDict):
     asked: str | None
 
 
-@with_config(_CLOSED)
+@closed
 class KeptDocument(TypedDict):
     """A figure of accuracy over raw and over published samples."""
 
@@ -61,7 +59,7 @@ class KeptDocument(TypedDict):
     published_samples: float | None
 
 
-@with_config(_CLOSED)
+@closed
 class LossesDocument(TypedDict):
     """What a release does not hold."""
 
@@ -73,7 +71,7 @@ class LossesDocument(TypedDict):
     samples_by_reason: NotRequired[Counts]
 
 
-@with_config(_CLOSED)
+@closed
 class CostDocument(TypedDict):
     """What a stage took."""
 
@@ -83,7 +81,7 @@ class CostDocument(TypedDict):
     peak_bytes: int
 
 
-@with_config(_OPEN)
+@growing
 class PublicationDocument(TypedDict):
     """What was published, where, and what it cost; paths of secret files stand beside these."""
 
@@ -103,7 +101,7 @@ class PublicationDocument(TypedDict):
     timings: NotRequired[list[CostDocument]]
 
 
-@with_config(_CLOSED)
+@closed
 class TogetherDocument(TypedDict):
     """What several releases reveal together."""
 
@@ -118,7 +116,7 @@ class TogetherDocument(TypedDict):
     mean_chance: float
 
 
-@with_config(_CLOSED)
+@closed
 class VerifiedDocument(TypedDict):
     """What a verdict is about."""
 
@@ -135,7 +133,7 @@ class VerifiedDocument(TypedDict):
     expected: str | None
 
 
-@with_config(_CLOSED)
+@closed
 class VerifyDocument(VerdictDocument):
     """The verdict on a release folder."""
 
@@ -144,7 +142,7 @@ class VerifyDocument(VerdictDocument):
     together: NotRequired[TogetherDocument]
 
 
-@with_config(_CLOSED)
+@closed
 class CheckDocument(VerdictDocument):
     """What a file of another tool shows."""
 
@@ -159,7 +157,7 @@ class CheckDocument(VerdictDocument):
     attacks: list[RateDocument]
 
 
-@with_config(_CLOSED)
+@closed
 class AttackDocument(TypedDict):
     """How often adversaries win; one entry for each attack and target."""
 
@@ -168,7 +166,7 @@ class AttackDocument(TypedDict):
     release_sha256: str
 
 
-@with_config(_OPEN)
+@growing
 class MeasurementDocument(TypedDict):
     """One metric of what a release is still good for; bounds and counts where there are any."""
 
@@ -179,7 +177,7 @@ class MeasurementDocument(TypedDict):
     words: str
 
 
-@with_config(_CLOSED)
+@closed
 class MeasureDocument(TypedDict):
     """All metrics; ``points`` for a release of points alone."""
 
@@ -187,7 +185,7 @@ class MeasureDocument(TypedDict):
     points: NotRequired[dict[str, float | None]]
 
 
-@with_config(_OPEN)
+@growing
 class CompareDocument(TypedDict):
     """Several releases at equal risk."""
 
@@ -202,7 +200,7 @@ class CompareDocument(TypedDict):
     report: str
 
 
-@with_config(_CLOSED)
+@closed
 class GranularityDocument(TypedDict):
     """What kte-hide leaves for several tau."""
 
@@ -215,7 +213,7 @@ class GranularityDocument(TypedDict):
     report: str | None
 
 
-@with_config(_CLOSED)
+@closed
 class ConvertDocument(TypedDict):
     """Point files that were written."""
 
@@ -225,7 +223,7 @@ class ConvertDocument(TypedDict):
     box_as: str | None
 
 
-@with_config(_CLOSED)
+@closed
 class PublishDocument(TypedDict):
     """A release in another format: every file with its SHA-256."""
 
@@ -236,7 +234,7 @@ class PublishDocument(TypedDict):
     publishable: bool
 
 
-@with_config(_CLOSED)
+@closed
 class SignedDocument(TypedDict):
     """Where a record to sign was written, and what it names."""
 
@@ -250,7 +248,7 @@ class SignedDocument(TypedDict):
     release_sha256: str
 
 
-@with_config(_CLOSED)
+@closed
 class FindDocument(TypedDict):
     """How many records of a release fit what somebody knows."""
 

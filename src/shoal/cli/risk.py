@@ -21,7 +21,7 @@ from shoal.cli.options import (
     take_earlier,
     take_reading,
 )
-from shoal.cli.planned import attacks, comparison, measures, plan_option, print_plan
+from shoal.cli.planned import attacks, comparison, count_input, measures, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
@@ -134,15 +134,9 @@ def attack(
     require_played(knowledge, series=bool(before))
     reading = _take_reading(options)
     if planned:
-        return print_plan(
-            "attack",
-            raw,
-            reading,
-            lambda people: attacks(knowledge, tries, people),
-            notes=_ATTACK_NOTES,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        counts = count_input(raw, reading, quiet=quiet)
+        work = attacks(knowledge, tries, counts.people)
+        return print_plan("attack", counts, work, notes=_ATTACK_NOTES, as_json=as_json)
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         folder = opened.folder
         given, known = _read_as_given(raw, folder, reading, bars), read_linkage(linkage)
@@ -201,7 +195,7 @@ def measure(
 
     reading = _take_reading(options)
     if planned:
-        return print_plan("measure", raw, reading, lambda _: measures(), as_json=as_json, quiet=quiet)
+        return print_plan("measure", count_input(raw, reading, quiet=quiet), measures(), as_json=as_json)
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         given, known = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
         document = compute(given, _read_release(opened.folder, given), known).to_json()
@@ -271,17 +265,10 @@ def compare(
     study = read_study(config)
     study = study if frontier is None else replace(study, frontier=frontier)
     if planned:
-        notes = [*_COMPARE_NOTES]
-        return print_plan(
-            "compare",
-            source,
-            reading,
-            lambda people: comparison(study, people, reading, notes),
-            target=output,
-            notes=notes,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        counts = count_input(source, reading, quiet=quiet)
+        work, left_out = comparison(study, counts.people, reading)
+        notes = [*_COMPARE_NOTES, *left_out]
+        return print_plan("compare", counts, work, target=output, notes=notes, as_json=as_json)
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original, given = read(source, run=run, **reading), None

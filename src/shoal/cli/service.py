@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,6 +21,9 @@ from shoal.cli.plan import plan
 from shoal.cli.registrar import registrar
 from shoal.cli.stating import STATEMENTS, stating
 from shoal.errors import InputError, MisuseError
+
+if TYPE_CHECKING:
+    from shoal.collect.roles.terms import Terms
 
 
 @click.command(
@@ -166,57 +169,11 @@ def server(**options: Any) -> int:
         from shoal.collect.crypto.signatures import verify_key
         from shoal.collect.server.http_collector import collector_application
         from shoal.collect.storage.database import Database
-    from pydantic import ValidationError
-
     from shoal.collect.device.http_client import RemoteServer
-    from shoal.collect.roles.terms import OtherCollector, RegistrarTerms, Terms
-    from shoal.collect.roles.wire import DAY_S
 
     if not options["registrar"]:
         refuse_unused("without --registrar", "token_days")
-    names = (
-        "group_size",
-        "n_real",
-        "n_fake",
-        "longest",
-        "n_pieces",
-        "theta_m",
-        "phase_limit_s",
-        "proven_shuffle",
-        "kept_days",
-        "least_k",
-        "resolution_m",
-        "least_count",
-        "area_questions",
-        *STATEMENTS,
-        "least_roster",
-    )
-    try:
-        until = options["bootstrap_until"] and int(
-            options["bootstrap_until"].replace(tzinfo=UTC).timestamp() // DAY_S
-        )
-        terms = Terms(
-            **{name: options[name] for name in names},
-            theta_min=options["theta_s"] / 60,
-            least_radius_m=math.ceil(options["least_radius_m"]),
-            most_radius_m=math.floor(options["most_radius_m"]),
-            least_gap_min=math.ceil(options["least_gap_s"] / 60),
-            most_gap_min=math.floor(options["most_gap_s"] / 60),
-            resolution_min=math.ceil(options["resolution_s"] / 60),
-            bootstrap_until=until,
-            witnesses=tuple(
-                OtherCollector(url=RemoteServer(url).url, key=_key_after("--witness", key))
-                for url, key in options["witnesses"]
-            ),
-            registrar=options["registrar"]
-            and RegistrarTerms(
-                url=RemoteServer(options["registrar"][0]).url,
-                key=_key_after("--registrar", options["registrar"][1]),
-                days=options["token_days"],
-            ),
-        )
-    except ValidationError as error:
-        raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
+    terms = _terms_of(options)
     places = _public_places(options["places"], options["days"])
     require_listening(options)
     with Database(options["database"]) as database:
@@ -243,6 +200,59 @@ def server(**options: Any) -> int:
             )
         serve_app(app, options, "collector", verify_key(seed).hex())
     return 0
+
+
+def _terms_of(options: dict[str, Any]) -> "Terms":
+    """The terms of the collector's rounds; raises MisuseError for settings that do not go together."""
+    from pydantic import ValidationError
+
+    from shoal.collect.device.http_client import RemoteServer
+    from shoal.collect.roles.terms import OtherCollector, RegistrarTerms, Terms
+    from shoal.collect.roles.wire import DAY_S
+
+    names = (
+        "group_size",
+        "n_real",
+        "n_fake",
+        "longest",
+        "n_pieces",
+        "theta_m",
+        "phase_limit_s",
+        "proven_shuffle",
+        "kept_days",
+        "least_k",
+        "resolution_m",
+        "least_count",
+        "area_questions",
+        *STATEMENTS,
+        "least_roster",
+    )
+    try:
+        until = options["bootstrap_until"] and int(
+            options["bootstrap_until"].replace(tzinfo=UTC).timestamp() // DAY_S
+        )
+        return Terms(
+            **{name: options[name] for name in names},
+            theta_min=options["theta_s"] / 60,
+            least_radius_m=math.ceil(options["least_radius_m"]),
+            most_radius_m=math.floor(options["most_radius_m"]),
+            least_gap_min=math.ceil(options["least_gap_s"] / 60),
+            most_gap_min=math.floor(options["most_gap_s"] / 60),
+            resolution_min=math.ceil(options["resolution_s"] / 60),
+            bootstrap_until=until,
+            witnesses=tuple(
+                OtherCollector(url=RemoteServer(url).url, key=_key_after("--witness", key))
+                for url, key in options["witnesses"]
+            ),
+            registrar=options["registrar"]
+            and RegistrarTerms(
+                url=RemoteServer(options["registrar"][0]).url,
+                key=_key_after("--registrar", options["registrar"][1]),
+                days=options["token_days"],
+            ),
+        )
+    except ValidationError as error:
+        raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
 
 
 @click.command(

@@ -7,22 +7,23 @@ figures from raw data: it is as secret as these.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks import attack
+from shoal.attacks.attacking import TARGETS, attack
 from shoal.attacks.knowledge import also_on_points, is_to_the_point, of_its_claim, rates_alike
-from shoal.attacks.rate import TargetName, gain
+from shoal.attacks.rate import Attacked, Rate, TargetName, gain
 from shoal.comparison.places import digest_of, fingerprint_of, place_of
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
 from shoal.methods import METHODS
 from shoal.model.given import require_trajectories
+from shoal.model.release import Linkage, Release
 from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
@@ -288,74 +289,24 @@ def _result_of(
             "label": setting.label,
             "claim": setting.method.claim().name,
         }
-    facts: Facts | None = None
-    if not ((place / "release").exists() and (place / "linkage.parquet").exists()):
-        if (place / "release").exists():
-            raise OutputError(
-                f"{place} holds a release without its linkage; remove that folder and run again"
-            )
-        with explained_write(place):
-            place.mkdir(exist_ok=True)
-        for left in ("linkage.parquet", TRACE_FILE):
-            (place / left).unlink(missing_ok=True)
-        facts = publish(
-            source,
-            setting.method,
-            place / "release",
-            rng=Randomness.from_system(),
-            run=run,
-            linkage_file=place / "linkage.parquet",
-            tries=0,  # the study attacks it itself
-        ).facts
+    facts = None if _is_made(place) else _made(setting, source, place, run)
     given, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
     release = given.as_boxes(published.snapped_grid())
     if facts is None or given.kind == "points":  # points are judged on the cells of ``published``
         facts = Facts(published, release, linkage, run=run)
     measurements = measured(facts)
     del facts  # attacks need the memory
-    found = attack(
-        published,
-        release,
-        linkage,
-        knowledge=list(known),
-        rng=_draw(study),
-        tries=study.tries,
-        control=control,
-        run=run,
-    )
-    rates, notes = [*found.rates], [*found.notes]
+    on_cells = _Side(raw=published, release=release, linkage=linkage, control=control)
+    as_given = _Side(raw=source, release=given, linkage=linkage, control=outside)
+    found = on_cells.attacked(known, study, run)
+    rates = [*found.rates]
     as_points = dict.fromkeys(text for asked_of in known.values() for text in asked_of[1:])
     if as_points:
-        rates += attack(
-            source,
-            given,
-            linkage,
-            knowledge=list(as_points),
-            rng=_draw(study),
-            tries=study.tries,
-            control=outside,
-            run=run,
-        ).rates
+        rates += as_given.attacked(as_points, study, run).rates
     attacks = {
         text: [rate.to_json() for rate in rates if rate.asked in asked_of] for text, asked_of in known.items()
     }
-    own: list[Any] = []
-    for one in of_its_claim(given.claim):
-        try:
-            tested = attack(
-                published if one.adversary.takes_boxes else source,
-                release if one.adversary.takes_boxes else given,
-                linkage,
-                knowledge=[one.text],
-                rng=_draw(study),
-                tries=study.tries,
-                targets=_RELEASE_ALONE,
-                run=run,
-            )
-        except MisuseError as error:
-            notes.append(f"{one.text} was not played: {error}")
-        else:
-            own += [rate.to_json() for rate in tested.rates]
+    own, not_played = _attacks_of_its_claim(on_cells, as_given, study, run)
     result = {
         "label": setting.label,
         "method": setting.name,
@@ -363,12 +314,78 @@ def _result_of(
         "parameters": setting.method.parameters(),
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,
-        "attacks_of_its_claim": own,
+        "attacks_of_its_claim": [rate.to_json() for rate in own],
         "measurements": [one.to_json() for one in measurements],
-        "notes": list(dict.fromkeys(notes)),
+        "notes": list(dict.fromkeys([*found.notes, *not_played])),
     }
     _write_text(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n", result_file)
     return result
+
+
+def _is_made(place: Path) -> bool:
+    """Whether an earlier run made the release; raises OutputError where its linkage is lost."""
+    has_release, has_linkage = (place / "release").exists(), (place / "linkage.parquet").exists()
+    if has_release and not has_linkage:
+        raise OutputError(f"{place} holds a release without its linkage; remove that folder and run again")
+    return has_release
+
+
+def _made(setting: Setting, source: Trajectories, place: Path, run: Run) -> Facts | None:
+    """Publish the release into a place of its own."""
+    with explained_write(place):
+        place.mkdir(exist_ok=True)
+    for left in ("linkage.parquet", TRACE_FILE):
+        (place / left).unlink(missing_ok=True)
+    return publish(
+        source,
+        setting.method,
+        place / "release",
+        rng=Randomness.from_system(),
+        run=run,
+        linkage_file=place / "linkage.parquet",
+        tries=0,  # the study attacks it itself
+    ).facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Side:
+    """A release, raw data and control group in one form: on cells and slots, or as given."""
+
+    raw: Trajectories
+    release: Release
+    linkage: Linkage
+    control: Trajectories | None
+
+    def attacked(
+        self, knowledge: Iterable[str], study: Study, run: Run, targets: Collection[TargetName] = TARGETS
+    ) -> Attacked:
+        """What the adversaries win who know this; what is known of whom is the same for every release."""
+        return attack(
+            self.raw,
+            self.release,
+            self.linkage,
+            knowledge=list(knowledge),
+            rng=Randomness.for_research(study.seed),
+            tries=study.tries,
+            control=self.control,
+            targets=targets,
+            run=run,
+        )
+
+
+def _attacks_of_its_claim(
+    on_cells: _Side, as_given: _Side, study: Study, run: Run
+) -> tuple[list[Rate], list[str]]:
+    """The rates of the adversaries that test the release's own claim, and a note for each not played."""
+    rates: list[Rate] = []
+    notes: list[str] = []
+    for one in of_its_claim(as_given.release.claim):
+        side = replace(on_cells if one.adversary.takes_boxes else as_given, control=None)
+        try:
+            rates += side.attacked([one.text], study, run, _RELEASE_ALONE).rates
+        except MisuseError as error:
+            notes.append(f"{one.text} was not played: {error}")
+    return rates, notes
 
 
 def _omission_of(
@@ -403,11 +420,6 @@ def _maps(
     raw, _, grid = boxes_of(published)
     of = {RAW_DATA: raw} | {label: read_release(folders[label]).as_boxes(grid).boxes for label in best}
     return densities_alike(of, _PIXELS)
-
-
-def _draw(study: Study) -> Randomness:
-    """What is known of whom: the same for every release."""
-    return Randomness.for_research(study.seed)
 
 
 def _point(result: Mapping[str, Any], study: Study) -> Point:

@@ -41,6 +41,7 @@ CELLS: Final = (
     "site_id", "bts", "zone", "zone_id", "locationid",
 )
 # fmt: on
+_MOST_NAMES: Final = 30  # of columns that an error shows
 SCALED: Final = frozenset({"lat_e7", "latitudee7", "lon_e7", "longitudee7"})  # whole numbers of 1e-7 degrees
 
 
@@ -166,8 +167,7 @@ def _require_all(table: Table, reading: Reading) -> None:
         other += "; records that name a cell need a table of cells: --cells FILE"
     raise InputError(
         f"no {', '.join(words[:-1])} and {words[-1]} columns in {table.name} ({_found(table)}); name them "
-        "with "
-        f"{', '.join(options[:-1])} and {options[-1]}{other}"
+        f"with {', '.join(options[:-1])} and {options[-1]}{other}"
     )
 
 
@@ -217,6 +217,6 @@ def _once(table: Table, name: str) -> str:
     return name
 
 
-def _found(table: Table, most: int = 30) -> str:
+def _found(table: Table) -> str:
     names = [" ".join(name.split()) for name in table.columns]
-    return f"found: {', '.join(names[:most])}{', ...' if len(names) > most else ''}"
+    return f"found: {', '.join(names[:_MOST_NAMES])}{', ...' if len(names) > _MOST_NAMES else ''}"

@@ -170,8 +170,7 @@ def _without_header(
     if fit is None:
         raise InputError(
             f"the first line of {name} has {max(counts.values())} fields, but {len(names)} columns are "
-            "named; name "
-            "every column, with _ for those that are not needed"
+            "named; name every column, with _ for those that are not needed"
         )
     return _Layout(
         names=names, delimiter=fit, has_rows=True, has_header=False, preset=preset, encoding=encoding
@@ -189,8 +188,7 @@ def _given_names(text: str) -> list[str]:
     if twice is not None or not named:
         raise MisuseError(
             f"columns = '{text}' names {'nothing' if twice is None else f'{twice} twice'}; give each column "
-            "its "
-            "name, and _ to those that are not needed"
+            "its name, and _ to those that are not needed"
         )
     return [one if one not in {"", "_"} else f"_{place}" for place, one in enumerate(names)]
 

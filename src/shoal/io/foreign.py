@@ -290,8 +290,7 @@ def _of_cells(name: str, chosen: Chosen, held: pa.Table) -> _Places:
         shown = known[0][:20] if known else "nothing"
         raise InputError(
             f"the cells in column '{chosen.of['cell']}' of {name}, such as {shown}, are neither "
-            "geohashes nor cells "
-            "of H3; give their places as columns, or name others with --as"
+            "geohashes nor cells of H3; give their places as columns, or name others with --as"
         )
     found: CellCodes = cells_of(system, known)
     place_of = np.full(len(texts) + 1, -1, dtype=np.int64)

@@ -65,8 +65,7 @@ def choose(table: Table, given: Mapping[str, str]) -> Chosen:
         shown = ", ".join(table.columns[:30])
         raise InputError(
             f"{table.name} has no column of places or times that shoal knows (found: {shown}); name "
-            "them, for "
-            "example --as time=HOUR --as cell=HEX"
+            "them, for example --as time=HOUR --as cell=HEX"
         )
     for role in [role for roles in (("lat", "lon"), ("x", "y"), ("cell",), ("geometry",)) for role in roles]:
         if role not in way and role in found.of:

@@ -31,8 +31,7 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
     if stated and not any(known in stated.lower() for known in _WGS84):
         raise InputError(
             "the GeoJSON states another reference system than WGS 84, which the format no longer allows; "
-            "convert "
-            "it to longitude and latitude"
+            "convert it to longitude and latitude"
         )
     features = content[_FEATURES] if content["type"] == "FeatureCollection" else [content]
     found: list[tuple[dict[str, Any], Any, Any, Any]] = []

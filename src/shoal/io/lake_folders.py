@@ -46,8 +46,7 @@ def require_no_lake_within(folder: Path) -> None:
                     )
                 raise InputError(
                     f"{folder.name}/{where} is a {kind} table, whose folder also holds deleted rows; read it "
-                    "on "
-                    "its own: give its path"
+                    "on its own: give its path"
                 )
 
 
@@ -59,8 +58,7 @@ def open_table(folder: Path, kind: str) -> Table:
     if kind == _HUDI:
         raise InputError(
             f"{folder.name} is a Hudi table, whose folder also holds deleted rows; export its current rows "
-            "to "
-            "Parquet"
+            "to Parquet"
         )
     reader = _delta if kind == _DELTA else _iceberg
     schema, batches_of = reader(folder)
@@ -85,8 +83,7 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
     except ImportError as error:
         raise MissingExtraError(
             f"{folder.name} is a Delta Lake table, whose folder also holds deleted rows; to read its current "
-            "rows: "
-            "pip install 'shoal[delta]'"
+            "rows: pip install 'shoal[delta]'"
         ) from error
     features: list[str] = []
     try:
@@ -137,8 +134,7 @@ def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
     except ImportError as error:
         raise MissingExtraError(
             f"{folder.name} is an Iceberg table, whose folder also holds deleted rows; to read its current "
-            "rows: "
-            "pip install 'shoal[iceberg]'"
+            "rows: pip install 'shoal[iceberg]'"
         ) from error
     newest = max((folder / "metadata").glob("*.metadata.json"), key=_version)
     try:

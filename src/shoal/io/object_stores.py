@@ -58,8 +58,7 @@ def files(
     ):
         raise InputError(
             "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
-            "and read the "
-            "copy"
+            "and read the copy"
         )
     found = [each for each, within in zip(there, inside, strict=True) if reads(within)]
     if not found:

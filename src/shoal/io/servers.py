@@ -33,8 +33,7 @@ def open_table(source: str) -> Table:
     if found is None:
         raise InputError(
             "the address of the database is followed by no query; write 'postgresql://USER@HOST/DATABASE "
-            "SELECT "
-            "id, t, lat, lon FROM calls'"
+            "SELECT id, t, lat, lon FROM calls'"
         )
     address, query = found[1], found[2].strip().rstrip(";")
     schema = _schema(address, query)

@@ -92,8 +92,7 @@ def layout_of(form: str) -> str:
         if sign in _WEEKS:
             raise MisuseError(
                 f"time_format = '{form}' counts weeks (%{sign}), which begin and end differently from place "
-                "to "
-                "place; give dates by month and day (%m, %d) or by the day of the year (%j)"
+                "to place; give dates by month and day (%m, %d) or by the day of the year (%j)"
             )
         if sign not in _SIGNS:
             raise MisuseError(
@@ -178,13 +177,13 @@ def day_and_month(text: pa.Array) -> tuple[int, int]:
     return int(np.count_nonzero(by_day & ~by_month)), int(np.count_nonzero(by_month & ~by_day))
 
 
-def shape_of(text: str, most: int = 40) -> str:
+def shape_of(text: str) -> str:
     """What a value looks like, without what it says: digits are 9, letters are A but for names of months."""
 
     def masked(word: re.Match[str]) -> str:
         return word[0] if word[0].lower() in _KEPT else "A" * min(len(word[0]), 8)
 
-    return re.sub(r"[^\W\d_]+", masked, re.sub(r"\d", "9", text.strip()[:most]))
+    return re.sub(r"[^\W\d_]+", masked, re.sub(r"\d", "9", text.strip()[:40]))
 
 
 def _months(names: pa.Array) -> Micros:

@@ -214,8 +214,7 @@ class Times:
             if by_day and by_month and most:
                 raise InputError(
                     f"{where} holds dates with the day first and dates with the month first; write them "
-                    "alike, "
-                    "or give --time-format, which leaves the others out"
+                    "alike, or give --time-format, which leaves the others out"
                 )
             if most and either.any() and not by_day and not by_month:
                 raise InputError(
@@ -260,9 +259,7 @@ def clock_jumps(t_s: Numbers) -> list[str]:
     cause = "; they look like weeks of GPS counted anew (1,024 weeks)" if weeks.mean() > 0.5 else ""
     return [
         f"{counted(int(apart.sum()), 'sample lies', 'samples lie')} ten years or more from the middle of "
-        f"the data{cause}; if a "
-        "clock jumped, "
-        "correct or remove them"
+        f"the data{cause}; if a clock jumped, correct or remove them"
     ]
 
 

@@ -49,7 +49,7 @@ class StaticGeneralization:
 
     References
     ----------
-    Gramaglia et al. 2017, Sec. V-B; Gramaglia and Fiore 2015, Sec. 5 and Fig. 4.
+    Gramaglia et al. 2017, Sec. IV-B; Gramaglia and Fiore 2015, Sec. 5 and Fig. 4.
 
     Examples
     --------

@@ -27,8 +27,7 @@ def records_of(original: Trajectories, release: Release, linkage: Linkage) -> In
     if strangers or repeats:
         raise MisuseError(
             f"the linkage does not fit: {strangers} of its names are in neither the data nor the release, "
-            f"{repeats} appear twice; "
-            "use the linkage that was made with this release"
+            f"{repeats} appear twice; use the linkage that was made with this release"
         )
     records = np.full(original.n_subjects, -1, dtype=np.int64)
     for uid, name in zip(linkage.uids, linkage.trajectory_ids, strict=True):
@@ -54,8 +53,7 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
     if original.intake.unit_of_protection != release.unit_of_protection:
         raise InputError(
             f"the release protects {release.unit_of_protection}, the raw data was read for "
-            f"{original.intake.unit_of_protection}; "
-            "read it with the same --person and --per-day"
+            f"{original.intake.unit_of_protection}; read it with the same --person and --per-day"
         )
     try:
         records = records_of(original, release, linkage)
@@ -66,14 +64,12 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
     if orphans:
         raise InputError(
             f"the linkage gives {counted(orphans, 'record')} no subject; use the whole linkage that was "
-            "made with this "
-            "release"
+            "made with this release"
         )
     if missing != suppressed:
         raise InputError(
             f"the linkage misses {counted(missing, 'subject')} of the raw data and the release says that "
-            f"{suppressed} "
-            "were suppressed; "
+            f"{suppressed} were suppressed; "
             "use the raw data and the whole linkage that belong to this release"
         )
     return records
@@ -100,8 +96,7 @@ def require_possible_boxes(original: Trajectories, release: Release) -> None:
         if int(starts.min()) < first - beyond or int(ends.max()) > last + beyond:
             raise InputError(
                 "the release does not belong to this raw data, or was changed since: it has boxes far "
-                f"beyond all raw samples in {axis}; "
-                "look at it with shoal verify"
+                f"beyond all raw samples in {axis}; look at it with shoal verify"
             )
 
 

@@ -249,8 +249,7 @@ def _about(published: Foreign, linked: Linked) -> list[str]:
     if not published.has_ids:
         notes.append(
             "no column names records, so each row is one; rows of a person that can be joined by what is "
-            "in between, "
-            "such as speed and heading, would tell more than these figures"
+            "in between, such as speed and heading, would tell more than these figures"
         )
     elif len(published.records) == published.n_rows > 1:
         notes.append(
@@ -259,7 +258,6 @@ def _about(published: Foreign, linked: Linked) -> list[str]:
     if published.others:
         notes.append(
             f"columns that were not looked at: {', '.join(published.others[:20])}; whoever knows their "
-            "values of "
-            "somebody wins more"
+            "values of somebody wins more"
         )
     return notes

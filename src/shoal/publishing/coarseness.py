@@ -85,8 +85,7 @@ def widened(published: Foreign, known: Known) -> tuple[Foreign, tuple[str, ...],
     if share < _FITS:
         told.append(
             f"only {share:.0%} of the rows hold a raw sample, however their values are read: places or "
-            "times were "
-            "moved, or RAW is other data"
+            "times were moved, or RAW is other data"
         )
     for which, unit, width in zip(best, ("time", "place"), (t_step, step), strict=True):
         if which != "itself":

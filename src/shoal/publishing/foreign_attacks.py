@@ -49,8 +49,7 @@ def attacked(
         if published.has_ids:
             notes.append(
                 "people have several records each; attacks were played on rows alone (read RAW with "
-                "--per-day, or name "
-                "its trips with --person, if these are the units)"
+                "--per-day, or name its trips with --person, if these are the units)"
             )
         published, people, linking = _row_for_row(published, original, linked, rng)
     kept = linking >= 0
@@ -59,8 +58,7 @@ def attacked(
     if not kept.all():
         notes.append(
             f"{counted(int((~kept).sum()), 'record')} of nobody {'was' if (~kept).sum() == 1 else 'were'} "
-            "left out of the attacks, which makes them "
-            "easier to win"
+            "left out of the attacks, which makes them easier to win"
         )
     payload, offsets, names, snapped = _on_one_grid(published, people, kept, ranged)
     links = Linkage(

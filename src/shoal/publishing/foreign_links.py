@@ -21,7 +21,7 @@ from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.coarseness import Known, closed
 from shoal.runtime.arrays import Floats, Integers
-from shoal.verification.foreign import Samples
+from shoal.verification.boxes.records import Samples
 
 _NAMED: Final = 32  # equally likely people that are kept of each record
 _WIDER: Final = ((0.0, 0.0), (200.0, 600.0), (1_000.0, 1_800.0), (5_000.0, 7_200.0))  # meters and seconds
@@ -156,8 +156,7 @@ def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Rea
     if len(rows) != published.n_rows + published.unreadable or published.unreadable:
         raise InputError(
             f"{published.name} has {published.n_rows + published.unreadable:,} rows and {name} has "
-            f"{len(rows):,}; row "
-            "by row, there must be as many, and all readable"
+            f"{len(rows):,}; row by row, there must be as many, and all readable"
         )
     person_at = {uid: place for place, uid in enumerate(ids)}
     place_of = np.array([*(person_at.get(text, -1) for text in people.texts), -1], dtype=np.int64)

@@ -77,8 +77,7 @@ class DaskCluster:
                 except killed as error:
                     raise EngineError(
                         f"task {number + 1} was lost with its worker again and again; give the workers more "
-                        "memory or make smaller "
-                        "--blocks, and run the same command again"
+                        "memory or make smaller --blocks, and run the same command again"
                     ) from error
                 waiting[number].release()
         finally:

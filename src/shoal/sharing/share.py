@@ -202,8 +202,7 @@ def _learned(
         by_chance = (_NAMED_WITHIN_M / zone.farthest_m) ** 2
         told.append(
             f"a zone of {show_m(zone.radius_m)} holds one of your places: whoever sees enough tracks "
-            "sees its "
-            f"circle, and names the place within {show_m(_NAMED_WITHIN_M)} in {by_chance:.0%} by "
+            f"sees its circle, and names the place within {show_m(_NAMED_WITHIN_M)} in {by_chance:.0%} by "
             "guessing; who "
             "looks back along many of your ways finds it far more often, and nearly always in open country"
         )

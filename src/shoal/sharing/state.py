@@ -57,8 +57,7 @@ class State:
                 f"a place within {held:g} m of this one is hidden already, with {held:g} m around it; "
                 "two zones of "
                 "one place would tell where it is: leave out the distance, or begin with a new --state "
-                "if no track "
-                "was shared yet"
+                "if no track was shared yet"
             )
         return self
 
@@ -88,8 +87,7 @@ def load(path: Path) -> State:
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path} is no state of shoal share; without it, zones of tracks already shared cannot be "
-            "repeated: "
-            "restore it, or name another --state"
+            "repeated: restore it, or name another --state"
         ) from error
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from shoal.sharing.tracks import Track
 from shoal.sharing.zones import distances_m
 
-WITHIN_M: Final = 100.0
-LEAST_S: Final = 600.0
+_WITHIN_M: Final = 100.0
+_LEAST_S: Final = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,10 +22,10 @@ class Stay:
     end_s: float
 
 
-def stays_of(track: Track, *, within_m: float = WITHIN_M, least_s: float = LEAST_S) -> list[Stay]:
+def stays_of(track: Track) -> list[Stay]:
     """The stays of a track, in the order of time.
 
-    A stay begins at a point and lasts as long as all later ones lie within ``within_m`` of it.
+    A stay begins at a point and lasts as long as all later ones lie within 100 m of it, ten minutes at least.
     """
     found = []
     first = 0
@@ -33,9 +33,9 @@ def stays_of(track: Track, *, within_m: float = WITHIN_M, least_s: float = LEAST
         away = distances_m(
             float(track.lat[first]), float(track.lon[first]), track.lat[first:], track.lon[first:]
         )
-        outside = np.flatnonzero(away > within_m)
+        outside = np.flatnonzero(away > _WITHIN_M)
         end = first + (int(outside[0]) if len(outside) else len(away))
-        if track.t[end - 1] - track.t[first] >= least_s:
+        if track.t[end - 1] - track.t[first] >= _LEAST_S:
             found.append(
                 Stay(
                     lat=float(np.median(track.lat[first:end])),

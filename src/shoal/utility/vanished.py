@@ -12,7 +12,7 @@ from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.utility.facts import Facts
 
-ACROSS: Final = 8
+_ACROSS: Final = 8  # zones on the longer side of the data
 _AT_ONCE: Final = 1 << 18  # samples
 
 
@@ -50,11 +50,11 @@ class Vanished:
     time_zone: str = "UTC"
 
 
-def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
+def vanished_of(facts: Facts) -> Vanished | None:
     """The raw samples that the release does not hold, by square zone and by hour of the day.
 
-    across: zones on the longer side of the data, each of whole cells. None where the linkage cannot tell
-    which samples were lost; raises MisuseError when it tells of other data or another release.
+    None where the linkage cannot tell which samples were lost; raises MisuseError when it tells of other data
+    or another release.
     """
     lost = facts.lost
     if lost is None:
@@ -63,13 +63,13 @@ def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
     grid = snapped.snapped_grid()
     _, x, y = cells_and_slots(original, grid)
     longer = max(int(np.ptp(x)), int(np.ptp(y))) + 1
-    zones = Zones.over(snapped, side_of_zones(longer, across) * grid.cell_m)
+    zones = Zones.over(snapped, side_of_zones(longer) * grid.cell_m)
     return vanished_in(original, lost, zones, clock_of(original), grid)
 
 
-def side_of_zones(longer: int, across: int = ACROSS) -> int:
+def side_of_zones(longer: int) -> int:
     """How many cells wide a zone is. longer: cells on the longer side of the data."""
-    return max(1, -(-longer // across))
+    return max(1, -(-longer // _ACROSS))
 
 
 def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock, grid: Grid) -> Vanished:

@@ -17,26 +17,13 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import counted
 from shoal.verification.boxes.classes import Records, records_of
-from shoal.verification.boxes.loops import count_possible_members, match_records
-from shoal.verification.boxes.records import empty_hulls, one_per_record
+from shoal.verification.boxes.loops import count_possible_members
+from shoal.verification.boxes.records import Samples, empty_hulls, one_per_record, own_samples
 from shoal.verification.leaks.digests import hashes_among
 from shoal.verification.leaks.known import RawIdentifiers
 
 SAME_PEOPLE: Final = "that the records of a class are of different people (needs --linkage or --row-by-row)"
 OWN_SAMPLES: Final = "that each row holds a sample of its own person (needs --linkage or --row-by-row)"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Samples:
-    """The raw samples between the ends of a file's ranges, int64; each subject's ascend by t.
-
-    offsets: [subjects + 1].
-    """
-
-    offsets: Integers
-    t: Integers
-    x: Integers
-    y: Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,24 +62,10 @@ def look_at(release: Release, samples: Samples, person_of: Integers | None) -> S
     if person_of is None:
         people, true_rows = _possible(records, samples)
         return Shown(records=records, people=people, known=False, true_rows=true_rows, covered=None)
-    true_rows = np.zeros(len(records.boxes), dtype=np.bool_)
-    covered = np.zeros(len(samples.t), dtype=np.bool_)
-    match_records(
-        samples.t,
-        samples.x,
-        samples.y,
-        samples.offsets,
-        records.boxes,
-        records.offsets,
-        person_of,
-        records.offsets[:-1],
-        empty_hulls(len(records.boxes)),
-        true_rows,
-        covered,
-    )
+    own = own_samples(samples, records, person_of, records.offsets[:-1])
     pairs = np.unique(np.column_stack([records.class_of, person_of])[person_of >= 0], axis=0)
     people = np.bincount(pairs[:, 0], minlength=len(records.size))
-    return Shown(records=records, people=people, known=True, true_rows=true_rows, covered=covered)
+    return Shown(records=records, people=people, known=True, true_rows=own.in_box, covered=own.covered)
 
 
 def findings_on(shown: Shown, release: Release, k: int, *, truthful: bool) -> Iterator[Finding]:

@@ -85,7 +85,7 @@ KINDS: Final[dict[str, str]] = {
     "plane-not-in-meters": "Distances in the manifest's plane are not those on the earth, so that no length "
     "of the claim means what it says.",
     "private-page": "The folder's page is not marked as one for publication.",
-    "wrong-hash": "The manifest gives another SHA-256 than the table's file has.",
+    "wrong-hash": "The manifest gives another SHA-256 than the table's file or the page has.",
     "wrong-count": "The manifest gives other numbers of records or samples than the table holds.",
     "row-order": "The rows of the table are not grouped by record and in canonical order, so that their "
     "order can carry information.",

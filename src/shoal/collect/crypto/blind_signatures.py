@@ -63,17 +63,9 @@ class Blinded:
     inverse: mpz
 
 
-def draw_key(chance: Chance, length: int = MODULUS_BYTES) -> SignKey:
-    """Draw a signer's key.
-
-    Parameters
-    ----------
-    chance
-        Where the primes come from; the same seed gives the same key.
-    length
-        The modulus' length in bytes.
-    """
-    bits = 8 * length // 2
+def draw_key(chance: Chance) -> SignKey:
+    """Draw a signer's key; the same seed of chance gives the same key."""
+    bits = 8 * MODULUS_BYTES // 2
     while True:
         p, q = _draw_prime(chance, bits), _draw_prime(chance, bits)
         order = (p - 1) * (q - 1)

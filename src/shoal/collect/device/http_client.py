@@ -304,8 +304,7 @@ def run_round(
             if now_s - down_since > patience_s:
                 raise InputError(
                     f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: "
-                    "it goes on "
-                    "from here"
+                    "it goes on from here"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

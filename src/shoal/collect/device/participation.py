@@ -298,8 +298,7 @@ class Plan:
         used, own = len(self.applied.original), self.thinned_from
         return [
             f"{'All' if used == own else f'{used} of'} {counted(own, 'point')} of this trip "
-            f"{'is' if own == 1 else 'are'} looked at. Your rules "
-            f"leave out: {dropped}. "
+            f"{'is' if own == 1 else 'are'} looked at. Your rules leave out: {dropped}. "
             f"{counted(len(self.cylinders), 'circle and interval', 'circles and intervals')} would be "
             f"asked about; see them in {page}.",
             *not_found,

@@ -175,8 +175,7 @@ class Profile(_Part):
             if kind not in _FOUND and not any(place.kind == kind for place in self.places):
                 raise ValueError(
                     f"no place is of the kind '{kind}', and only {' and '.join(_FOUND)} are found "
-                    "automatically; "
-                    "add [[places]]"
+                    "automatically; add [[places]]"
                 )
         return self
 

@@ -47,8 +47,7 @@ class Thresholds:
         if not (0 <= self.theta_m < 1e8 and 0 <= self.theta_min < 1e9):
             raise MisuseError(
                 f"theta = {self.theta_m} m and {self.theta_min} min; give two finite numbers that are not "
-                "negative, "
-                "for example 1000 and 60"
+                "negative, for example 1000 and 60"
             )
         if not (0 <= self.resolution_m <= 100_000 and 0 <= self.resolution_min <= 1440):
             raise MisuseError(

@@ -138,8 +138,7 @@ class Prior:
         if not 0 <= self.first_min < self.last_min <= MAX_MINUTE:
             raise MisuseError(
                 f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the "
-                "last, "
-                "and after 1970"
+                "last, and after 1970"
             )
 
 

@@ -13,6 +13,7 @@ from shoal.errors import MisuseError
 Trimming = Literal["verified-pairs", "verified-only", "hitting-set", "strict"]
 DEFAULT: Final[Trimming] = "verified-pairs"
 Reading = Literal["others", "self-included"]
+_STEPS: Final = 20_000  # of a search, which then takes the best that it found
 
 
 def needed(k: int, reading: Reading = "others") -> int:
@@ -64,12 +65,10 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = D
     return rest if any(set(places) <= set(rest) for places in phi) else ()
 
 
-def _largest_verified(
-    phi: Mapping[Places, int], least: int, rare: Collection[frozenset[int]], budget: int = 20_000
-) -> Places:
+def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[frozenset[int]]) -> Places:
     """The most points of which every two were verified, none of the rare whole; the first in order of these.
 
-    After ``budget`` steps, the best that was found: still verified, perhaps not the most.
+    After ``_STEPS`` steps, the best that was found: still verified, perhaps not the most.
     """
     near: dict[int, set[int]] = {}
     for places, count in phi.items():
@@ -79,7 +78,7 @@ def _largest_verified(
                 near.setdefault(place, set()).update(set(places) - {place})
     best: Places = ()
     waiting: list[tuple[Places, list[int]]] = [((), sorted(near))]
-    for _ in range(budget):
+    for _ in range(_STEPS):
         if not waiting:
             break
         chosen, free = waiting.pop()
@@ -95,7 +94,7 @@ def _largest_verified(
     return best if len(best) > 1 else ()
 
 
-def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000) -> frozenset[int]:
+def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS) -> frozenset[int]:
     """Find a smallest set that meets each of these sets, best first; after ``budget`` steps, a greedy one."""
     minimal = [one for one in set(sets) if not any(other < one for other in set(sets))]
     if not minimal:

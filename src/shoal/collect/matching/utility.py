@@ -33,8 +33,7 @@ def utility(radii_km: Sequence[float], gaps_h: Sequence[float], n_original: int)
     if not len(radii_km) == len(gaps_h) <= n_original:
         raise MisuseError(
             f"{len(radii_km)} radii and {len(gaps_h)} gaps for a trajectory of {n_original} points; give "
-            "one of each "
-            "for each kept point"
+            "one of each for each kept point"
         )
     if not radii_km:
         return 0.0

@@ -53,33 +53,6 @@ def comparison_page(
         f"map-{place}": _map(name, density, grid, crs)
         for place, (name, density) in enumerate(maps.items(), start=1)
     }
-    rates = {
-        (knowledge, entry["name"]): None
-        for result in releases
-        for knowledge, entries in result["attacks"].items()
-        for entry in entries
-    }
-    rows = [
-        {
-            "knowledge": next(_entries(releases, knowledge, name))["knowledge"],
-            "name": name,
-            "attacker": next(_entries(releases, knowledge, name))["attacker"],
-            "baseline": percent(next(_entries(releases, knowledge, name))["baseline"]),
-            "raw": next((rate for rate in _rates_of(releases, knowledge, name, "raw") if rate[1]), ("-", "")),
-            "release": _rates_of(releases, knowledge, name, "release"),
-            "control": _rates_of(releases, knowledge, name, "control"),
-        }
-        for knowledge, name in rates
-    ]
-    metrics = [
-        {
-            "name": first["name"],
-            "words": first["words"],
-            "better": first["better"],
-            "values": [show(result["measurements"][place]["value"], first["unit"]) for result in releases],
-        }
-        for place, first in enumerate(releases[0]["measurements"] if releases else [])
-    ]
     return page(
         "comparison.html.j2",
         drawings,
@@ -91,8 +64,8 @@ def comparison_page(
         maps=maps,
         raw_data=RAW_DATA,
         points={point.label: point for point in points},
-        attacks=rows,
-        metrics=metrics,
+        attacks=_attack_rows(releases),
+        metrics=_metric_rows(releases),
         words=words,
         unit=unit,
         better=better,
@@ -100,6 +73,41 @@ def comparison_page(
         notes=list(dict.fromkeys(note for result in releases for note in result["notes"])),
         show=show,
     )
+
+
+def _attack_rows(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each rate: what the adversary knows, and how often it wins against each release."""
+    rates = {
+        (knowledge, entry["name"]): None
+        for result in releases
+        for knowledge, entries in result["attacks"].items()
+        for entry in entries
+    }
+    return [
+        {
+            "knowledge": next(_entries(releases, knowledge, name))["knowledge"],
+            "name": name,
+            "attacker": next(_entries(releases, knowledge, name))["attacker"],
+            "baseline": percent(next(_entries(releases, knowledge, name))["baseline"]),
+            "raw": next((rate for rate in _rates_of(releases, knowledge, name, "raw") if rate[1]), ("-", "")),
+            "release": _rates_of(releases, knowledge, name, "release"),
+            "control": _rates_of(releases, knowledge, name, "control"),
+        }
+        for knowledge, name in rates
+    ]
+
+
+def _metric_rows(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each metric, with its value in each release."""
+    return [
+        {
+            "name": first["name"],
+            "words": first["words"],
+            "better": first["better"],
+            "values": [show(result["measurements"][place]["value"], first["unit"]) for result in releases],
+        }
+        for place, first in enumerate(releases[0]["measurements"] if releases else [])
+    ]
 
 
 def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit: str) -> Drawing:

@@ -116,8 +116,7 @@ def cost_in_words(gap: GapFacts) -> str:
     """What a k would cost, in a sentence."""
     return (
         f"Hiding everybody among {gap.k} would cost a typical person about {meters(gap.cost_space_m)} of "
-        "position "
-        f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
+        f"position and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
         f"{number(gap.median)}{_between(gap.ranges.get('median'))})."
     )
 

@@ -12,6 +12,7 @@ from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
+    faults_of_single_records,
     malformed,
     off_grid,
     one_per_record,
@@ -36,8 +37,8 @@ def examine_blurred(claim: Blurred, case: Examination[Trajectories], _run: Run) 
     case.compare_accounts()
     links = case.link()
     if links is not None:
-        covered = np.zeros(original.n_samples, dtype=np.bool_)
-        case.find(own_samples(original, records, release, links, covered))
+        own = own_samples(original, records, links.subject_of, records.offsets[:-1])
+        case.find(faults_of_single_records(own, original, records, release, links))
         case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
 

@@ -41,8 +41,7 @@ def not_concealed(
     for row in np.flatnonzero(could_be < claim.k).tolist():
         message = (
             f"{counted(could_be[row], 'record')} could be the own one of this record's person, to whoever "
-            "knows all raw "
-            f"data; expected at least {claim.k}"
+            f"knows all raw data; expected at least {claim.k}"
         )
         yield Finding("too-few-owners", message, release.trajectory_ids[linked[row]])
 

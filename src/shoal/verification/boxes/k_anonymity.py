@@ -20,7 +20,7 @@ from shoal.runtime.run import Run
 from shoal.units import counted
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.hulls import allowance_of
-from shoal.verification.boxes.loops import count_possible_members, match_records
+from shoal.verification.boxes.loops import count_possible_members
 from shoal.verification.boxes.omission import beyond_own_share, beyond_shares
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
@@ -30,6 +30,7 @@ from shoal.verification.boxes.records import (
     off_grid,
     one_per_record,
     overlaps_in_time,
+    own_samples,
     without_own_sample,
 )
 from shoal.verification.examination import Examination, pseudonyms_used_twice
@@ -67,8 +68,7 @@ def faults_of_records(claim: KAnonymity, records: Records, release: Release) -> 
     for of_class in np.flatnonzero(records.size < claim.k).tolist():
         message = (
             f"{counted(records.size[of_class], 'record is', 'records are')} identical to this one, itself "
-            "included; expected at "
-            f"least {claim.k}"
+            f"included; expected at least {claim.k}"
         )
         yield Finding("class-below-k", message, release.trajectory_ids[records.representative[of_class]])
     yield from overlaps_in_time(records, release)
@@ -82,30 +82,15 @@ def members_against_boxes(
     Returns what was found, and how many raw samples a box of their own subject's record covers.
     """
     findings: list[Finding] = []
-    has_own_sample = np.zeros(len(records.boxes), dtype=np.bool_)
-    covered = np.zeros(original.n_samples, dtype=np.bool_)
-    hulls = empty_hulls(len(records.boxes))
     class_row = records.offsets[:-1][records.representative][records.class_of]
-    match_records(
-        original.t,
-        original.x,
-        original.y,
-        original.offsets,
-        records.boxes,
-        records.offsets,
-        links.subject_of,
-        class_row,
-        hulls,
-        has_own_sample,
-        covered,
-    )
+    own = own_samples(original, records, links.subject_of, class_row)
     if claim.truthful:
         linked = links.subject_of >= 0
-        findings += without_own_sample(has_own_sample, records, links, release)
+        findings += without_own_sample(own.in_box, records, links, release)
         members_known = np.bincount(records.class_of[linked], minlength=len(records.size)) == records.size
-        findings += _not_tight(claim, hulls, members_known, records, release)
-    findings += beyond_own_share(claim, original, covered, links, release)
-    return findings, int(covered.sum())
+        findings += _not_tight(claim, own.hulls, members_known, records, release)
+    findings += beyond_own_share(claim, original, own.covered, links, release)
+    return findings, int(own.covered.sum())
 
 
 def _possible_members(
@@ -144,8 +129,7 @@ def _possible_members(
         if possible < size:
             message = (
                 f"{counted(possible, 'subject has', 'subjects have')} a raw sample in every box of this "
-                "record; expected at least "
-                f"{size}, one for each member"
+                f"record; expected at least {size}, one for each member"
             )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])
     yield from _not_tight(claim, hulls, filled, records, release)

@@ -29,6 +29,7 @@ from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
 from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
+    faults_of_single_records,
     malformed,
     off_grid,
     one_per_record,
@@ -67,8 +68,10 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
     case.compare_accounts()
     links = case.link()
     if links is not None:
-        covered = np.zeros(original.n_samples, dtype=np.bool_)
-        case.find(own_samples(original, records, release, links, covered))
+        own = own_samples(original, records, links.subject_of, records.offsets[:-1])
+        case.find(faults_of_single_records(own, original, records, release, links))
+        covered = own.covered
+        del own  # hulls, which nothing asks for
         findings, notes = _candidates(original, records, release, claim, links, covered, run)
         case.find(findings)
         case.notes.extend(notes)

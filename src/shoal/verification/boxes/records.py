@@ -1,6 +1,7 @@
 """What every release of boxes must keep, whatever it claims: well-formed records on the raw data's grid."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -85,29 +86,66 @@ def lost_samples(original: Population, covered: int, links: Links, release: Rele
         yield Finding("lost-samples-not-counted", message)
 
 
-def own_samples(
-    original: Trajectories, records: Records, release: Release, links: Links, covered: Flags
-) -> Iterator[Finding]:
-    """Boxes without a sample of their own subject, and lost samples that are not counted; for single records.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Samples:
+    """Raw samples between the ends of a file's ranges, int64; each subject's ascend by t.
 
-    Sets ``covered``.
+    offsets: [subjects + 1].
     """
-    has_own_sample = np.zeros(len(records.boxes), dtype=np.bool_)
+
+    offsets: Integers
+    t: Integers
+    x: Integers
+    y: Integers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OwnSamples:
+    """What the raw samples of the records' own subjects show.
+
+    in_box: [boxes], a sample of the own subject lies in the box. covered: [samples], a box of the own record
+    holds the sample. hulls: int64 [boxes, 6], of all samples of the members of a class that lie in its boxes,
+    where the record stands that was looked at for the class.
+    """
+
+    in_box: Flags
+    covered: Flags
+    hulls: Integers
+
+
+def own_samples(
+    samples: Trajectories | Samples, records: Records, subject_of: Integers, class_row: Integers
+) -> OwnSamples:
+    """Hold every record's boxes against the raw samples of its own subject.
+
+    subject_of: int64 [records], the subject of each, -1 = none. class_row: int64 [records], the first box of
+    the record where the hulls of its class are kept.
+    """
+    in_box = np.zeros(len(records.boxes), dtype=np.bool_)
+    covered = np.zeros(len(samples.t), dtype=np.bool_)
+    hulls = empty_hulls(len(records.boxes))
     match_records(
-        original.t,
-        original.x,
-        original.y,
-        original.offsets,
+        samples.t,
+        samples.x,
+        samples.y,
+        samples.offsets,
         records.boxes,
         records.offsets,
-        links.subject_of,
-        records.offsets[:-1],
-        empty_hulls(len(records.boxes)),
-        has_own_sample,
+        subject_of,
+        class_row,
+        hulls,
+        in_box,
         covered,
     )
-    yield from without_own_sample(has_own_sample, records, links, release)
-    yield from lost_samples(original, int(covered.sum()), links, release)
+    return OwnSamples(in_box=in_box, covered=covered, hulls=hulls)
+
+
+def faults_of_single_records(
+    own: OwnSamples, original: Population, records: Records, release: Release, links: Links
+) -> Iterator[Finding]:
+    """Boxes without a sample of their own subject, and lost samples that are not counted."""
+    yield from without_own_sample(own.in_box, records, links, release)
+    yield from lost_samples(original, int(own.covered.sum()), links, release)
 
 
 def empty_hulls(n: int) -> Integers:

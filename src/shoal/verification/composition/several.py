@@ -19,7 +19,6 @@ from shoal.model.linked import records_that_belong
 from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
-from shoal.runtime.run import Run
 from shoal.units import show_m, show_s
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.checks import check_of, require_payload, verify
@@ -92,9 +91,7 @@ class Together:
         }
 
 
-def reveal_together(
-    newest: Issued, earlier: Sequence[Issued], *, most: int = MOST_QUESTIONS, run: Run | None = None
-) -> Together:
+def reveal_together(newest: Issued, earlier: Sequence[Issued], *, most: int = MOST_QUESTIONS) -> Together:
     """Who is left for every person of the newest release, or for intervals where a claim is about these.
 
     most: how many intervals are asked for at most, evenly chosen. Raises InputError when a release does not
@@ -110,7 +107,7 @@ def reveal_together(
     for column, one in enumerate(issued):
         own = _require_it_belongs(one, newest)
         if column:
-            _require_it_holds(one, run or Run())
+            _require_it_holds(one)
         records[[ids[uid] for uid in one.original.ids], column] = own
     claims = [one.release.claim for one in issued]
     rows = [check_of(claim).candidates for claim in claims]
@@ -188,9 +185,9 @@ def _require_it_belongs(one: Issued, newest: Issued) -> Integers:
     return records
 
 
-def _require_it_holds(one: Issued, run: Run) -> None:
+def _require_it_holds(one: Issued) -> None:
     """Raise InputError when an earlier release does not keep its own claim on this raw data."""
-    verdict = verify(one.original, one.release, one.linkage, run=run)
+    verdict = verify(one.original, one.release, one.linkage)
     if verdict.findings:  # what could not be checked of an earlier release says nothing against it
         why = ", ".join(sorted(verdict.kinds))
         raise InputError(

@@ -103,8 +103,7 @@ def differing_findings(differing: int) -> Iterator[Finding]:
     if differing:
         message = (
             f"{counted(differing, 'record is', 'records are')} stored otherwise, in the last digits or the "
-            "outlines, than another "
-            "with the same boxes"
+            "outlines, than another with the same boxes"
         )
         yield Finding("stored-differently", message)
 

@@ -81,8 +81,7 @@ def path_findings(
         yield Finding(
             "off-street",
             f"{counted(count, 'point of a swap set is', 'points of swap sets are')} farther from every "
-            "street than the "
-            f"{claim.most_off_street_m:g} m claimed",
+            f"street than the {claim.most_off_street_m:g} m claimed",
         )
         return
     published = np.zeros(original.n_samples, dtype=np.bool_)
