@@ -404,8 +404,8 @@ def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: b
     """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
 
     A release of areas and intervals is converted only when --box-as says which point stands for a box: points
-    look exact where boxes were honest. Points stay as they are. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open
-    release.parquet as it is.
+    look exact where boxes were honest. Points stay as they are. Tools that read GeoParquet (QGIS, GeoPandas,
+    DuckDB) open release.parquet as it is.
     """
     from shoal.io.point_files import write_points
     from shoal.publishing.opening import opened_release
@@ -428,8 +428,8 @@ def _told(release: "Release", box_as: str | None) -> "Release":
     """The release, when --box-as says what it needs; raises MisuseError in the words of the options."""
     if release.payload.kind == "boxes" and box_as is None:
         raise MisuseError(
-            "this release holds areas and intervals, and points would look exact where it is not; say how with "
-            "--box-as center or --box-as first-corner"
+            "this release holds areas and intervals, and points would look exact where it is not; say how "
+            "with --box-as center or --box-as first-corner"
         )
     if release.payload.kind == "points" and box_as is not None:
         raise MisuseError("this release holds points and no boxes; leave out --box-as")

@@ -1,4 +1,4 @@
-"""What the pictures in a page say beside their dots: comments, programs, cameras, and bytes behind their end."""
+"""What the pictures in a page say beside their dots: comments, programs, cameras, bytes behind the end."""
 
 import base64
 import re
