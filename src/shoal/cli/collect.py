@@ -18,6 +18,7 @@ from shoal.cli.options import (
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.units import counted
 
+_BOOTSTRAPPERS: Final = 80  # of the paper, which has 182 participants
 _CRYPTO_OFF: Final = (
     "CRYPTOGRAPHY OFF: questions went straight to the store; the counts are the same, but nobody would be "
     "protected"
@@ -92,8 +93,8 @@ def collect() -> None:
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=0),
-    default=80,
-    help="How many people share everything first (k = 0).",
+    help="How many people share everything first (k = 0).  [default: 80; of fewer than 160 participants, "
+    "half, and with --crypto real no more than leave a group]",
 )
 @click.option("--theta-space", "theta_m", type=LENGTH, default="1km", help="Points this close are similar.")
 @click.option("--theta-time", "theta_s", type=DURATION, default="60min", help="Times this close are similar.")
@@ -160,6 +161,8 @@ def simulate(**options: Any) -> int:
         )
     if not real:
         refuse_unused("without --crypto real", "group_size")
+    if options["bootstrap"] is None:
+        options["bootstrap"] = _bootstrappers(options["participants"], options["group_size"] if real else 1)
     reading = take_reading(options)
     if any(name in reading for name in ("cell_m", "slot_s", "snap")):
         raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
@@ -238,6 +241,11 @@ def simulate(**options: Any) -> int:
     }
     print_result(as_json, document, _lines(document))
     return 0
+
+
+def _bootstrappers(participants: int, others: int) -> int:
+    """As many as in the paper, of few participants half, and others must be left."""
+    return max(0, min(_BOOTSTRAPPERS, participants // 2, participants - others))
 
 
 def _simulated(people: Any, setting: Any, options: dict[str, Any], repeat: int, run: Any) -> dict[str, Any]:
