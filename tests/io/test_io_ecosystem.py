@@ -230,7 +230,7 @@ def test_points_of_a_release_become_files_as_they_are(
     for name in release.trajectory_ids:
         text = (tmp_path / "points" / f"{name}.gpx").read_text()
         own = slice(*release.offsets[release.trajectory_ids.index(name) :][:2])
-        points = release.payload.columns()
+        points = release.points.columns()
         expected = [
             f'lat="{lat:.7f}" lon="{lon:.7f}"'
             for lat, lon in zip(points["lat"][own], points["lon"][own], strict=True)

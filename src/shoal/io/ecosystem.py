@@ -13,7 +13,7 @@ from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.reading import read
 from shoal.measures.query import boxes_of
 from shoal.model.projection import WGS84, transform
-from shoal.model.release import Points, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 
@@ -45,8 +45,8 @@ def to_geopandas(release: Release) -> "GeoDataFrame":
     import shapely
 
     names = np.repeat(np.array(release.trajectory_ids, dtype=object), np.diff(release.offsets))
-    if isinstance(release.payload, Points):
-        points = release.payload
+    if release.payload.kind == "points":
+        points = release.points
         return geopandas.GeoDataFrame(
             {"trajectory_id": names, "t": pd.to_datetime(points.t, unit="s", utc=True)},
             geometry=shapely.points(points.x, points.y),
@@ -129,10 +129,10 @@ def points_of(
     """
     if isinstance(data, Trajectories) and data.grid is None:
         return np.repeat(np.array(data.ids, dtype=object), data.lengths), data.t, data.x, data.y
-    if isinstance(data, Release) and isinstance(data.payload, Points):
+    if isinstance(data, Release) and data.payload.kind == "points":
         if box_as is not None:
             raise MisuseError(f"this release holds points and no boxes; leave out box_as ('{box_as}')")
-        points = data.payload
+        points = data.points
         names = np.repeat(np.array(data.trajectory_ids, dtype=object), np.diff(data.offsets))
         return names, points.t, points.x, points.y
     if isinstance(data, Release) and box_as not in _BOX_AS:
@@ -160,8 +160,8 @@ def degrees_of(
     Points that are published in degrees keep them. Raises MisuseError for local meters as well.
     """
     names, t_s, x_m, y_m = points_of(data, box_as)
-    if isinstance(data, Release) and isinstance(data.payload, Points) and data.payload.lat is not None:
-        return names, t_s, np.asarray(data.payload.lon), np.asarray(data.payload.lat)
+    if isinstance(data, Release) and data.payload.kind == "points" and data.points.lat is not None:
+        return names, t_s, np.asarray(data.points.lon), np.asarray(data.points.lat)
     if data.crs is None:
         raise MisuseError(
             "these data are in local meters without a reference system, so they have no latitude and "

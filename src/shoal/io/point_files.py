@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.io.ecosystem import BoxAs, degrees_of
-from shoal.model.release import Points, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats
 from shoal.runtime.staging import explained_write, staged_folder
@@ -61,7 +61,7 @@ def _note(data: Release | Trajectories, box_as: BoxAs | None) -> str:
     """What a file must say of its points."""
     if not isinstance(data, Release):
         return ""
-    return _EXCHANGED if isinstance(data.payload, Points) else _HOW[box_as or "center"]
+    return _EXCHANGED if data.payload.kind == "points" else _HOW[box_as or "center"]
 
 
 def _gpx(name: str, note: str, t_s: Floats, lon: Floats, lat: Floats) -> Iterator[str]:
