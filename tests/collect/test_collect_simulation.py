@@ -245,6 +245,22 @@ def test_bad_words_are_refused_in_one_line(
     assert len(outcome.err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "bootstrap"),
+    [
+        (("--participants", 8), 4),
+        (("--participants", 2), 1),
+        (("--participants", 12, "--crypto", "real", "--subtrajectories", 5), 6),
+    ],
+)
+def test_few_participants_have_fewer_bootstrappers(
+    words: tuple[object, ...], bootstrap: int, city: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = Shoal(capsys)("collect", "simulate", "--data", city, "--json", "--quiet", *words)
+    assert outcome.code == 0, outcome.err
+    assert [row["bootstrap"] for row in json.loads(outcome.out)["configurations"]] == [bootstrap]
+
+
 def test_the_papers_tables_run_on_the_real_data(
     shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,4 +104,12 @@ def test_the_command_prints_one_document_and_writes_one_page(
     again = command("granularity", calls, "--tau", "1h", "--output", page)
     assert (again.code, again.out) == (2, "")
     assert "exists; choose another --output" in again.err
-    assert command("granularity", calls, "--k", "99").code == 2
+    many = command("granularity", calls, "--k", "99", "--quiet")
+    assert (many.code, many.err) == (
+        2, "shoal: k = 99 needs at least 99 people, and the data has 60; choose a smaller k or add people\n",
+    )  # fmt: skip
+
+
+def test_more_people_may_hide_each_other_than_are_looked_among_by_default(calls: Path) -> None:
+    found = study_granularity(shoal.read(str(calls)), 40, [86400.0], Run())
+    assert [one.tau_s for one in found.settings] == [86400.0]

@@ -157,12 +157,21 @@ def test_the_record_is_a_command_like_every_other(
     assert (unknown.code, "is no recipient" in unknown.err) == (2, True)
 
 
+def won(found: Any) -> dict[str, Any]:
+    return next(one for one in found["attacks"] if one["rate"] > 0)
+
+
 WRONG: dict[str, Callable[[Any], Any]] = {
     "another release": lambda found: found | {"release_sha256": "0" * 64},
     "no release": lambda found: {name: found[name] for name in ("attacks", "notes")},
     "no rates": lambda found: {"notes": []},
     "a rate that is none": lambda found: found | {"attacks": [{"name": "linkage"}]},
     "rates in words": lambda found: found | {"attacks": [found["attacks"][0] | {"rate": "high"}]},
+    "a rate above all": lambda found: found | {"attacks": [found["attacks"][0] | {"rate": 5.0}]},
+    "a rate that is made lower": lambda found: found | {"attacks": [{**won(found), "rate": 0.0, "low": 0.0}]},
+    "a rate beyond its interval": lambda found: found | {"attacks": [won(found) | {"high": 0.0}]},
+    "a guess above all": lambda found: found | {"attacks": [won(found) | {"baseline": 1.5}]},
+    "no tries": lambda found: found | {"attacks": [won(found) | {"tries": 0}]},
     "a list": lambda _found: [],
 }
 

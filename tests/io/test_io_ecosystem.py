@@ -3,6 +3,7 @@
 There and back, and no box becomes a point unasked.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ import shoal
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
+from shoal.io.ecosystem import to_geopandas, to_positionfixes, to_scikit_mobility
 from shoal.io.point_files import PointFormat, write_points
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.release_folder.folder import read_release
 from shoal.runtime.randomness import Randomness
 from small_releases import random_people
 
@@ -96,7 +99,7 @@ def assert_same(back: Trajectories, people: Trajectories) -> None:
 
 
 def test_raw_data_there_and_back(released: tuple[Trajectories, Release, Linkage]) -> None:
-    from shoal.io.ecosystem import from_geopandas, to_positionfixes, to_scikit_mobility
+    from shoal.io.ecosystem import from_geopandas
 
     people = released[0]
     columns = to_scikit_mobility(people)
@@ -111,8 +114,6 @@ def test_raw_data_there_and_back(released: tuple[Trajectories, Release, Linkage]
 
 
 def test_boxes_stay_boxes(released: tuple[Trajectories, Release, Linkage]) -> None:
-    from shoal.io.ecosystem import to_geopandas
-
     release, frame = released[1], to_geopandas(released[1])
     assert len(frame) == release.n_samples
     cells = (release.boxes.x_max - release.boxes.x_min) * (release.boxes.y_max - release.boxes.y_min)
@@ -123,7 +124,7 @@ def test_boxes_stay_boxes(released: tuple[Trajectories, Release, Linkage]) -> No
 
 
 def test_a_box_becomes_a_point_only_when_told_how(released: tuple[Trajectories, Release, Linkage]) -> None:
-    from shoal.io.ecosystem import points_of, to_positionfixes, to_scikit_mobility
+    from shoal.io.ecosystem import points_of
 
     release = released[1]
     for convert in (to_scikit_mobility, to_positionfixes):
@@ -206,20 +207,39 @@ def test_the_command_converts_only_when_told_how(tmp_path: Path, capsys: pytest.
     assert call("synthesize", tmp_path / "c.parquet", "--subjects", 12, "--days", 1).code == 0
     assert call("anonymize", tmp_path / "c.parquet", "--output", tmp_path / "r", "--risk-tries", 0).code == 0
     refused = call("convert", tmp_path / "r", tmp_path / "points")
-    assert (refused.code, "say how" in refused.err) == (2, True)
+    assert (refused.code, "say how with --box-as center" in refused.err) == (2, True)
     done = call("convert", tmp_path / "r", tmp_path / "points", "--to", "plt", "--box-as", "center")
     assert (done.code, "12 PLT files" in done.out) == (0, True)
     assert read(tmp_path / "points").n_subjects == 12
 
 
-def test_the_command_refuses_a_release_of_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_points_of_a_release_become_files_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     call = Shoal(capsys)
     assert call("synthesize", tmp_path / "c.parquet", "--subjects", 120, "--days", 1).code == 0
     swapped = ("--method", "swap-locations", "--no-snap", "--k", 2, "--risk-tries", 0)
     assert call("anonymize", tmp_path / "c.parquet", *swapped, "--output", tmp_path / "r").code == 0
     refused = call("convert", tmp_path / "r", tmp_path / "points", "--box-as", "center")
-    assert (refused.code, "holds a release of points, not of boxes" in refused.err) == (2, True)
+    assert (refused.code, "leave out --box-as" in refused.err) == (2, True)
     assert not (tmp_path / "points").exists()
+    assert call("convert", tmp_path / "r", tmp_path / "points").code == 0
+    release = read_release(tmp_path / "r")
+    again = read(tmp_path / "points", snap=False)
+    assert set(again.ids) == set(release.trajectory_ids)
+    for name in release.trajectory_ids:
+        text = (tmp_path / "points" / f"{name}.gpx").read_text()
+        own = slice(*release.offsets[release.trajectory_ids.index(name) :][:2])
+        points = release.points.columns()
+        expected = [
+            f'lat="{lat:.7f}" lon="{lon:.7f}"'
+            for lat, lon in zip(points["lat"][own], points["lon"][own], strict=True)
+        ]
+        assert re.findall(r'lat="\S+" lon="\S+"', text) == expected
+        assert "nobody's true movement" in text
+    assert len(to_positionfixes(release)) == len(to_geopandas(release)) == release.n_samples
+    with pytest.raises(MisuseError, match="leave out box_as"):
+        to_scikit_mobility(release, box_as="center")
 
 
 def test_importing_shoal_loads_none_of_it() -> None:

@@ -94,6 +94,29 @@ def test_people_who_begin_on_other_days_stand_in_any_order(form: str, tmp_path: 
     assert shoal.verify_folder(given, tmp_path / "out", shoal.read_linkage(links)).findings == ()
 
 
+@pytest.mark.parametrize("form", EXPORTS)
+def test_swapped_points_are_held_against_their_origins_in_every_format(form: str, tmp_path: Path) -> None:
+    skip_without(form)
+    raw = [
+        (f"u{person}", 1714557600 + hour * 3600, 48.85 + person // 4 / 10 + person / 10000, 2.35)
+        for person in range(24)
+        for hour in range(person // 4 % 2 * 24, 48)
+    ]
+    columns = dict(zip(("uid", "t", "lat", "lon"), zip(*raw, strict=True), strict=True))
+    given, links = shoal.read(pa.table(columns), snap=False), tmp_path / "links.parquet"
+    method = shoal.SwapLocations(k=4, time_threshold_s=100.0)
+    rng = shoal.Randomness.for_research(1)
+    shoal.publish(given, method, tmp_path / "points", rng=rng, tries=0, linkage_file=links)
+    export(tmp_path / "points", tmp_path / "out", form)
+    verdict = shoal.verify_folder(given, tmp_path / "out", shoal.read_linkage(links))
+    assert (verdict.findings, verdict.unchecked) == ((), ())
+    other = pq.read_table(tmp_path / "origin.parquet")
+    swapped = other.set_column(1, "time_from", pa.array(other["time_from"].to_numpy()[::-1]))
+    pq.write_table(swapped, tmp_path / "origin.parquet")
+    verdict = shoal.verify_folder(given, tmp_path / "out", shoal.read_linkage(links))
+    assert "trace-mismatch" in verdict.kinds
+
+
 def test_the_help_names_every_format() -> None:
     choices = next(option.type for option in publish.params if option.name == "form")
     assert list(choices.choices) == [*EXPORTS, *FORMS]  # type: ignore[attr-defined]  # of a choice

@@ -7,6 +7,8 @@ import base64
 import codecs
 import json
 import shutil
+import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -113,6 +115,29 @@ def page(text: str) -> Damage:
     return lambda folder, _: edit_page(folder, (folder / REPORT_FILE).read_text() + f"<p>{text}</p>")
 
 
+def png(kind: bytes, content: bytes, behind: bytes = b"") -> str:
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)),
+        (kind, content),
+        (b"IDAT", zlib.compress(b"\0\0")),
+        (b"IEND", b""),
+    ]
+    body = b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+    return embedded("png", b"\x89PNG\r\n\x1a\n" + body + behind)
+
+
+def jpeg(marker: int, content: bytes) -> str:
+    segment = struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
+    return embedded("jpeg", b"\xff\xd8" + segment + b"\xff\xda\0\x02dots\xff\xd9")
+
+
+def embedded(kind: str, picture: bytes) -> str:
+    return f'<img src="data:image/{kind};base64,{base64.b64encode(picture).decode()}">'
+
+
 def purpose(text: str) -> Damage:
     return told(lambda manifest: manifest["record"].update(purpose=text))
 
@@ -156,6 +181,25 @@ FOUND: dict[str, tuple[Damage, str]] = {
     "a name in the page, with a comment": (page(f"cal<!-- x -->ler{UID[-5:]}"), "raw-identifier"),
     "a name in the page, with soft hyphens": (page(f"cal&shy;ler{UID[-5:]}"), "raw-identifier"),
     "a name in the page, with what nobody sees": (page("\u200b".join(UID)), "raw-identifier"),
+    "a name in a picture's text": (page(png(b"tEXt", b"Author\0" + UID.encode())), "raw-identifier"),
+    "a name in a picture's packed text": (
+        page(png(b"zTXt", b"Author\0\0" + zlib.compress(UID.encode()))),
+        "raw-identifier",
+    ),
+    "a name in a picture's packed text of a language": (
+        page(png(b"iTXt", b"Author\0\x01\0en\0\0" + zlib.compress(UID.encode()))),
+        "raw-identifier",
+    ),
+    "a name behind a picture": (page(png(b"tEXt", b"a\0b", behind=UID.encode())), "raw-identifier"),
+    "a name in a picture's comment": (page(jpeg(0xFE, UID.encode())), "raw-identifier"),
+    "a name in a camera's words": (
+        page(jpeg(0xE1, b"Exif\0\0II*\0" + UID.encode() + b"\0")),
+        "raw-identifier",
+    ),
+    "a name in a drawing as a picture": (
+        page(embedded("svg+xml", f"<svg><desc>{UID}</desc></svg>".encode())),
+        "raw-identifier",
+    ),
     "a name in a script, escaped": (page(f"<script>show('\\x63{UID[1:]}')</script>"), "raw-identifier"),
     "columns in another order": (packed(lambda own: [own[0], *own[:0:-1]]), "unexpected-column"),
 }

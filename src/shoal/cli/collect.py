@@ -18,6 +18,7 @@ from shoal.cli.options import (
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.units import counted
 
+_BOOTSTRAPPERS: Final = 80  # of the paper, which has 182 participants
 _CRYPTO_OFF: Final = (
     "CRYPTOGRAPHY OFF: questions went straight to the store; the counts are the same, but nobody would be "
     "protected"
@@ -92,8 +93,8 @@ def collect() -> None:
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=0),
-    default=80,
-    help="How many people share everything first (k = 0).",
+    help="How many people share everything first (k = 0).  [default: 80; of fewer than 160 participants, "
+    "half, and with --crypto real no more than leave a group]",
 )
 @click.option("--theta-space", "theta_m", type=LENGTH, default="1km", help="Points this close are similar.")
 @click.option("--theta-time", "theta_s", type=DURATION, default="60min", help="Times this close are similar.")
@@ -150,6 +151,8 @@ def simulate(**options: Any) -> int:
 
     as_json, quiet, real = options["as_json"], options["quiet"], options["crypto"] == "real"
     reading = take_reading(options)
+    if options["bootstrap"] is None:
+        options["bootstrap"] = _bootstrappers(options["participants"], options["group_size"] if real else 1)
     _refuse_what_does_not_fit(options, reading)
     configurations = (
         PAPER
@@ -242,6 +245,11 @@ def _printed(submitted_percent: float, users: int, theirs_percent: float) -> dic
         "users_with_at_least_one": users,
         "their_average_share": theirs_percent / 100,
     }
+
+
+def _bootstrappers(participants: int, others: int) -> int:
+    """As many as in the paper, of few participants half, and others must be left."""
+    return max(0, min(_BOOTSTRAPPERS, participants // 2, participants - others))
 
 
 def _simulated(people: Any, setting: Any, options: dict[str, Any], repeat: int, run: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.clocks import clock_of
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
 from shoal.publishing.writing import write_page
 from shoal.report.pages.granularity import granularity_page
 from shoal.runtime.arrays import Integers
@@ -94,15 +94,15 @@ def study_granularity(
     """
     if page is not None and page.exists():
         raise OutputError(f"{page} exists; choose another --output or remove it first")
+    require_people(original.n_subjects, k)
     settings: list[Granularity] = []
     failed: dict[str, str] = {}
     taus = sorted(set(taus_s))
     for done, tau_s in enumerate(taus):
         run.progress("releases", done, len(taus))
         try:
-            release, linkage = KteHide(k=k, tau_s=tau_s, epsilon_s=tau_s).anonymize(
-                original, Randomness.from_system(), run
-            )
+            method = KteHide(k=k, tau_s=tau_s, epsilon_s=tau_s, neighborhood=max(KteHide.neighborhood, 2 * k))
+            release, linkage = method.anonymize(original, Randomness.from_system(), run)
         except (NothingLeftError, MisuseError) as error:
             failed[show_s(tau_s)] = str(error)
             continue

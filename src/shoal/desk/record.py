@@ -37,11 +37,13 @@ from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 
+_ROUNDING: Final = 1e-9  # an interval ends at its rate where nobody wins or everybody does
 _RATE: Final[dict[str, type | tuple[type, ...]]] = {
     "name": str,
     "knowledge": str,
     "target": str,
     "tries": int,
+    "successes": (int, float),
     "rate": (int, float),
     "low": (int, float),
     "high": (int, float),
@@ -262,7 +264,9 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         rates, notes = found["attacks"], found["notes"]
-        sound = all(isinstance(one[name], kind) for one in rates for name, kind in _RATE.items())
+        sound = all(isinstance(one[name], kind) for one in rates for name, kind in _RATE.items()) and all(
+            map(_adds_up, rates)
+        )
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -272,3 +276,14 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
     if found.get("release_sha256") != released:
         raise InputError(f"{file} holds the attacks on another release; run shoal attack --json on this one")
     return dict(found)
+
+
+def _adds_up(one: dict[str, Any]) -> bool:
+    """Whether a rate is its successes per try, and within its interval."""
+    tries = one["tries"]
+    return bool(
+        tries >= 1
+        and one["rate"] == min(one["successes"] / tries, 1.0)
+        and one["low"] - _ROUNDING <= one["rate"] <= one["high"] + _ROUNDING
+        and 0 <= one["baseline"] <= 1
+    )

@@ -36,14 +36,25 @@ def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
 
 
 def to_geopandas(release: Release) -> "GeoDataFrame":
-    """One row for each box: trajectory_id, t_start, t_end (UTC), and a polygon in the release's plane."""
+    """One row for each box: trajectory_id, t_start, t_end (UTC), and a polygon in the release's plane.
+
+    Of a release of points: trajectory_id, t, and a point.
+    """
     geopandas = _geopandas()
     import pandas as pd
     import shapely
 
+    names = np.repeat(np.array(release.trajectory_ids, dtype=object), np.diff(release.offsets))
+    if release.payload.kind == "points":
+        points = release.points
+        return geopandas.GeoDataFrame(
+            {"trajectory_id": names, "t": pd.to_datetime(points.t, unit="s", utc=True)},
+            geometry=shapely.points(points.x, points.y),
+            crs=release.crs,
+        )
     cell_m, boxes = release.snapped_grid().cell_m, release.boxes
     columns = {
-        "trajectory_id": np.repeat(np.array(release.trajectory_ids, dtype=object), np.diff(release.offsets)),
+        "trajectory_id": names,
         "t_start": pd.to_datetime(boxes.t_start * release.snapped_grid().slot_s, unit="s", utc=True),
         "t_end": pd.to_datetime(boxes.t_end * release.snapped_grid().slot_s, unit="s", utc=True),
     }
@@ -113,18 +124,24 @@ def points_of(
     """(name of the subject or record, seconds, x and y in meters) of every sample.
 
     Raw samples stand at the center of their cell, at the beginning of their slot. box_as: "center" of area
-    and interval, or "first-corner" (lower left, beginning). Raises MisuseError for a release without it:
-    points look exact where a box was honest.
+    and interval, or "first-corner" (lower left, beginning). Raises MisuseError for a release of boxes without
+    it, since points look exact where a box was honest, and for a release of points with it.
     """
     if isinstance(data, Trajectories) and data.grid is None:
         return np.repeat(np.array(data.ids, dtype=object), data.lengths), data.t, data.x, data.y
+    if isinstance(data, Release) and data.payload.kind == "points":
+        if box_as is not None:
+            raise MisuseError(f"this release holds points and no boxes; leave out box_as ('{box_as}')")
+        points = data.points
+        names = np.repeat(np.array(data.trajectory_ids, dtype=object), np.diff(data.offsets))
+        return names, points.t, points.x, points.y
     if isinstance(data, Release) and box_as not in _BOX_AS:
         raise MisuseError(
             "this release holds areas and intervals, and points would look exact where it is not; say how "
             "with box_as="
             f"{' or '.join(repr(name) for name in _BOX_AS)}, or use to_geopandas, which keeps the boxes"
         )
-    names = data.trajectory_ids if isinstance(data, Release) else data.ids
+    of_each = data.trajectory_ids if isinstance(data, Release) else data.ids
     boxes, offsets, grid = boxes_of(data)
 
     def at(low: Integers, high: Integers, step: float) -> Floats:
@@ -132,7 +149,7 @@ def points_of(
 
     t_s = at(boxes.t_start, boxes.t_end if isinstance(data, Release) else boxes.t_start, grid.slot_s)
     x_m, y_m = at(boxes.x_min, boxes.x_max, grid.cell_m), at(boxes.y_min, boxes.y_max, grid.cell_m)
-    return np.repeat(np.array(names, dtype=object), np.diff(offsets)), t_s, x_m, y_m
+    return np.repeat(np.array(of_each, dtype=object), np.diff(offsets)), t_s, x_m, y_m
 
 
 def degrees_of(
@@ -140,9 +157,11 @@ def degrees_of(
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
     """(name, seconds, longitude, latitude) of every sample, as ``points_of``.
 
-    Raises MisuseError for local meters as well.
+    Points that are published in degrees keep them. Raises MisuseError for local meters as well.
     """
     names, t_s, x_m, y_m = points_of(data, box_as)
+    if isinstance(data, Release) and data.payload.kind == "points" and data.points.lat is not None:
+        return names, t_s, np.asarray(data.points.lon), np.asarray(data.points.lat)
     if data.crs is None:
         raise MisuseError(
             "these data are in local meters without a reference system, so they have no latitude and "

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from shoal.errors import InputError
 from shoal.io.json_text import flat, text_of
+from shoal.units import counted
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
 _WGS84: Final = ("crs84", "4326")
@@ -78,7 +79,7 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         )
         for properties, time, lon, lat in found
     ]
-    notes = [f"{shapes:,} features have no times for their positions and were left out"] if shapes else []
+    notes = [f"left out: {counted(shapes, 'feature')} without times for the positions"] if shapes else []
     return columns, texts, notes
 
 

@@ -28,6 +28,7 @@ _HOW: Final = {
     "first-corner": "Each point is the corner and start of an area and an interval in which the record was; "
     "nobody need have been there.",
 }
+_EXCHANGED: Final = "The points of a record were exchanged or moved; it is nobody's true movement."
 
 
 def write_points(
@@ -36,14 +37,14 @@ def write_points(
     """Write a new folder with a file for each person or record, named after it; returns how many files.
 
     gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as GeoLife lays them out. box_as: as for
-    ``points_of``. Raises MisuseError for a release without it, and for local meters; OutputError when the
-    folder exists or cannot be written.
+    ``points_of``. Raises MisuseError for a release of boxes without it, for one of points with it, and for
+    local meters; OutputError when the folder exists or cannot be written.
     """
     if how not in _WRITERS:
         raise MisuseError(f"'{how}' is no point format; choose from {', '.join(_WRITERS)}")
     names, t_s, lon, lat = degrees_of(data, box_as)
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]).tolist() if len(names) else []
-    note = _HOW[box_as] if isinstance(data, Release) and box_as else ""
+    note = _note(data, box_as)
     with staged_folder(folder) as staging:
         for first, end in zip(starts, [*starts[1:], len(names)], strict=True):
             own = slice(first, end)
@@ -54,6 +55,13 @@ def write_points(
                 with path.open("w", encoding="utf-8", newline="\n") as file:
                     file.writelines(_WRITERS[how](str(names[first]), note, t_s[own], lon[own], lat[own]))
     return len(starts)
+
+
+def _note(data: Release | Trajectories, box_as: BoxAs | None) -> str:
+    """What a file must say of its points."""
+    if not isinstance(data, Release):
+        return ""
+    return _EXCHANGED if data.payload.kind == "points" else _HOW[box_as or "center"]
 
 
 def _gpx(name: str, note: str, t_s: Floats, lon: Floats, lat: Floats) -> Iterator[str]:

@@ -1,13 +1,13 @@
 """What a run of swapping did, point by point.
 
 It undoes the release, so it is kept in memory and written only when asked for. The file holds one row for
-each published point, in the release's order: the record, the raw samples (positions in the raw data as
-read) whose time and place the point has, the person the place was taken from, the swap set, and the whole
-set where it first appears.
+each published point, in the release's order (a release in another format may hold its records in another
+one): the record, the raw samples (positions in the raw data as read) whose time and place the point has, the
+person the place was taken from, the swap set, and the whole set where it first appears.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -29,7 +29,9 @@ class Trace:
     time_from, place_from: int64 [p], the rows whose time and whose place each point has. swap_set: int64 [p],
     the set it was swapped in. set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leading one
     first, sets in the order of the run. place_of: [p] the subject whose place each point has. facts: figures
-    of the run. streets: the graph of ReachLocations, without which paths cannot be checked.
+    of the run. streets: the graph of ReachLocations, without which paths cannot be checked. records: of a
+    file, the record of each point as a number, and the records by these; None where points are known to stand
+    as in the release.
     """
 
     time_from: Integers
@@ -40,6 +42,32 @@ class Trace:
     place_of: tuple[str, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     streets: StreetGraph | None = None
+    records: tuple[Integers, tuple[str, ...]] | None = None
+
+    def along(self, trajectory_ids: Sequence[str], offsets: Integers) -> "Trace":
+        """The same with its records in the order of a release, as far as they are those of the release.
+
+        A release in another format may hold its records in another order than the file was written in.
+        """
+        if self.records is None:
+            return self
+        record, names = self.records
+        place_of = {name: place for place, name in enumerate(trajectory_ids)}
+        places = np.array([place_of.get(name, -1) for name in names], dtype=np.int64)[record]
+        points = np.bincount(places[places >= 0], minlength=len(trajectory_ids))
+        if (places < 0).any() or not np.array_equal(points, np.diff(offsets)):
+            return self
+        order = np.argsort(places, kind="stable")
+        if (order[1:] > order[:-1]).all():
+            return self
+        return replace(
+            self,
+            time_from=self.time_from[order],
+            place_from=self.place_from[order],
+            swap_set=self.swap_set[order],
+            place_of=tuple(self.place_of[row] for row in order.tolist()),
+            records=None,
+        )
 
     @property
     def n_sets(self) -> int:
@@ -84,6 +112,7 @@ class Trace:
             if any(part.ndim != 1 or not part.size for part in parts):
                 raise ValueError("a swap set has no rows")
             place_of = tuple(table["place_of"].cast(pa.string()).to_pylist())
+            record = table["trajectory_id"].cast(pa.string()).combine_chunks().dictionary_encode()
         except (pa.ArrowException, KeyError, ValueError, TypeError) as error:
             raise InputError(
                 f"{where} cannot be read as the origins of swapped points; use the file written with this "
@@ -96,6 +125,7 @@ class Trace:
             set_offsets=np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64),
             set_rows=np.concatenate([*parts, np.empty(0, dtype=np.int64)]),
             place_of=place_of,
+            records=(record.indices.to_numpy(), tuple(record.dictionary.to_pylist())),
         )
 
     def __repr__(self) -> str:

@@ -25,6 +25,7 @@ from shoal.verification.leaks.digests import hash_like, hashes_among
 from shoal.verification.leaks.glued import glued
 from shoal.verification.leaks.identifiers import Names, plain
 from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.leaks.pictures import words_of_pictures
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
 _KNOWN_COLUMNS: Final = frozenset(
@@ -98,7 +99,14 @@ def leak_findings(
     places += (
         []
         if page is None
-        else [_Place(where=REPORT_FILE, alone=frozenset(), strings=frozenset(), text=plain(page))]
+        else [
+            _Place(
+                where=REPORT_FILE,
+                alone=frozenset(),
+                strings=frozenset(),
+                text="\n".join([plain(page), plain(words_of_pictures(page))]),
+            )
+        ]
     )
     titles = [*extra_columns, *(path.name for path in extra_files)]
     names = known.among(

@@ -66,9 +66,9 @@ def _examine(
     if times_stay:
         case.find(_times_changed(original, release, links.subject_of))
         case.looked_at("own-times")
-    trace = case.linkage.trace
-    if trace is None:
+    if case.linkage.trace is None:
         return
+    trace = case.linkage.trace.along(release.trajectory_ids, release.offsets)
     against = list(_against_trace(claim, original, release, links.subject_of, trace, times_stay=times_stay))
     case.find(against)
     case.looked_at("swap-sets")
