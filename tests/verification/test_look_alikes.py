@@ -36,6 +36,16 @@ def test_other_identifiers_are_not_noted() -> None:
     assert list(look_alikes(people("anne", "anna", "u1", "u01", "u-1", "1", "01", "é", "e", "o", "0"))) == []
 
 
+def test_whole_numbers_with_and_without_a_point_are_counted() -> None:
+    """pandas writes 7.0 where a column of numbers has gaps, and other files of a folder say 7."""
+    (note,) = look_alikes(
+        people("7", "7.0", "8.00", "8.0", "9.0", "-1", "-1.0", "4.5", "4", "v1.0", "v1", "1.10", "1")
+    )
+    assert note.startswith("6 identifiers differ from another one only by .0 behind a whole number")
+    assert "They count as 6 people, not as 3" in note
+    assert list(look_alikes(people("7.0", "8.0", "07", "v7", "7.01", "7.", ".0", "0.5", "²", "²x.0"))) == []
+
+
 def test_sharp_s_and_ligatures_fold() -> None:
     assert len(list(look_alikes(people("straße", "STRASSE")))) == 1
     assert len(list(look_alikes(people("ﬁn", "FIN")))) == 1

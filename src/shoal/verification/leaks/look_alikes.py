@@ -1,5 +1,6 @@
-"""Identifiers that look like one person's: they differ by case, by normal form, or by what nobody sees."""
+"""Identifiers that look like one person's: by case, normal form, what nobody sees, or .0 behind a number."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,29 +22,46 @@ _DRAWN_AS_NOTHING: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164
     for code in range(first, last + 1)
 }
 
+_WITH_POINT: Final = re.compile(r"(-?[0-9]+)\.0+")
 _IS_SEEN: Final = np.array([unicodedata.category(chr(code)) not in _UNSEEN for code in range(128)])
 
 
 def look_alikes(original: Population) -> Iterator[str]:
     """A note when several identifiers are one to a reader; k people may then be fewer than k."""
-    hashes = np.sort(np.concatenate([faces.hashes() for faces in _faces(original.ids)]))
-    again = different(hashes[1:][hashes[1:] == hashes[:-1]])
-    if not len(again):
-        return
-    alike = Counter(
-        faces.text(number)
-        for faces in _faces(original.ids)
-        for number in np.flatnonzero(among(faces.hashes(), again)).tolist()
-    )
-    numbers = [number for number in alike.values() if number > 1]
+    yield from _noted(_by_face(original.ids), "case, by Unicode's normal form or by what cannot be seen")
+    yield from _noted(_by_number(original.ids), ".0 behind a whole number")
+
+
+def _noted(numbers: Sequence[int], why: str) -> Iterator[str]:
+    """numbers: of the identifiers of each person, as far as they are several."""
     if numbers:
         n = sum(numbers)
         yield (
-            f"{counted(n, 'identifier differs', 'identifiers differ')} from another one only by case, by "
-            "Unicode's normal form or by what "
-            f"cannot be seen. They count as {n} people, not as {len(numbers)}: write those of one person "
-            "alike in the raw data"
+            f"{counted(n, 'identifier differs', 'identifiers differ')} from another one only by {why}. They "
+            f"count as {n} people, not as {len(numbers)}: write those of one person alike in the raw data"
         )
+
+
+def _by_face(ids: Sequence[str]) -> list[int]:
+    hashes = np.sort(np.concatenate([faces.hashes() for faces in _faces(ids)]))
+    again = different(hashes[1:][hashes[1:] == hashes[:-1]])
+    if not len(again):
+        return []
+    alike = Counter(
+        faces.text(number)
+        for faces in _faces(ids)
+        for number in np.flatnonzero(among(faces.hashes(), again)).tolist()
+    )
+    return [number for number in alike.values() if number > 1]
+
+
+def _by_number(ids: Sequence[str]) -> list[int]:
+    """Programs write 7.0 where a column of numbers has gaps."""
+    found = (_WITH_POINT.fullmatch(uid) for uid in ids if ".0" in uid)
+    alike = Counter(each[1] for each in found if each is not None)
+    if alike:
+        alike.update(uid for uid in ids if uid in alike)
+    return [number for number in alike.values() if number > 1]
 
 
 def _faces(ids: Sequence[str]) -> Iterator[SideBySide]:
