@@ -39,6 +39,7 @@ from shoal.release_folder.page_mark import PUBLIC
 from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
 from shoal.verification.files.packed import TORN
+from shoal.verification.leaks.pictures import words_of_pictures
 from shoal.verification.points import co_location
 
 Case = tuple[Trajectories, Path, Linkage]
@@ -209,6 +210,13 @@ FOUND: dict[str, tuple[Damage, str]] = {
 def test_a_damage_by_hand_is_found(name: str, sound: Case, tmp_path: Path) -> None:
     damage, kind = FOUND[name]
     assert kind in verdict_on(sound, tmp_path / "r", damage).kinds
+
+
+def test_how_pictures_are_packed_are_no_words() -> None:
+    """The usual table of JPEG reads 456789:CDEFGHIJ; a palette and dots of PNG are by chance, too."""
+    assert "456789" not in words_of_pictures(jpeg(0xC4, b"456789:CDEFGHIJSTUVWXYZ"))
+    assert "456789" in words_of_pictures(jpeg(0xE5, b"456789:CDEFGHIJSTUVWXYZ"))
+    assert "456789" not in words_of_pictures(png(b"PLTE", b"456789"))
 
 
 REFUSED: dict[str, dict[str, Any]] = {

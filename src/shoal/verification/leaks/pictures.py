@@ -13,6 +13,7 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_DOTS: Final = frozenset({b"IDAT", b"PLTE", b"fdAT"})
 _JPEG: Final = b"\xff\xd8"
 _JPEG_DOTS: Final = 0xDA
+_JPEG_TABLES: Final = frozenset({*range(0xC0, 0xD0), 0xDB, 0xDD})  # how dots are packed
 _JPEG_END: Final = b"\xff\xd9"
 _MOST_UNPACKED: Final = 1 << 20
 
@@ -79,11 +80,12 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
 
 
 def _of_jpeg(picture: bytes) -> Iterator[bytes]:
-    """Each segment before the dots, and what stands behind the end."""
+    """Segments before the dots, without tables, which hold runs like 456789; and what is behind the end."""
     at = len(_JPEG)
     while at + 4 <= len(picture) and picture[at] == 0xFF and picture[at + 1] != _JPEG_DOTS:
         length = struct.unpack_from(">H", picture, at + 2)[0]
-        yield picture[at + 4 : at + 2 + length]
+        if picture[at + 1] not in _JPEG_TABLES:
+            yield picture[at + 4 : at + 2 + length]
         at += 2 + max(2, length)
     end = picture.rfind(_JPEG_END)
     yield picture[end + 2 :] if end >= at else picture[at:]
