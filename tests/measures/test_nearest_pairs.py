@@ -341,9 +341,11 @@ def test_costs_of_outlines_beside_people(original: Trajectories) -> None:
     assume(original.n_subjects > 2)
     beside = SearchingCrowd(original)
     places, scale, own, least = beside.people.places, beside.scale, beside.own, beside.least
-    room = np.empty(STRIDE, dtype=np.int32)
-    for first in range(0, min(int(least.n_outlines[0]), TOGETHER), STRIDE):
-        cost_outlines(places, first, 2, scale, least)
+    room, count = np.empty(STRIDE, dtype=np.int32), min(int(least.n_outlines[0]), TOGETHER)
+    for p, (x, y) in enumerate(zip(places.x, places.y, strict=True)):
+        padded = -(-count // STRIDE) * STRIDE
+        cost_outlines(least.outlines, x, y, places.side, 2, padded, scale, least.of_outlines[:, p])
+    for first in range(0, count, STRIDE):
         some = (least.outline_of[: len(own.t_start)] >= first) & (
             least.outline_of[: len(own.t_start)] < first + STRIDE
         )

@@ -7,7 +7,7 @@ import numpy as np
 from shoal.kernels.crowd_windows import Visits
 from shoal.kernels.people import Hours, People, Places
 from shoal.kernels.stretch import Samples, Scale
-from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 TOGETHER = 64  # outlines that are compared with all places of a person before it is looked whether to go on
@@ -55,8 +55,8 @@ class LeastCosts(NamedTuple):
     many there are; outline_of: [boxes] which is whose. lengths: [boxes] what the length of each box alone
     costs in time, times size + 1, and length: [1] what all do; begins, ends: [boxes] the first and last bin
     of Bounding that each box touches. of_outlines [TOGETHER / STRIDE, P, STRIDE]: what all boxes with each of
-    the first outlines cost in space beside each place. gaps: [TOGETHER] cells between outlines and all places
-    of a person.
+    the first outlines cost in space beside each place, where measured [P] is set. gaps: [TOGETHER] cells
+    between outlines and all places of a person.
     spaces_of: [boxes + STRIDE] what each outline costs in space. spaces, floors: for each box of the longer
     of two slots, bounds below its cost in space and in all, times the size of both.
     """
@@ -72,6 +72,7 @@ class LeastCosts(NamedTuple):
     begins: Integers
     ends: Integers
     of_outlines: Numbers
+    measured: Flags
     gaps: Numbers
     spaces_of: Integers
     spaces: Integers
@@ -218,6 +219,7 @@ def least_costs_of(people: People, n_windows: int, most_boxes: int, like: Number
         begins=np.empty(most_boxes, dtype=np.int64),
         ends=np.empty(most_boxes, dtype=np.int64),
         of_outlines=np.empty((TOGETHER // STRIDE, n_places, STRIDE), dtype=np.int32),
+        measured=np.empty(n_places, dtype=np.bool_),
         gaps=np.empty(TOGETHER, dtype=like.dtype),
         spaces_of=np.empty(most_boxes + STRIDE, dtype=np.int64),
         spaces=np.empty(most_boxes, dtype=np.int64),
@@ -252,22 +254,20 @@ def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
 
 
 @compiled
-def cost_outlines(places: Places, first: int, size: int, scale: Scale, least: LeastCosts) -> None:
-    """Fill least.of_outlines for STRIDE outlines from ``first`` on.
+def cost_outlines(
+    outlines: Numbers, x: int, y: int, side: int, size: int, count: int, scale: Scale, costs: Numbers
+) -> None:
+    """Fill costs [TOGETHER / STRIDE, STRIDE] beside a place: its row of LeastCosts.of_outlines.
 
-    Costs are cut off where the sum of so many would not fit 32 bits.
+    Of the first ``count`` outlines. Costs are cut off where a sum of so many would not fit 32 bits.
     """
-    outlines, costs = least.outlines, least.of_outlines[first // STRIDE]
-    kind, extent, both = costs.dtype.type, places.side - 1, size + 1
-    cap, most = both * scale.half, ((1 << 31) - 1) // STRIDE
-    for p in range(len(costs)):
-        x, y = places.x[p], places.y[p]
-        for lane in range(STRIDE):
-            j = first + lane
-            wide = max(np.int64(outlines[0, j]) - x - extent, x - np.int64(outlines[1, j]), 0)
-            high = max(np.int64(outlines[2, j]) - y - extent, y - np.int64(outlines[3, j]), 0)
-            cost = min(scale.per_cell * (both * (wide + high) + np.int64(outlines[4, j])), cap)
-            costs[p, lane] = kind(min(cost * np.int64(outlines[5, j]), most))
+    kind, extent, both, stride = costs.dtype.type, side - 1, size + 1, costs.shape[1]
+    cap, most = both * scale.half, ((1 << 31) - 1) // stride
+    for j in range(count):
+        wide = max(np.int64(outlines[0, j]) - x - extent, x - np.int64(outlines[1, j]), 0)
+        high = max(np.int64(outlines[2, j]) - y - extent, y - np.int64(outlines[3, j]), 0)
+        cost = min(scale.per_cell * (both * (wide + high) + np.int64(outlines[4, j])), cap)
+        costs[j // stride, j % stride] = kind(min(cost * np.int64(outlines[5, j]), most))
 
 
 @compiled
@@ -312,16 +312,22 @@ def rule_out_shorter(
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, per_slot, limit = both * scale.half, both * scale.per_slot, most * (both * m)
     waits, begins, ends, lengths = crowds.bounding.waits, least.begins, least.ends, least.lengths
-    costs, count, known, kept = least.of_outlines, min(least.n_outlines[0], TOGETHER), 0, 0
+    outlines, costs, measured = least.outlines, least.of_outlines, least.measured
+    padded = (min(least.n_outlines[0], TOGETHER) + STRIDE - 1) // STRIDE * STRIDE
+    measured[:] = False
+    kept = 0
     room, offsets, own = np.empty(STRIDE, dtype=costs.dtype), places.offsets, places.own
     for other in possible:
         total = np.int64(0)
         if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
             total = least.length[0]
-            for first in range(0, count, STRIDE):
-                if first == known:
-                    cost_outlines(places, first, crowds.sizes[slot], scale, least)
-                    known += STRIDE
+            for place in range(offsets[other], offsets[other + 1]):
+                p = np.uint64(own[place])
+                if not measured[p]:
+                    measured[p] = True
+                    x, y, side = places.x[p], places.y[p], places.side
+                    cost_outlines(outlines, x, y, side, both - 1, padded, scale, costs[:, p])
+            for first in range(0, padded, STRIDE):
                 total += least_of_outlines(
                     costs[first // STRIDE], own, offsets[other], offsets[other + 1] - 1, room
                 )

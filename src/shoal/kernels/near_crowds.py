@@ -25,6 +25,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 LANES = 16  # boxes that are compared with one box at once
+_MANY = 1000  # places beside boxes are compared in the time in which one person is judged
 
 
 @compiled
@@ -57,7 +58,7 @@ def possible_slots(
         possible[longer], others[rest] = other, other
         longer += is_longer
         rest += 1 - is_longer
-    kept = keep_longer(crowds, people.places, most * (size + 1), least, longer, room)
+    kept = keep_longer(crowds, people, slot, most * (size + 1), least, scale, longer, room)
     for other in others[:rest]:
         m_most, both = max(m, stops[other] - starts[other]), size + sizes[other]
         limit = most * both * m_most
@@ -80,16 +81,22 @@ def possible_slots(
 
 @compiled
 def keep_longer(
-    crowds: Crowds, places: Places, most: float, least: LeastCosts, n: int, room: Integers
+    crowds: Crowds,
+    people: People,
+    slot: int,
+    most: float,
+    least: LeastCosts,
+    scale: Scale,
+    n: int,
+    room: Integers,
 ) -> int:
-    """Keep in room[0], of the first n, who is not ruled out by places and windows; how many those are.
+    """Keep in room[0], of the first n, who is not ruled out by places and times; how many those are.
 
-    All are people with at least as many samples as the crowd that searches has boxes. most: of a sample,
-    times size + 1.
+    All are people with at least as many samples as the crowd in ``slot`` has boxes. most: of a sample, times
+    size + 1. Costs by place and window pay where many are left; few are judged by their bins.
     """
     starts, stops, visits = crowds.starts, crowds.stops, crowds.bounding.visits
-    main, offsets, own = visits.main, visits.offsets, visits.own
-    costs, in_window = least.places, least.windows.ravel()
+    places, hours, main, costs, waits = people.places, people.hours, visits.main, least.places, least.waits
     possible, sums = room[0], room[2]
     count = 0
     for other in possible[:n]:
@@ -98,17 +105,28 @@ def keep_longer(
             total += np.int64(main[other, place, 1]) * costs[main[other, place, 0]]
         possible[count], sums[count] = other, total
         count += total <= most * (stops[other] - starts[other])
+    by_window = count * _MANY > (stops[slot] - starts[slot]) * len(costs)
+    if by_window:
+        boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
+        fill_costs(places, boxes, size, hours.first_t, costs, visits.shift, scale, least.windows)
+    offsets, own, weights = hours.offsets, hours.own, hours.weights
+    in_window, visited, at = least.windows.ravel(), visits.own, visits.offsets
     kept = 0
     for position in range(count):
         other, total = possible[position], sums[position]
         limit = most * (stops[other] - starts[other])
-        for visit in range(offsets[other], offsets[other + 1]):
-            total += np.int64(own[visit, 1]) * np.int64(in_window[own[visit, 0]])
-            if total > limit:
-                break
+        if by_window:
+            for visit in range(at[other], at[other + 1]):
+                total += np.int64(visited[visit, 1]) * np.int64(in_window[visited[visit, 0]])
+                if total > limit:
+                    break
         else:
-            for place in range(places.offsets[other] + MAIN, places.offsets[other + 1]):
-                total += np.int64(places.weights[place]) * costs[places.own[place]]
+            for time in range(offsets[other], offsets[other + 1]):
+                total += np.int64(weights[time]) * waits[own[time]]
+                if total > limit:
+                    break
+        for place in range(places.offsets[other] + MAIN, places.offsets[other + 1]):
+            total += np.int64(places.weights[place]) * costs[places.own[place]]
         possible[kept] = other
         kept += total <= limit
     return kept
@@ -246,8 +264,6 @@ def nearest_to_crowd(
         fill_outlines(boxes, size, people.hours.first_t, crowds.bounding.shift, scale, least)
         least_costs_to_boxes(people.places, size, scale, least)
         least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
-        shift, first_t = crowds.bounding.visits.shift, people.hours.first_t
-        fill_costs(people.places, boxes, size, first_t, least.places, shift, scale, least.windows)
     most = ceiling(nearest, slot, threshold)
     lower_sums(crowds, index, people.hours, slot, most, lowest, scale)
     highest = most * (1 + 1e-12)
