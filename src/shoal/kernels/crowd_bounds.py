@@ -49,8 +49,8 @@ class LeastCosts(NamedTuple):
     """A workspace for bounds on what others cost beside the crowd that searches.
 
     places: [P] what one person's sample at each place costs in space at least, and waits: [bins of Hours] in
-    time, both times size + 1. windows: [windows, P] what it costs more, at least, within each window of Visits.
-    outlines: [6, boxes + STRIDE] the outlines of the crowd's boxes, most of them
+    time, both times size + 1. windows: [windows, P] what it costs more, at least, within each window of
+    Visits. outlines: [6, boxes + STRIDE] the outlines of the crowd's boxes, most of them
     once: first and last x, first and last y, dx + dy - 2, and how many boxes have it; n_outlines: [1] how
     many there are; outline_of: [boxes] which is whose. lengths: [boxes] what the length of each box alone
     costs in time, times size + 1, and length: [1] what all do; begins, ends: [boxes] the first and last bin
@@ -264,8 +264,8 @@ def cost_outlines(
     kind, extent, both, stride = costs.dtype.type, side - 1, size + 1, costs.shape[1]
     cap, most = both * scale.half, ((1 << 31) - 1) // stride
     for j in range(count):
-        wide = max(np.int64(outlines[0, j]) - x - extent, x - np.int64(outlines[1, j]), 0)
-        high = max(np.int64(outlines[2, j]) - y - extent, y - np.int64(outlines[3, j]), 0)
+        wide: Any = max(np.int64(outlines[0, j]) - x - extent, x - np.int64(outlines[1, j]), 0)
+        high: Any = max(np.int64(outlines[2, j]) - y - extent, y - np.int64(outlines[3, j]), 0)
         cost = min(scale.per_cell * (both * (wide + high) + np.int64(outlines[4, j])), cap)
         costs[j // stride, j % stride] = kind(min(cost * np.int64(outlines[5, j]), most))
 
@@ -284,9 +284,9 @@ def least_of_outlines(costs: Numbers, own: Numbers, first_own: int, last: int, r
         e, f = np.uint64(own[min(first + 4, last)]), np.uint64(own[min(first + 5, last)])
         g, h = np.uint64(own[min(first + 6, last)]), np.uint64(own[min(first + 7, last)])
         for lane in range(STRIDE):
-            early = min(min(costs[a, lane], costs[b, lane]), min(costs[c, lane], costs[d, lane]))
-            late = min(min(costs[e, lane], costs[f, lane]), min(costs[g, lane], costs[h, lane]))
-            room[lane] = min(room[lane], min(early, late))
+            early = min(costs[a, lane], costs[b, lane], costs[c, lane], costs[d, lane])
+            late = min(costs[e, lane], costs[f, lane], costs[g, lane], costs[h, lane])
+            room[lane] = min(room[lane], early, late)
     total = np.int64(0)
     for lane in range(STRIDE):
         total += np.int64(room[lane])

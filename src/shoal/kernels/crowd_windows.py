@@ -1,4 +1,4 @@
-"""What a person's samples cost at least beside a merged crowd, by place and window of time (docs/bounds.md)."""
+"""What samples cost at least beside a merged crowd, by place and window of time (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -86,10 +86,10 @@ def fill_costs(
     scale: Scale,
     costs: Numbers,
 ) -> None:
-    """Fill costs [n_windows, P] with what one person's sample costs more than ``least`` of its place, at least.
+    """Fill costs [n_windows, P] with what a person's sample costs more than ``least`` of its place, at least.
 
-    All costs are times size + 1. boxes: of a crowd of ``size``. least: [P] what a sample at each place costs in
-    space at least. shift: of Visits.
+    All costs are times size + 1. boxes: of a crowd of ``size``. least: [P] what a sample at each place costs
+    in space at least. shift: of Visits.
 
     A box is compared with the windows that it touches, and with the one before and the one after. From there
     on, its cost goes up by the width of a window from one to the next.
@@ -110,10 +110,12 @@ def fill_costs(
             gap = max(x_first - x - extent, x - x_last, 0) + max(y_first - y - extent, y - y_last, 0)
             space[p] = min(scale.per_cell * (both * gap + spread), cap)
         first, last = np.int64(boxes.t_start[j]) - first_t, np.int64(boxes.t_end[j]) - 1 - first_t
-        for w in range(max((first >> shift) - 1, 0), min((last >> shift) + 1, n_windows - 1) + 1):
+        first_window: Any = max((first >> shift) - 1, 0)
+        last_window: Any = min((last >> shift) + 1, n_windows - 1)
+        for w in range(first_window, last_window + 1):
             begin = w << shift
-            gap = max(first - begin - width + 1, begin - last, 0)
-            time = kind(min(scale.per_slot * (both * gap + last - first), cap))
+            wait: Any = max(first - begin - width + 1, begin - last, 0)
+            time = kind(min(scale.per_slot * (both * wait + last - first), cap))
             row = costs[w]
             for p in range(n_places):
                 row[p] = min(row[p], kind(space[p] + time))

@@ -19,7 +19,7 @@ from shoal.kernels.crowd_bounds import (
 from shoal.kernels.crowd_index import CrowdIndex, Lowest, lower_sums
 from shoal.kernels.crowd_windows import MAIN, fill_costs
 from shoal.kernels.nearest_lists import Nearest, ceiling, offer
-from shoal.kernels.people import People, Places
+from shoal.kernels.people import People
 from shoal.kernels.stretch import Samples, Scale
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
@@ -43,9 +43,10 @@ def possible_slots(
 ) -> int:
     """Fill room[0] with the living slots that may be close enough to ``slot``; how many there are.
 
-    Their effort may be at most ``most``. People with at least as many samples as the crowd has boxes are judged
-    by their places and windows, others by the gap between the rectangles around all boxes, and crowds in the
-    index by the bounds from there. Crowds that entered later than ``slot`` looked at it then. room: [3, n].
+    Their effort may be at most ``most``. People with at least as many samples as the crowd has boxes are
+    judged by their places and windows, others by the gap between the rectangles around all boxes, and crowds
+    in the index by the bounds from there. Crowds that entered later than ``slot`` looked at it then. room:
+    [3, n].
     """
     starts, stops, sizes, turns = crowds.starts, crowds.stops, crowds.sizes, crowds.turns
     around, sums, turn = crowds.bounding.around, lowest.sums, crowds.turns[slot]
