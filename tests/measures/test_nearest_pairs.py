@@ -3,6 +3,7 @@
 The same nearest others and the same merges, on easy and on hostile populations.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,23 @@ from hypothesis import strategies as st
 import oracles
 import shoal
 from effort_matrix import EffortMatrix, all_efforts
+from shoal.kernels import crowd_windows
 from shoal.kernels.crowd_bounds import (
+    STRIDE,
+    TOGETHER,
     boxes_of,
+    cost_outlines,
     fill_outlines,
     least_costs_of,
     least_costs_to_boxes,
+    least_of_outlines,
     least_waits_to_boxes,
     lowest_to_person,
     rule_out_shorter,
 )
 from shoal.kernels.crowd_index import lower_sums
-from shoal.kernels.near_crowds import sum_of_pair
+from shoal.kernels.crowd_windows import MAIN, fill_costs
+from shoal.kernels.near_crowds import possible_slots, sum_of_pair
 from shoal.kernels.stretch import box_effort, nearest_boxes
 from shoal.measures import nearest_pairs
 from shoal.measures.nearest_pairs import NearPairs
@@ -224,25 +231,39 @@ def test_crowds_that_outgrow_32_bits() -> None:
     assert_same_merges(trajectories([(i, t[i], x[i] + i % 2 * 40_000_000, y[i]) for i in range(30)]), 6)
 
 
+class SearchingCrowd:
+    """A crowd of the first two people, and what others cost at least beside it."""
+
+    def __init__(self, original: Trajectories) -> None:
+        self.scale = Caps().scale_on(original.snapped_grid())
+        self.people = NearPairs(original, Caps(), Run(threads=1)).people
+        self.singles = [
+            EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
+            for i, own in enumerate(original)
+        ]
+        crowd = merge(self.singles[0], self.singles[1], self.scale)
+        self.merged = MergedCrowds(original, NearPairs(original, Caps(), Run(threads=1)), 1, 16)
+        self.row = self.merged.store(0, crowd)
+        self.crowds, self.own = self.merged.crowds, samples_of_boxes(crowd.boxes)
+        visits, bounding = self.crowds.bounding.visits, self.crowds.bounding
+        longest = max(len(self.own.t_start), int(original.lengths.max()))
+        self.least = least_costs_of(self.people, visits.n_windows, longest, self.crowds.boxes.t_start)
+        stored, hours, places = boxes_of(self.crowds, self.row), self.people.hours, self.people.places
+        fill_outlines(stored, 2, hours.first_t, bounding.shift, self.scale, self.least)
+        least_costs_to_boxes(places, 2, self.scale, self.least)
+        least_waits_to_boxes(hours, stored, 2, self.scale, self.least.waits)
+        costs, first_t, shift = self.least.windows, hours.first_t, visits.shift
+        fill_costs(places, stored, 2, first_t, self.least.places, shift, self.scale, costs)
+
+
 @pytest.mark.kernels
 @given(populations(most=9))
 def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories) -> None:
     """A crowd of two beside everybody else: the sum by sixteen at a time, its floors, and the slow sum."""
-    scale, near = Caps().scale_on(original.snapped_grid()), NearPairs(original, Caps(), Run(threads=1))
-    singles = [
-        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*p)) for i, p in enumerate(original)
-    ]
-    assume(len(singles) > 2)
-    crowd = merge(singles[0], singles[1], scale)
-    merged = MergedCrowds(original, near, 1, 16)
-    row = merged.store(0, crowd)
-    crowds, people, own = merged.crowds, near.people, samples_of_boxes(crowd.boxes)
-    longest = max(len(own.t_start), int(original.lengths.max()))
-    least = least_costs_of(people, longest, crowds.boxes.t_start)
-    stored = boxes_of(crowds, row)
-    fill_outlines(stored, 2, people.hours.first_t, crowds.bounding.shift, scale, least)
-    least_costs_to_boxes(people.places, 2, scale, least)
-    least_waits_to_boxes(people.hours, stored, 2, scale, least.waits)
+    assume(original.n_subjects > 2)
+    beside = SearchingCrowd(original)
+    crowds, people, row, own = beside.crowds, beside.people, beside.row, beside.own
+    least, scale, singles = beside.least, beside.scale, beside.singles
     found, slow = [], []
     for other, single in enumerate(singles[2:], start=2):
         its = samples_of_boxes(single.boxes)
@@ -258,12 +279,89 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
             assert np.all(least.spaces[: len(costs)] <= floors)
             assert np.all(floors <= costs)
     assert found == slow
+    index, lowest = beside.merged._index, beside.merged._lowest[0]
+    crowds.turns[row] = 1
     for limit in slow:
-        kept = np.arange(2, len(singles))
+        living, room = np.arange(2, len(singles)), np.empty((3, len(singles)), dtype=np.int64)
         most = limit * (1 + 1e-12)
+        count = possible_slots(crowds, people, row, living, most, index, least, lowest, scale, room)
+        kept = room[0, :count]
         kept = kept[: rule_out_shorter(crowds, people.places, row, most, least, scale, kept)]
         expected = [other for other, effort in enumerate(slow, start=2) if effort <= limit]
         assert np.isin(expected, kept).all()
+
+
+def cost_in_window(beside: SearchingCrowd, place: int, window: int) -> int:
+    """The least of what a sample at a place within a window costs, compared with every box, slot by slot."""
+    places, visits, scale = beside.people.places, beside.crowds.bounding.visits, beside.scale
+    begin = beside.people.hours.first_t + (window << visits.shift)
+    slots = np.arange(begin, begin + (1 << visits.shift))
+    cap, costs = 3 * scale.half, []
+    for t_start, t_end, x_min, y_min, x_max, y_max, _ in zip(*beside.own, strict=True):
+        x, y = (np.arange(first[place], first[place] + places.side) for first in (places.x, places.y))
+        away = np.maximum(np.maximum(x_min - x, x - x_max + 1), 0).min()
+        away += np.maximum(np.maximum(y_min - y, y - y_max + 1), 0).min()
+        space = scale.per_cell * (3 * away + x_max - x_min + y_max - y_min - 2)
+        wait = np.maximum(np.maximum(t_start - slots, slots - t_end + 1), 0).min()
+        time = scale.per_slot * (3 * wait + t_end - t_start - 1)
+        costs.append(min(space, cap) + min(time, cap))
+    return int(min(costs))
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("most", [1 << 16, 12])
+@given(original=populations(most=5))
+def test_costs_by_place_and_window(most: int, original: Trajectories) -> None:
+    """A crowd of two beside each place and window, and who is where; long windows where few numbers fit."""
+    assume(original.n_subjects > 2)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(crowd_windows, "MOST", most)
+        beside = SearchingCrowd(original)
+    places, hours, visits = beside.people.places, beside.people.hours, beside.crowds.bounding.visits
+    n_places = len(places.costs)
+    assert visits.n_windows * n_places <= most or visits.n_windows == 1
+    for i in range(original.n_subjects):
+        rows = slice(int(original.offsets[i]), int(original.offsets[i + 1]))
+        windows, where = np.asarray(hours.slot[rows], dtype=np.int64) >> visits.shift, places.of_sample[rows]
+        expected = Counter((windows * n_places + where).tolist())
+        assert dict(visits.own[visits.offsets[i] : visits.offsets[i + 1]].tolist()) == expected
+        mine = slice(places.offsets[i], min(places.offsets[i + 1], places.offsets[i] + MAIN))
+        main = visits.main[i][visits.main[i][:, 1] > 0]
+        assert main.tolist() == np.stack([places.own[mine], places.weights[mine]], axis=1).tolist()
+        for visit in expected:
+            window, place = divmod(visit, n_places)
+            found = beside.least.places[place] + beside.least.windows[window, place]
+            assert found == cost_in_window(beside, place, window)
+
+
+@pytest.mark.kernels
+@given(populations(most=5))
+def test_costs_of_outlines_beside_people(original: Trajectories) -> None:
+    """Sixteen outlines beside all places of each person."""
+    assume(original.n_subjects > 2)
+    beside = SearchingCrowd(original)
+    places, scale, own, least = beside.people.places, beside.scale, beside.own, beside.least
+    room, count = np.empty(STRIDE, dtype=np.int32), min(int(least.n_outlines[0]), TOGETHER)
+    for p, (x, y) in enumerate(zip(places.x, places.y, strict=True)):
+        padded = -(-count // STRIDE) * STRIDE
+        cost_outlines(least.outlines, x, y, places.side, 2, padded, scale, least.of_outlines[:, p])
+    for first in range(0, count, STRIDE):
+        some = (least.outline_of[: len(own.t_start)] >= first) & (
+            least.outline_of[: len(own.t_start)] < first + STRIDE
+        )
+        for i in range(original.n_subjects):
+            begin, last = places.offsets[i], places.offsets[i + 1] - 1
+            its, expected = places.own[begin : last + 1], 0
+            for j in np.flatnonzero(some):
+                spread = own.x_max[j] - own.x_min[j] + own.y_max[j] - own.y_min[j] - 2
+                gaps = [
+                    max(own.x_min[j] - x - places.side + 1, x - own.x_max[j] + 1, 0)
+                    + max(own.y_min[j] - y - places.side + 1, y - own.y_max[j] + 1, 0)
+                    for x, y in zip(places.x[its], places.y[its], strict=True)
+                ]
+                expected += min(scale.per_cell * (3 * min(gaps) + spread), 3 * scale.half)
+            found = least_of_outlines(least.of_outlines[first // STRIDE], places.own, begin, last, room)
+            assert found == expected
 
 
 def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple[int, int]]:

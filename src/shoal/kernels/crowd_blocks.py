@@ -107,13 +107,14 @@ def nearest_to_block(
 
     search: for people who are living, with limits for this threshold.
     """
-    least = least_costs_of(search.people, most_boxes, crowds.boxes.t_start)
+    n_windows = crowds.bounding.visits.n_windows
+    least = least_costs_of(search.people, n_windows, most_boxes, crowds.boxes.t_start)
     found = np.empty(LANES, dtype=np.int64)
     subjects = np.empty((LANES, len(search.order)), dtype=np.int32)
     longer_beside_block(
         crowds, search, slots, costs_beside_block(crowds, search, slots, least), found, subjects
     )
-    others, possible = np.empty(len(living), dtype=np.int64), np.empty(len(living) + 1, dtype=np.int64)
+    others, room = np.empty(len(living), dtype=np.int64), np.empty((3, len(living) + 1), dtype=np.int64)
     for lane in range(len(slots)):
         slot = slots[lane]
         count = found[lane]
@@ -134,6 +135,6 @@ def nearest_to_block(
             index,
             least,
             lowest,
-            possible,
+            room,
             search.scale,
         )

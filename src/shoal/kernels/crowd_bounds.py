@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.crowd_windows import Visits
 from shoal.kernels.people import Hours, People, Places
 from shoal.kernels.stretch import Samples, Scale
 from shoal.runtime.arrays import Flags, Integers, Numbers
@@ -17,15 +18,14 @@ class Bounding(NamedTuple):
     """Where and when the boxes of each slot are, roughly.
 
     around: [n, 4] first and last x, first and last y of all boxes. Of single people, who come first: waits:
-    [people, bins] least slots between any slot of a bin of 1 << shift slots and any sample; main_place,
-    main_weight: [n] the place with most samples, and how many those are, 0 for crowds.
+    [people, bins] least slots between any slot of a bin of 1 << shift slots and any sample; visits: which
+    places they are at in which windows of time.
     """
 
     around: Integers
     waits: Numbers
     shift: int
-    main_place: Integers
-    main_weight: Integers
+    visits: Visits
 
 
 class Crowds(NamedTuple):
@@ -49,19 +49,21 @@ class LeastCosts(NamedTuple):
     """A workspace for bounds on what others cost beside the crowd that searches.
 
     places: [P] what one person's sample at each place costs in space at least, and waits: [bins of Hours] in
-    time, both times size + 1. outlines: [6, boxes + STRIDE] the outlines of the crowd's boxes, most of them
+    time, both times size + 1. windows: [windows, P] what it costs more, at least, within each window of
+    Visits. outlines: [6, boxes + STRIDE] the outlines of the crowd's boxes, most of them
     once: first and last x, first and last y, dx + dy - 2, and how many boxes have it; n_outlines: [1] how
     many there are; outline_of: [boxes] which is whose. lengths: [boxes] what the length of each box alone
     costs in time, times size + 1, and length: [1] what all do; begins, ends: [boxes] the first and last bin
-    of Bounding that each box touches. gaps: [TOGETHER] cells between outlines and all places of a person, and
-    gaps_of_place [TOGETHER / STRIDE, P, STRIDE] between the first outlines and one place, where measured [P]
-    is set.
+    of Bounding that each box touches. of_outlines [TOGETHER / STRIDE, P, STRIDE]: what all boxes with each of
+    the first outlines cost in space beside each place, where measured [P] is set. gaps: [TOGETHER] cells
+    between outlines and all places of a person.
     spaces_of: [boxes + STRIDE] what each outline costs in space. spaces, floors: for each box of the longer
     of two slots, bounds below its cost in space and in all, times the size of both.
     """
 
     places: Integers
     waits: Integers
+    windows: Numbers
     outlines: Numbers
     n_outlines: Integers
     outline_of: Integers
@@ -69,9 +71,9 @@ class LeastCosts(NamedTuple):
     length: Integers
     begins: Integers
     ends: Integers
-    gaps: Numbers
-    gaps_of_place: Numbers
+    of_outlines: Numbers
     measured: Flags
+    gaps: Numbers
     spaces_of: Integers
     spaces: Integers
     floors: Integers
@@ -202,12 +204,13 @@ def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, 
 
 
 @compiled
-def least_costs_of(people: People, most_boxes: int, like: Numbers) -> LeastCosts:
+def least_costs_of(people: People, n_windows: int, most_boxes: int, like: Numbers) -> LeastCosts:
     """Such a workspace, for crowds of so many boxes or fewer, with numbers of this kind."""
     n_places = len(people.places.costs)
     return LeastCosts(
         places=np.empty(n_places, dtype=np.int64),
         waits=np.empty(people.hours.n_bins, dtype=np.int64),
+        windows=np.empty((n_windows, n_places), dtype=like.dtype),
         outlines=np.empty((6, most_boxes + STRIDE), dtype=like.dtype),
         n_outlines=np.zeros(1, dtype=np.int64),
         outline_of=np.empty(most_boxes, dtype=np.int64),
@@ -215,9 +218,9 @@ def least_costs_of(people: People, most_boxes: int, like: Numbers) -> LeastCosts
         length=np.zeros(1, dtype=np.int64),
         begins=np.empty(most_boxes, dtype=np.int64),
         ends=np.empty(most_boxes, dtype=np.int64),
-        gaps=np.empty(TOGETHER, dtype=like.dtype),
-        gaps_of_place=np.empty((TOGETHER // STRIDE, n_places, STRIDE), dtype=like.dtype),
+        of_outlines=np.empty((TOGETHER // STRIDE, n_places, STRIDE), dtype=np.int32),
         measured=np.empty(n_places, dtype=np.bool_),
+        gaps=np.empty(TOGETHER, dtype=like.dtype),
         spaces_of=np.empty(most_boxes + STRIDE, dtype=np.int64),
         spaces=np.empty(most_boxes, dtype=np.int64),
         floors=np.empty(most_boxes, dtype=np.int64),
@@ -251,15 +254,43 @@ def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
 
 
 @compiled
-def measure_gaps(outlines: Numbers, x_min: Any, y_min: Any, side: int, count: int, row: Numbers) -> None:
-    """Fill row [TOGETHER / STRIDE, STRIDE] with the cells between each of the first outlines and a place."""
-    kind, stride = row.dtype.type, row.shape[1]
-    x, y = kind(x_min), kind(y_min)
-    x_last, y_last = kind(x + kind(side - 1)), kind(y + kind(side - 1))
-    for lane in range(count):
-        wide = max(kind(outlines[0, lane] - x_last), kind(x - outlines[1, lane]), kind(0))
-        high = max(kind(outlines[2, lane] - y_last), kind(y - outlines[3, lane]), kind(0))
-        row[lane // stride, lane % stride] = kind(wide + high)
+def cost_outlines(
+    outlines: Numbers, x: int, y: int, side: int, size: int, count: int, scale: Scale, costs: Numbers
+) -> None:
+    """Fill costs [TOGETHER / STRIDE, STRIDE] beside a place: its row of LeastCosts.of_outlines.
+
+    Of the first ``count`` outlines. Costs are cut off where a sum of so many would not fit 32 bits.
+    """
+    kind, extent, both, stride = costs.dtype.type, side - 1, size + 1, costs.shape[1]
+    cap, most = both * scale.half, ((1 << 31) - 1) // stride
+    for j in range(count):
+        wide: Any = max(np.int64(outlines[0, j]) - x - extent, x - np.int64(outlines[1, j]), 0)
+        high: Any = max(np.int64(outlines[2, j]) - y - extent, y - np.int64(outlines[3, j]), 0)
+        cost = min(scale.per_cell * (both * (wide + high) + np.int64(outlines[4, j])), cap)
+        costs[j // stride, j % stride] = kind(min(cost * np.int64(outlines[5, j]), most))
+
+
+@compiled
+def least_of_outlines(costs: Numbers, own: Numbers, first_own: int, last: int, room: Numbers) -> Any:
+    """What all boxes with STRIDE outlines cost in space at least beside a person.
+
+    costs: [P, STRIDE] beside each place. room: [STRIDE]. Eight places are compared at once, since a minimum
+    that goes through memory for each of them takes ten times as long.
+    """
+    room[:] = (1 << 31) - 1
+    for first in range(first_own, last + 1, 8):
+        a, b = np.uint64(own[first]), np.uint64(own[min(first + 1, last)])
+        c, d = np.uint64(own[min(first + 2, last)]), np.uint64(own[min(first + 3, last)])
+        e, f = np.uint64(own[min(first + 4, last)]), np.uint64(own[min(first + 5, last)])
+        g, h = np.uint64(own[min(first + 6, last)]), np.uint64(own[min(first + 7, last)])
+        for lane in range(STRIDE):
+            early = min(costs[a, lane], costs[b, lane], costs[c, lane], costs[d, lane])
+            late = min(costs[e, lane], costs[f, lane], costs[g, lane], costs[h, lane])
+            room[lane] = min(room[lane], early, late)
+    total = np.int64(0)
+    for lane in range(STRIDE):
+        total += np.int64(room[lane])
+    return total
 
 
 @compiled
@@ -278,43 +309,37 @@ def rule_out_shorter(
     lowest_to_person, in one loop for all of them. STRIDE outlines are compared with all places of a person
     before it is looked whether to go on; those behind the last have no box.
     """
-    outlines, gaps, rows, measured = least.outlines, least.gaps, least.gaps_of_place, least.measured
-    kind = gaps.dtype.type
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
-    cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
-    far = kind(scale.half // scale.per_cell + 1)  # no gap costs more
-    limit, count = most * (both * m), min(least.n_outlines[0], TOGETHER)
-    stride = rows.shape[2]  # STRIDE; loops of so few steps known beforehand are not made vectors
-    padded = (count + stride - 1) // stride * stride
+    cap, per_slot, limit = both * scale.half, both * scale.per_slot, most * (both * m)
     waits, begins, ends, lengths = crowds.bounding.waits, least.begins, least.ends, least.lengths
+    outlines, costs, measured = least.outlines, least.of_outlines, least.measured
+    padded = (min(least.n_outlines[0], TOGETHER) + STRIDE - 1) // STRIDE * STRIDE
     measured[:] = False
     kept = 0
+    room, offsets, own = np.empty(STRIDE, dtype=costs.dtype), places.offsets, places.own
     for other in possible:
         total = np.int64(0)
         if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
             total = least.length[0]
-            for own in range(places.offsets[other], places.offsets[other + 1]):
-                p = np.uint64(places.own[own])
+            for place in range(offsets[other], offsets[other + 1]):
+                p = np.uint64(own[place])
                 if not measured[p]:
                     measured[p] = True
-                    measure_gaps(outlines, places.x[p], places.y[p], places.side, padded, rows[:, p])
-            for first in range(0, padded, stride):
-                gaps[:stride] = far
-                for own in range(places.offsets[other], places.offsets[other + 1]):
-                    p = np.uint64(places.own[own])
-                    for place in range(stride):
-                        gaps[place] = min(gaps[place], rows[first // stride, p, place])
-                for place in range(stride):
-                    j = np.uint64(first) + np.uint64(place)  # so that it is not taken from the end
-                    cost = min(kind(kind(cells * gaps[place]) + kind(cell * outlines[4, j])), cap)
-                    total += np.int64(cost) * np.int64(outlines[5, j])
+                    x, y, side = places.x[p], places.y[p], places.side
+                    cost_outlines(outlines, x, y, side, both - 1, padded, scale, costs[:, p])
+            for first in range(0, padded, STRIDE):
+                total += least_of_outlines(
+                    costs[first // STRIDE], own, offsets[other], offsets[other + 1] - 1, room
+                )
                 if total > limit:
                     break
             for i in range(m):
                 if total > limit:
                     break
-                wait = least_of_waits(waits, other, begins[i], ends[i])
-                total += min(np.int64(both * scale.per_slot) * wait + lengths[i], cap) - lengths[i]
+                wait = waits[other, begins[i]]
+                for h in range(begins[i] + 1, ends[i] + 1):
+                    wait = min(wait, waits[other, h])
+                total += min(per_slot * np.int64(wait) + lengths[i], cap) - lengths[i]
         possible[kept] = other
         kept += total <= limit
     return kept

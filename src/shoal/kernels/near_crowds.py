@@ -17,6 +17,7 @@ from shoal.kernels.crowd_bounds import (
     rule_out_shorter,
 )
 from shoal.kernels.crowd_index import CrowdIndex, Lowest, lower_sums
+from shoal.kernels.crowd_windows import MAIN, fill_costs
 from shoal.kernels.nearest_lists import Nearest, ceiling, offer
 from shoal.kernels.people import People
 from shoal.kernels.stretch import Samples, Scale
@@ -24,6 +25,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 LANES = 16  # boxes that are compared with one box at once
+_MANY = 1000  # places beside boxes are compared in the time in which one person is judged
 
 
 @compiled
@@ -32,63 +34,102 @@ def possible_slots(
     people: People,
     slot: int,
     living: Integers,
-    ceiling_of_slot: float,
+    most: float,
     index: CrowdIndex,
     least: LeastCosts,
     lowest: Lowest,
     scale: Scale,
-    possible: Integers,
+    room: Integers,
 ) -> int:
-    """Fill ``possible`` with the living slots that may be close enough to ``slot``; how many there are.
+    """Fill room[0] with the living slots that may be close enough to ``slot``; how many there are.
 
-    Their effort may be at most the ceiling. People with at least as many samples as the crowd has boxes
-    are judged by their places and bins, others by the gap between the rectangles around all boxes, and
-    crowds in the index by the bounds from there. Crowds that entered later than ``slot`` looked at it then.
+    Their effort may be at most ``most``. People with at least as many samples as the crowd has boxes are
+    judged by their places and windows, others by the gap between the rectangles around all boxes, and crowds
+    in the index by the bounds from there. Crowds that entered later than ``slot`` looked at it then. room:
+    [3, n].
     """
-    places, hours, sizes, around = people.places, people.hours, crowds.sizes, crowds.bounding.around
-    main_place, main_weight = crowds.bounding.main_place, crowds.bounding.main_weight
-    size, m = sizes[slot], crowds.stops[slot] - crowds.starts[slot]
+    starts, stops, sizes, turns = crowds.starts, crowds.stops, crowds.sizes, crowds.turns
+    around, sums, turn = crowds.bounding.around, lowest.sums, crowds.turns[slot]
+    possible, others = room[0], room[1]
+    size, m = sizes[slot], stops[slot] - starts[slot]
     x_first, x_last, y_first, y_last = around[slot]
-    most = ceiling_of_slot * (1 + 1e-12)
-    count = 0
+    longer, rest = 0, 0
     for other in living:
-        m_other = crowds.stops[other] - crowds.starts[other]
-        limit = most * ((size + 1) * m_other)
-        possible[count] = other
-        count += (
-            (sizes[other] > 1)
-            | (m_other < m)
-            | (main_weight[other] * least.places[main_place[other]] <= limit)
-        )
-    kept = 0
-    for other in possible[:count]:
-        if crowds.turns[other] >= crowds.turns[slot]:
-            continue
-        m_other = crowds.stops[other] - crowds.starts[other]
-        both, longer = size + sizes[other], max(m, m_other)
-        limit = most * both * longer
+        is_longer = (sizes[other] == 1) & (stops[other] - starts[other] >= m)
+        possible[longer], others[rest] = other, other
+        longer += is_longer
+        rest += 1 - is_longer
+    kept = keep_longer(crowds, people, slot, most * (size + 1), least, scale, longer, room)
+    for other in others[:rest]:
+        m_most, both = max(m, stops[other] - starts[other]), size + sizes[other]
+        limit = most * both * m_most
         total = np.int64(0)
-        if sizes[other] == 1 and m_other >= m:
-            for own in range(places.offsets[other], places.offsets[other + 1]):
-                total += np.int64(places.weights[own]) * least.places[places.own[own]]
-                if total > limit:
-                    break
-            else:
-                for own in range(hours.offsets[other], hours.offsets[other + 1]):
-                    total += np.int64(hours.weights[own]) * least.waits[hours.own[own]]
-                    if total > limit:
-                        break
-        elif sizes[other] > 1 and crowds.turns[other] < index.until:
-            total = lowest.sums[other]
-        if total <= limit and (sizes[other] > 1 or m_other < m):
+        if sizes[other] > 1:
+            if turns[other] >= turn:
+                continue
+            if turns[other] < index.until:
+                total = sums[other]
+        if total <= limit:
             away = max(x_first - around[other, 1], around[other, 0] - x_last, 0) + max(
                 y_first - around[other, 3], around[other, 2] - y_last, 0
             )
-            total = np.int64(longer * min(scale.per_cell * both * away, both * scale.half))
+            total = np.int64(m_most * min(scale.per_cell * both * away, both * scale.half))
             total += least.length[0] * (sizes[other] == 1)
-        if total <= limit:
-            possible[kept] = other
-            kept += 1
+        possible[kept] = other
+        kept += total <= limit
+    return kept
+
+
+@compiled
+def keep_longer(
+    crowds: Crowds,
+    people: People,
+    slot: int,
+    most: float,
+    least: LeastCosts,
+    scale: Scale,
+    n: int,
+    room: Integers,
+) -> int:
+    """Keep in room[0], of the first n, who is not ruled out by places and times; how many those are.
+
+    All are people with at least as many samples as the crowd in ``slot`` has boxes. most: of a sample, times
+    size + 1. Costs by place and window pay where many are left; few are judged by their bins.
+    """
+    starts, stops, visits = crowds.starts, crowds.stops, crowds.bounding.visits
+    places, hours, main, costs, waits = people.places, people.hours, visits.main, least.places, least.waits
+    possible, sums = room[0], room[2]
+    count = 0
+    for other in possible[:n]:
+        total = np.int64(0)
+        for place in range(MAIN):
+            total += np.int64(main[other, place, 1]) * costs[main[other, place, 0]]
+        possible[count], sums[count] = other, total
+        count += total <= most * (stops[other] - starts[other])
+    by_window = count * _MANY > (stops[slot] - starts[slot]) * len(costs)
+    if by_window:
+        boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
+        fill_costs(places, boxes, size, hours.first_t, costs, visits.shift, scale, least.windows)
+    offsets, own, weights = hours.offsets, hours.own, hours.weights
+    in_window, visited, at = least.windows.ravel(), visits.own, visits.offsets
+    kept = 0
+    for position in range(count):
+        other, total = possible[position], sums[position]
+        limit = most * (stops[other] - starts[other])
+        if by_window:
+            for visit in range(at[other], at[other + 1]):
+                total += np.int64(visited[visit, 1]) * np.int64(in_window[visited[visit, 0]])
+                if total > limit:
+                    break
+        else:
+            for time in range(offsets[other], offsets[other + 1]):
+                total += np.int64(weights[time]) * waits[own[time]]
+                if total > limit:
+                    break
+        for place in range(places.offsets[other] + MAIN, places.offsets[other + 1]):
+            total += np.int64(places.weights[place]) * costs[places.own[place]]
+        possible[kept] = other
+        kept += total <= limit
     return kept
 
 
@@ -209,12 +250,12 @@ def nearest_to_crowd(
     index: CrowdIndex,
     least: LeastCosts,
     lowest: Lowest,
-    possible: Integers,
+    room: Integers,
     scale: Scale,
 ) -> None:
     """Offer to ``slot`` all other living slots with an effort below ``threshold`` that entered before it.
 
-    possible: space for as many as there are living.
+    room: [3, n] for as many as there are living.
     """
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     person = 0
@@ -226,9 +267,10 @@ def nearest_to_crowd(
         least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
     most = ceiling(nearest, slot, threshold)
     lower_sums(crowds, index, people.hours, slot, most, lowest, scale)
-    count = possible_slots(crowds, people, slot, living, most, index, least, lowest, scale, possible)
-    count = rule_out_shorter(crowds, people.places, slot, most * (1 + 1e-12), least, scale, possible[:count])
-    for other in possible[:count]:
+    highest = most * (1 + 1e-12)
+    count = possible_slots(crowds, people, slot, living, highest, index, least, lowest, scale, room)
+    count = rule_out_shorter(crowds, people.places, slot, highest, least, scale, room[0, :count])
+    for other in room[0, :count]:
         whole = (size + crowds.sizes[other]) * max(
             len(boxes.t_start), crowds.stops[other] - crowds.starts[other]
         )
@@ -253,10 +295,11 @@ def nearest_to_crowds(
     scale: Scale,
 ) -> None:
     """The same for each of ``slots``, after emptying its list. most_boxes: that any slot has."""
-    workspace = least_costs_of(people, most_boxes, crowds.boxes.t_start)
-    possible = np.empty(len(living) + 1, dtype=np.int64)
+    n_windows = crowds.bounding.visits.n_windows
+    workspace = least_costs_of(people, n_windows, most_boxes, crowds.boxes.t_start)
+    room = np.empty((3, len(living) + 1), dtype=np.int64)
     for slot in slots:
         nearest.known[slot] = 0
         nearest_to_crowd(
-            crowds, people, slot, living, threshold, nearest, index, workspace, lowest, possible, scale
+            crowds, people, slot, living, threshold, nearest, index, workspace, lowest, room, scale
         )

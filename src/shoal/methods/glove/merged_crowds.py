@@ -11,6 +11,7 @@ from shoal.kernels.bounds import LANES as BLOCK_LANES
 from shoal.kernels.crowd_blocks import nearest_to_block
 from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_people, boxes_of, surround
 from shoal.kernels.crowd_index import CrowdIndex, Lowest, index_of, workspace_of
+from shoal.kernels.crowd_windows import visits_of
 from shoal.kernels.merging import samples_in_order, side_by_side
 from shoal.kernels.near_crowds import LANES, nearest_to_crowds
 from shoal.kernels.near_pairs import Search
@@ -55,7 +56,7 @@ class MergedCrowds:
     def __init__(self, original: Trajectories, near: NearPairs, threads: int, length: int) -> None:
         n, lengths, first = original.n_subjects, original.lengths, original.offsets[:-1]
         own = Boxes.of_samples(original.t, original.x, original.y)
-        places, hours = near.people.places, near.people.hours
+        hours = near.people.hours
         self._near = near
         self._most_boxes = int(lengths.max())
         self._far = int(near.scale.half // near.scale.per_slot) + 1
@@ -78,11 +79,8 @@ class MergedCrowds:
                 dtype=np.int16 if self._far < 1 << 15 else np.int64,
             ),
             shift=hours.shift + _BINS_TOGETHER,
-            main_place=np.zeros(rows, dtype=np.int64),
-            main_weight=np.zeros(rows, dtype=np.int64),
+            visits=visits_of(near.people, int(hours.slot.max())),
         )
-        bounding.main_place[:n] = places.own[places.offsets[:-1]]
-        bounding.main_weight[:n] = places.weights[places.offsets[:-1]]
         self.crowds = Crowds(
             boxes,
             starts=_with_room(starts, rows, np.int64),
@@ -218,7 +216,7 @@ class MergedCrowds:
 
     def _blocks(self, slots: Integers) -> list[Integers]:
         """These crowds in groups of at most LANES neighbors, as many groups for each thread."""
-        places, main = self._near.people.places, self.crowds.bounding.main_place[slots]
+        places, main = self._near.people.places, self.crowds.bounding.visits.main[slots, 0, 0]
         count = min(-(-len(slots) // (BLOCK_LANES * self._threads)) * self._threads, len(slots))
         strips = math.ceil(math.sqrt(count))
         strip = np.empty(len(slots), dtype=np.int64)
