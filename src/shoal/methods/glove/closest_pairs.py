@@ -4,9 +4,9 @@ docs/bounds.md says why nothing is missed.
 
 Each band finds everybody's nearest below the threshold, and classes are matched in order of effort. A list
 holds a limited number and knows all pairs of its owner up to its last entry. So that nothing is missed, the
-end of a full list stands in the queue like a pair: when it comes up while its owner is still there, the
-living are searched again. A class stands in the slot of its first member, so slots are the canonical order
-that settles ties.
+end of a full list stands in the queue like a pair: when it comes up while its owner is still there, all
+people whose lists are full are searched for again. A class stands in the slot of its first member, so slots
+are the canonical order that settles ties.
 
 The search for a merged class seldom changes which pair comes next. So with several threads the next pairs in
 the queue are merged ahead and searched for on all threads while the loop goes on. A pair whose turn comes as
