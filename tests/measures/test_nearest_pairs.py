@@ -151,6 +151,25 @@ def test_lists_that_run_out_are_searched_again(k: int, monkeypatch: pytest.Monke
         assert_same_merges(make(), k)
 
 
+def test_only_whose_lists_are_full_are_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty live in one place at one time; others are far away, and their lists stay valid."""
+    crowd = [(i, [3, 5], 5, 5) for i in range(20)]
+    apart = [(i, [3 + i, 5 + i], i * 4, 300 + i * 9) for i in range(20, 60)]
+    original, asked = trajectories([*crowd, *apart]), []
+    nearest = NearPairs.nearest
+
+    def counted(self: NearPairs, among: Any, count: int, below: Any, wanted: Any = None) -> Any:
+        asked.append(set(np.flatnonzero(wanted).tolist()))
+        return nearest(self, among, count, below, wanted)
+
+    monkeypatch.setattr(banded_pairs, "_LIST_OF_PERSON", 4)
+    monkeypatch.setattr(NearPairs, "nearest", counted)
+    assert_same_merges(original, 2)
+    again = [owners for owners in asked if owners <= set(range(20))]
+    assert again
+    assert asked[0] == set(range(60))
+
+
 @pytest.mark.parametrize("ahead", [1, 30])
 def test_however_many_pairs_are_merged_ahead(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(banded_pairs, "_AHEAD", ahead)

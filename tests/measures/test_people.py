@@ -2,11 +2,13 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.people import Hours, Places
+from shoal.kernels.places import least_to_each
 from shoal.kernels.stretch import CHUNK, Hulls
 from shoal.measures import people as making_people
 from shoal.measures.people import people_of
@@ -79,3 +81,14 @@ def test_in_squares_and_without_a_map(
 @pytest.mark.parametrize("lengths", [[100, 1, 1], [1, 100, 1], [1], [1, 1]])
 def test_whose_samples_outweigh_all_others(lengths: list[int]) -> None:
     assert_knows_everybody(population(lengths, seed=2), 4)
+
+
+@given(populations())
+def test_least_costs_from_some_places(original: Trajectories) -> None:
+    places = people_of(original, Caps().scale_on(original.snapped_grid()), Run(threads=1)).places
+    offsets, own, costs = places.offsets, places.own, np.ascontiguousarray(places.costs[:, ::2])
+    least = np.empty((original.n_subjects, costs.shape[1]), dtype=costs.dtype)
+    least_to_each(offsets, own, costs, least)
+    for i, row in enumerate(least.tolist()):
+        mine = own[offsets[i] : offsets[i + 1]].tolist()
+        assert row == [min(int(costs[p, c]) for p in mine) for c in range(costs.shape[1])]

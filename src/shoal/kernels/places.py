@@ -75,3 +75,13 @@ def middles(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integer
         found[i, 1] = np.sort(x[first:end])[middle]
         found[i, 2] = np.sort(y[first:end])[middle]
     return found
+
+
+@compiled
+def least_to_each(offsets: Integers, own: Numbers, costs: Numbers, least: Numbers) -> None:
+    """Fill least[i, c] with the least of costs[:, c] over the places of subject i."""
+    for i in range(len(offsets) - 1):
+        least[i] = costs[own[offsets[i]]]
+        for position in range(offsets[i] + 1, offsets[i + 1]):
+            for c in range(costs.shape[1]):
+                least[i, c] = min(least[i, c], costs[own[position], c])

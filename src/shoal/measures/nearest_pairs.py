@@ -1,6 +1,7 @@
 """Everybody's nearest others in a whole population, exactly and without a matrix: for GLOVE and the k-gap."""
 
 import math
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -9,6 +10,7 @@ from shoal.kernels.bounds import LANES, Ranked, in_order, room_to_pass
 from shoal.kernels.cost_table import Workspace
 from shoal.kernels.near_pairs import SLACK, Search, offer_neighbors, sieve
 from shoal.kernels.nearest_lists import Nearest, joined
+from shoal.kernels.places import least_to_each
 from shoal.measures.people import people_of
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
@@ -17,6 +19,8 @@ from shoal.runtime.run import Run
 
 _INDEX_BITS: Final = 15
 _STRATA: Final = 8
+_PIVOTS: Final = 16
+_WEIGHT_OF_PLACE: Final = 0.5  # of where somebody mostly is, beside what others cost who are elsewhere
 _TOGETHER: Final = 64  # neighbors by their main places
 _LABEL: Final = "looking for the closest"
 # Up to here rows are kept in few bits, which fit the caches; beyond, they are wide.
@@ -133,20 +137,45 @@ class NearPairs:
     def _ranking(self, among: Integers, wanted: Numbers) -> tuple[Integers, int]:
         """Subjects in strata of ascending length, and how many are in a stratum.
 
-        In each, those come first whose nearest are wanted; both kinds are in tiles of neighbors by their
-        main places.
+        In each, those come first whose nearest are wanted; both kinds are in blocks of people to whom the
+        same places are near.
         """
-        places = self.people.places
         order = among[np.argsort(self.lengths[among], kind="stable")]
         stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
-        strips = math.ceil(math.sqrt(stratum / LANES))  # as many as tiles in each
         for first in range(0, len(order), stratum):
             own = order[first : first + stratum]
-            main = places.own[places.offsets[own]]  # the first weighs most
-            strip = np.empty(len(own), dtype=np.int64)
-            strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(own)) * strips // len(own)
-            order[first : first + stratum] = own[np.lexsort((places.y[main], strip, ~wanted[own]))]
+            asked = wanted[own]
+            order[first : first + stratum] = np.concatenate(
+                [self._tiled(own[asked]), self._tiled(own[~asked])]
+            )
         return order, stratum
+
+    def _tiled(self, subjects: Integers) -> Integers:
+        """These subjects in blocks of neighbors, halved again and again along what differs most."""
+        if len(subjects) <= LANES:
+            return subjects
+        profiles = self._profiles[subjects]
+        widest = np.argmax(profiles.max(axis=0) - profiles.min(axis=0))
+        half = -(-len(subjects) // (2 * LANES)) * LANES
+        subjects = subjects[np.argsort(profiles[:, widest], kind="stable")]
+        return np.concatenate([self._tiled(subjects[:half]), self._tiled(subjects[half:])])
+
+    @cached_property
+    def _profiles(self) -> Numbers:
+        """[n, c] the least costs from some places, where many live, to each subject; where it is itself.
+
+        Where all of these places are too far away to tell anything, only the latter differs.
+        """
+        places, n = self.people.places, len(self.lengths)
+        groups = self._neighborhoods(np.arange(n), max(n // _PIVOTS, 1))[:_PIVOTS]
+        pivots = places.own[places.offsets[[group[len(group) // 2] for group in groups]]]
+        least = np.empty((n, len(pivots)), dtype=places.costs.dtype)
+        least_to_each(places.offsets, places.own, np.ascontiguousarray(places.costs[:, pivots]), least)
+        main = places.own[places.offsets[:-1]]
+        where = np.stack([places.x[main], places.y[main]], axis=1)
+        return np.concatenate(
+            [least, where * (self.scale.per_cell * _WEIGHT_OF_PLACE)], axis=1, dtype=np.float32
+        )
 
     def _limits(self, lengths: Integers, below: Floats) -> tuple[int, Numbers]:
         """How many bits least costs lose, rounded down, so that sums of them fit; and the limits of sums.

@@ -4,9 +4,9 @@ docs/bounds.md says why nothing is missed.
 
 Each band finds everybody's nearest below the threshold, and classes are matched in order of effort. A list
 holds a limited number and knows all pairs of its owner up to its last entry. So that nothing is missed, the
-end of a full list stands in the queue like a pair: when it comes up while its owner is still there, the
-living are searched again. A class stands in the slot of its first member, so slots are the canonical order
-that settles ties.
+end of a full list stands in the queue like a pair: when it comes up while its owner is still there, all
+people whose lists are full are searched for again. A class stands in the slot of its first member, so slots
+are the canonical order that settles ties.
 
 The search for a merged class seldom changes which pair comes next. So with several threads the next pairs in
 the queue are merged ahead and searched for on all threads while the loop goes on. A pair whose turn comes as
@@ -37,8 +37,8 @@ _AHEAD: Final = 4  # crowds that are searched for together, for each thread
 _ENOUGH: Final = 2  # searches that wait or run, for each thread: then no more are begun
 _PAIR, _END = 0, 1
 
-# Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its
-# age.
+# Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and how
+# many lists of that slot were void before it.
 Entry = tuple[float, int, int, int, int, int]
 
 
@@ -52,6 +52,9 @@ class BandedPairs:
         self._n_living = original.n_subjects
         # goes up when a class leaves its slot, which makes entries about it void
         self._age = [0] * original.n_subjects
+        # goes up when a class leaves its slot or is searched for again, which makes the end of its list void
+        self._void = np.zeros(original.n_subjects, dtype=np.int64)
+        self._full = np.zeros(original.n_subjects, dtype=np.bool_)  # lists of people that end before others
         self._queue: list[Entry] = []
         self._largest = 2 * float(self._near.scale.half)
         self._threshold = self._largest * _FIRST_BAND / _GROWTH
@@ -67,7 +70,7 @@ class BandedPairs:
                 _, a, b, kind, first, second = heappop(self._queue)
                 if kind == _PAIR and self._age[a] == first and self._age[b] == second:
                     return a, b
-                if kind == _END and self._age[first] == second:
+                if kind == _END and self._void[first] == second:
                     self._search_again(first)
             if self._threshold <= self._largest:
                 self._threshold *= _GROWTH
@@ -85,6 +88,8 @@ class BandedPairs:
         for slot in (a, b):
             self._living[slot] = False
             self._age[slot] += 1
+            self._void[slot] += 1
+            self._full[slot] = False
         self._n_living -= 2
         for pair in [each for each in self._foreseen if each != (a, b) and not {a, b}.isdisjoint(each)]:
             self._foreseen.pop(pair).done.cancel()
@@ -133,7 +138,7 @@ class BandedPairs:
         while self._queue and found < most and len(seen) < _LIST * self._run.threads:
             entry = heappop(self._queue)
             _, a, b, kind, first, second = entry
-            if kind == _END and self._age[first] == second:
+            if kind == _END and self._void[first] == second:
                 seen.append(entry)
                 if first not in taken:
                     break
@@ -153,16 +158,26 @@ class BandedPairs:
         living = np.flatnonzero(self._living)
         self._queue.clear()
         single = living if self._merged is None else living[self._merged.sizes(living) == 1]
-        self._put(single, self._near.nearest(single, _LIST_OF_PERSON, self._threshold), single)
+        self._search_people(single, single)
         if self._merged is not None:
             self._search_crowds(np.setdiff1d(living, single))
 
     def _search_again(self, owner: int) -> None:
-        """The list of ``owner`` has been used up."""
-        if self._merged is not None and self._merged.sizes(np.array([owner]))[0] > 1:
+        """The list of ``owner`` has been used up: look again, and for all others whose lists may be soon."""
+        if not self._full[owner]:
             self._search_crowds(np.array([owner]))
-        else:
-            self._search()
+            return
+        living = np.flatnonzero(self._living)
+        single = living if self._merged is None else living[self._merged.sizes(living) == 1]
+        self._search_people(single, np.flatnonzero(self._full))
+
+    def _search_people(self, single: Integers, owners: Integers) -> None:
+        """Queue the lists of these owners among all who are single."""
+        wanted = np.zeros(len(self._living), dtype=np.bool_)
+        wanted[owners] = True
+        found = self._near.nearest(single, _LIST_OF_PERSON, self._threshold, wanted)
+        self._full[owners] = found.known[owners] == _LIST_OF_PERSON
+        self._put(owners, found, owners)
 
     def _search_crowds(self, slots: Integers) -> None:
         assert self._merged is not None  # noqa: S101  (callers see to it)
@@ -179,6 +194,7 @@ class BandedPairs:
         a, b = a[order], b[order]
         first = np.ones(len(order), dtype=np.bool_)
         first[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
+        self._void[owners] += 1
         age = self._age
         self._queue += [
             (e, i, j, _PAIR, age[i], age[j])
@@ -190,7 +206,7 @@ class BandedPairs:
         for own, row in zip(owners[full].tolist(), rows[full].tolist(), strict=True):
             last = int(found.partner[row, -1])
             end = float(found.effort[row, -1])
-            self._queue.append((end, min(own, last), max(own, last), _END, own, age[own]))
+            self._queue.append((end, min(own, last), max(own, last), _END, own, int(self._void[own])))
         heapify(self._queue)
 
     def _put_one(self, slot: int, near: list[tuple[float, int]], until: int) -> None:
@@ -203,4 +219,4 @@ class BandedPairs:
             if is_there:
                 heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
         if len(near) == _LIST:
-            heappush(self._queue, (effort, a, b, _END, slot, self._age[slot]))
+            heappush(self._queue, (effort, a, b, _END, slot, int(self._void[slot])))
