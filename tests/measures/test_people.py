@@ -89,6 +89,7 @@ def test_least_costs_from_some_places(original: Trajectories) -> None:
     offsets, own, costs = places.offsets, places.own, np.ascontiguousarray(places.costs[:, ::2])
     least = np.empty((original.n_subjects, costs.shape[1]), dtype=costs.dtype)
     least_to_each(offsets, own, costs, least)
-    for i, row in enumerate(least.tolist()):
-        mine = own[offsets[i] : offsets[i + 1]].tolist()
-        assert row == [min(int(costs[p, c]) for p in mine) for c in range(costs.shape[1])]
+    mine = [own[offsets[i] : offsets[i + 1]].tolist() for i in range(original.n_subjects)]
+    assert least.tolist() == [
+        [min(int(costs[p, c]) for p in places_of) for c in range(costs.shape[1])] for places_of in mine
+    ]
