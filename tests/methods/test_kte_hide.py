@@ -102,6 +102,33 @@ def chosen(original: Trajectories, k: int = 2) -> tuple[list[Window], np.ndarray
     return choose_hiders(epochs, states, k, Search(64, 0), Run(threads=1)), states
 
 
+def test_windows_with_nobody_in_them_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Months between a few days cost nothing, and change nothing before them."""
+    early, pause = planted(30, 5, seed=2, activity=0.9), 2000
+    rows = [
+        (uid, t + visit * pause * EPOCH, x, y)
+        for uid, person in zip(early.ids, early, strict=True)
+        for visit in (0, 1)
+        for t, x, y in zip(*(column.tolist() for column in person), strict=True)
+    ]
+    ids, t, x, y = zip(*rows, strict=True)
+    both = Trajectories.from_rows(ids, t, x, y, grid=Grid())
+    searched: list[int] = []
+    assign = hiding_sets._assign
+
+    def seen(epochs: Any, states: Any, at: int, *others: Any) -> Any:
+        searched.append(at)
+        return assign(epochs, states, at, *others)
+
+    monkeypatch.setattr(hiding_sets, "_assign", seen)
+    windows, _ = chosen(both)
+    before, _ = chosen(early)
+    assert len(windows) > pause > len(set(searched)) * 100
+    assert [window.hiders.tolist() for window in windows[: len(before) - 1]] == [
+        window.hiders.tolist() for window in before[:-1]
+    ]
+
+
 @given(
     st.tuples(st.integers(1, 5), st.integers(0, 2)).flatmap(
         lambda size: st.lists(

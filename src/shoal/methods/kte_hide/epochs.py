@@ -35,6 +35,10 @@ class Epochs:
         """How many windows there are; one begins at every epoch with enough epochs after it."""
         return self.count - self.width + 1
 
+    def is_empty(self, window: int) -> bool:
+        """Whether nobody has samples in a window, as in most of those of years with few days."""
+        return bool(self.starts[window] == self.starts[window + self.width])
+
     def pieces_in(self, window: int) -> tuple[Integers, Integers]:
         """Subjects with samples in a window [n], ascending, and their pieces [n, width], -1 where silent."""
         inside = self.by_epoch[self.starts[window] : self.starts[window + self.width]]

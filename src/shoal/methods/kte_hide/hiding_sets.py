@@ -100,6 +100,10 @@ class _Memory:
         return cls(np.full((n_subjects, 8), NOBODY, dtype=np.int64), count, version)
 
     def push(self, at: int, window: Window) -> None:
+        self.pushed.pop(at - _WINDOWS_REMEMBERED, None)
+        if not len(window.subjects):
+            self.pushed.pop(at, None)
+            return
         chosen = window.subjects[window.hiders]
         turns = chosen.shape[1]
         most = int(self.count.max(initial=0)) + turns
@@ -119,9 +123,10 @@ class _Memory:
             after[same] = last.after[row[same]]
         self.version[window.subjects] = after
         self.pushed[at] = _Pushed(window.subjects, chosen, before, after)
-        self.pushed.pop(at - _WINDOWS_REMEMBERED, None)
 
     def pop(self, at: int, window: Window) -> None:
+        if not len(window.subjects):
+            return
         self.count[window.subjects] -= window.hiders.shape[1]
         last = self.pushed.get(at)
         self.version[window.subjects] = last.before if last else self._new_versions(len(window.subjects))
@@ -146,8 +151,13 @@ class _Walk:
         """Continue until ``goal`` windows are done; returns the change, as ``repeat`` takes it."""
         before = self.states.copy()
         kept = len(self.done)
+        none = np.empty(0, dtype=np.int64)
+        nobody = Window(none, none.reshape(0, self.epochs.width), none.reshape(0, self.k - 1))
         while len(self.done) < goal:
             at = len(self.done)
+            if self.epochs.is_empty(at):
+                self._push(nobody)
+                continue
             window, pattern, failed = _assign(
                 self.epochs, self.states, at, self.k, self.search, self.memory, run
             )
