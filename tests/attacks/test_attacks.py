@@ -354,6 +354,8 @@ def test_json_has_the_pinned_names() -> None:
         "period:1d:2d",
         "magic:1",
         "home-work:x",
+        "home-work:+99h",
+        "home-work:-15h",
     ],
 )
 def test_unknown_knowledge_is_said(text: str) -> None:

@@ -336,6 +336,15 @@ def test_unknown_entry_of_a_settings_file_is_named(city: Path, tmp_path: Path, s
     assert "sets 'kk', which is no option of this command" in outcome.err
 
 
+def test_yes_where_a_settings_file_needs_a_value_is_said(city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    config, output = tmp_path / "study.toml", tmp_path / "r"
+    config.write_text("k = true\n")
+    outcome = shoal("anonymize", city, "--config", config, "--output", output)
+    assert (outcome.code, "sets 'k' to true, but it needs a value" in outcome.err) == (2, True)
+    config.write_text("resume = true\nno-snap = false\n")
+    assert shoal("anonymize", city, "--config", config, "--output", output).code == 0
+
+
 @pytest.mark.parametrize("option", ["--output", "--linkage", "--private-report"])
 def test_unwritable_output_is_said(option: str, city: Path, tmp_path: Path, shoal: Shoal) -> None:
     (tmp_path / "file").write_text("")

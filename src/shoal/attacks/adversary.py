@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Release
-from shoal.units import duration_s
+from shoal.units import HOUR_S, duration_s
 
+_FARTHEST_CLOCK_S: Final = 14 * HOUR_S
 QuestionName = Literal["single out", "link", "infer"]
 Uses = Literal["release alone", "raw data", "own record"]
 
@@ -131,5 +132,8 @@ def count(most: int) -> Callable[[str], int]:
 
 
 def offset_s(word: str) -> float:
-    """Seconds of a duration that may carry a sign: ``+8h``."""
-    return (-1 if word.startswith("-") else 1) * duration_s(word.lstrip("+-"))
+    """Seconds that a clock is ahead of UTC, a duration that may carry a sign: ``+8h``."""
+    ahead_s = (-1 if word.startswith("-") else 1) * duration_s(word.lstrip("+-"))
+    if abs(ahead_s) > _FARTHEST_CLOCK_S:
+        raise MisuseError(f"no clock is {word} from UTC")
+    return ahead_s

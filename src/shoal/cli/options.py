@@ -400,8 +400,8 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
         entries = read_settings(path)
     except InputError as error:
         raise click.UsageError(error.as_written) from error
-    names = {
-        option.lstrip("-"): parameter.name
+    options = {
+        option.lstrip("-"): parameter
         for parameter in ctx.command.params
         if isinstance(parameter, click.Option) and parameter.name not in ("config", "help")
         for option in parameter.opts
@@ -409,10 +409,13 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     }
     settings: dict[str, Any] = {}
     for key, value in entries.items():
-        name = names.get(key.replace("_", "-"))
-        if name is None:
+        option = options.get(key.replace("_", "-"))
+        if option is None or option.name is None:
+            known = ", ".join(sorted(options))
+            raise click.UsageError(f"{path} sets '{key}', which is no option of this command; known: {known}")
+        if isinstance(value, bool) and not option.is_flag:
             raise click.UsageError(
-                f"{path} sets '{key}', which is no option of this command; known: {', '.join(sorted(names))}"
+                f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, as in {key} = ..."
             )
-        settings[name] = value
+        settings[option.name] = value
     ctx.default_map = {**(ctx.default_map or {}), **settings}
