@@ -417,5 +417,6 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
             raise click.UsageError(
                 f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, as in {key} = ..."
             )
-        settings[option.name] = value
+        given = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
+        settings[option.name] = not value if given else value
     ctx.default_map = {**(ctx.default_map or {}), **settings}
