@@ -341,10 +341,10 @@ def test_yes_where_a_settings_file_needs_a_value_is_said(city: Path, tmp_path: P
     config.write_text("k = true\n")
     outcome = shoal("anonymize", city, "--config", config, "--output", output)
     assert (outcome.code, "sets 'k' to true, but it needs a value" in outcome.err) == (2, True)
-    config.write_text("resume = true\nno-snap = true\n")
+    config.write_text("quiet = true\nno-snap = true\n")
     outcome = shoal("anonymize", city, "--config", config, "--output", output)
     assert (outcome.code, "without --no-snap" in outcome.err) == (2, True)
-    config.write_text("resume = true\nno-snap = false\n")
+    config.write_text("quiet = true\nno-snap = false\n")
     assert shoal("anonymize", city, "--config", config, "--output", output).code == 0
 
 
