@@ -415,7 +415,7 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
             raise click.UsageError(f"{path} sets '{key}', which is no option of this command; known: {known}")
         if isinstance(value, bool) and not option.is_flag:
             raise click.UsageError(
-                f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, as in {key} = ..."
+                f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, not a yes or no"
             )
         given = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
         settings[option.name] = not value if given else value

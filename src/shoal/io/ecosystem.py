@@ -5,6 +5,7 @@ a format knows only points, a box becomes one only when the caller says how.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
@@ -44,7 +45,7 @@ def to_geopandas(release: Release) -> "GeoDataFrame":
     import pandas as pd
     import shapely
 
-    names = np.repeat(np.array(release.trajectory_ids, dtype=object), np.diff(release.offsets))
+    names = _of_each(release.trajectory_ids, release.offsets)
     if release.payload.kind == "points":
         points = release.points
         return geopandas.GeoDataFrame(
@@ -128,20 +129,19 @@ def points_of(
     it, since points look exact where a box was honest, and for a release of points with it.
     """
     if isinstance(data, Trajectories) and data.grid is None:
-        return np.repeat(np.array(data.ids, dtype=object), data.lengths), data.t, data.x, data.y
+        return _of_each(data.ids, data.offsets), data.t, data.x, data.y
     if isinstance(data, Release) and data.payload.kind == "points":
         if box_as is not None:
             raise MisuseError(f"this release holds points and no boxes; leave out box_as ('{box_as}')")
         points = data.points
-        names = np.repeat(np.array(data.trajectory_ids, dtype=object), np.diff(data.offsets))
-        return names, points.t, points.x, points.y
+        return _of_each(data.trajectory_ids, data.offsets), points.t, points.x, points.y
     if isinstance(data, Release) and box_as not in _BOX_AS:
         raise MisuseError(
             "this release holds areas and intervals, and points would look exact where it is not; say how "
             "with box_as="
             f"{' or '.join(repr(name) for name in _BOX_AS)}, or use to_geopandas, which keeps the boxes"
         )
-    of_each = data.trajectory_ids if isinstance(data, Release) else data.ids
+    names = data.trajectory_ids if isinstance(data, Release) else data.ids
     boxes, offsets, grid = boxes_of(data)
 
     def at(low: Integers, high: Integers, step: float) -> Floats:
@@ -149,7 +149,12 @@ def points_of(
 
     t_s = at(boxes.t_start, boxes.t_end if isinstance(data, Release) else boxes.t_start, grid.slot_s)
     x_m, y_m = at(boxes.x_min, boxes.x_max, grid.cell_m), at(boxes.y_min, boxes.y_max, grid.cell_m)
-    return np.repeat(np.array(of_each, dtype=object), np.diff(offsets)), t_s, x_m, y_m
+    return _of_each(names, offsets), t_s, x_m, y_m
+
+
+def _of_each(names: Sequence[str], offsets: Integers) -> "np.ndarray[Any, Any]":
+    """The name of the subject or record that each sample belongs to."""
+    return np.repeat(np.array(names, dtype=object), np.diff(offsets))
 
 
 def degrees_of(

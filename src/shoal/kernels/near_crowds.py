@@ -126,8 +126,9 @@ def keep_longer(
                 total += np.int64(weights[time]) * waits[own[time]]
                 if total > limit:
                     break
-        for place in range(places.offsets[other] + MAIN, places.offsets[other + 1]):
-            total += np.int64(places.weights[place]) * costs[places.own[place]]
+        if total <= limit:
+            for place in range(places.offsets[other] + MAIN, places.offsets[other + 1]):
+                total += np.int64(places.weights[place]) * costs[places.own[place]]
         possible[kept] = other
         kept += total <= limit
     return kept

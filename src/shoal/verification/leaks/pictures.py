@@ -6,9 +6,9 @@ import struct
 import zlib
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import unquote
 
 _EMBEDDED: Final = re.compile(r"data:[^,\"'<>\s]{0,200};base64,([A-Za-z0-9+/_=\s%-]+)", re.IGNORECASE)
-_ESCAPED: Final = {"%2b": "+", "%2f": "/", "%3d": "=", "%0a": "", "%0d": "", "%20": ""}
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_DOTS: Final = frozenset({b"IDAT", b"PLTE", b"fdAT"})
 _JPEG: Final = b"\xff\xd8"
@@ -31,16 +31,10 @@ def words_of_pictures(page: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    for escape, sign in _ESCAPED.items():
-        text = re.sub(escape, sign, text, flags=re.IGNORECASE)
-    signs = re.sub(r"[^A-Za-z0-9+/]", "", text.replace("-", "+").replace("_", "/"))
-    return base64.b64decode(signs[: len(signs) // 4 * 4] + _rest(signs))
-
-
-def _rest(signs: str) -> str:
-    """The last signs, filled up to four; a single one holds no byte."""
-    last = signs[len(signs) // 4 * 4 :]
-    return last + "=" * (4 - len(last)) if len(last) > 1 else ""
+    """What a text in base64 stands for; of a group of four, a sign on its own holds no byte."""
+    signs = re.sub(r"[^A-Za-z0-9+/]", "", unquote(text).replace("-", "+").replace("_", "/"))
+    whole = len(signs) - (len(signs) % 4 == 1)
+    return base64.b64decode(signs[:whole] + "=" * (-whole % 4))
 
 
 def _parts(picture: bytes) -> Iterator[bytes]:
