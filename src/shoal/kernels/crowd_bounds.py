@@ -336,9 +336,7 @@ def rule_out_shorter(
             for i in range(m):
                 if total > limit:
                     break
-                wait = waits[other, begins[i]]
-                for h in range(begins[i] + 1, ends[i] + 1):
-                    wait = min(wait, waits[other, h])
+                wait = least_of_waits(waits, other, begins[i], ends[i])
                 total += min(per_slot * np.int64(wait) + lengths[i], cap) - lengths[i]
         possible[kept] = other
         kept += total <= limit
