@@ -466,7 +466,7 @@ def test_limits_of_each_person_lose_nobody(
     monkeypatch.setattr(nearest_pairs, "_TOGETHER", together)
     original = make()
     asked = np.arange(original.n_subjects) % step == 0
-    found = NearPairs(original, Caps(), Run(threads=2)).nearest_others(count, asked)
+    found = NearPairs(original, Caps(), Run(threads=2)).nearest_others(count, asked).partner
     nearest = np.argsort(all_efforts(original), axis=1, kind="stable")[:, :count]
     assert np.array_equal(found[asked], nearest[asked])
 

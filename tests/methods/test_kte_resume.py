@@ -38,10 +38,10 @@ class StopsAfter(Checkpoint):
 
     limit: int
 
-    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
+    def kept(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
         if len(list(self.folder.glob("*.npz"))) >= self.limit:
             raise StoppedError
-        return super().kept(part, make)
+        return super().kept(part, make, apart)
 
 
 def hiders(original: Trajectories, width: int, run: Run) -> tuple[list[Window], np.ndarray]:

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 from types import FrameType
 from typing import Any
 
@@ -19,7 +20,7 @@ FACTS = {
     "covered samples": "shoal.utility.accuracy.covering_extents",
     "accuracy": "shoal.utility.facts.accuracy_of",
     "k-gaps": "shoal.utility.facts.k_gaps",
-    "nearest others": "shoal.measures.k_gap._nearest_others",
+    "nearest others": "shoal.measures.nearest_pairs.NearPairs.nearest_others",
     "lost samples of points": "shoal.utility.facts._without_a_point",
     "distances of points": "shoal.utility.facts.space_distortion",
     "range queries": "shoal.utility.queries.ask",
@@ -62,8 +63,7 @@ def test_each_fact_is_computed_once(kind: str, tmp_path: Path, monkeypatch: pyte
         return call
 
     for fact, place in FACTS.items():
-        module, name = place.rsplit(".", 1)
-        monkeypatch.setattr(place, counted(fact, getattr(sys.modules[module], name)))
+        monkeypatch.setattr(place, counted(fact, resolve_name(place)))
     from shoal.utility import facts
 
     monkeypatch.setitem(facts._LOST, "points", facts._without_a_point)

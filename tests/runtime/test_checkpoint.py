@@ -2,6 +2,7 @@
 
 import errno
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,6 +64,34 @@ def test_a_truncated_part_is_made_again(tmp_path: Path, length: int) -> None:
     path.write_bytes(path.read_bytes()[:length])
     assert checkpoint.kept("part", lambda: {"t": np.arange(7)})["t"].tolist() == list(range(7))
     assert checkpoint.kept("part", refuse)["t"].tolist() == list(range(7))
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def one_bit_other(path: Path) -> None:
+    path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, cut_short, one_bit_other])
+@pytest.mark.parametrize("name", ["part.npz", "part.bin"])
+def test_a_part_is_made_again_when_a_file_of_it_is_damaged(tmp_path: Path, damage: Any, name: str) -> None:
+    made = []
+
+    def make() -> dict[str, np.ndarray]:
+        made.append(1)
+        return {"t": np.arange(3), "rows": np.arange(12).reshape(6, 2)}
+
+    checkpoint = Checkpoint.open(tmp_path / "job", {})
+    for _ in range(2):
+        assert checkpoint.kept("part", make, apart="rows")["t"].tolist() == [0, 1, 2]
+    assert made == [1]
+    damage(tmp_path / "job" / name)
+    assert "rows" not in checkpoint.kept("part", make, apart="rows")
+    assert made == [1, 1]
+    assert np.fromfile(checkpoint.rows_of("part"), dtype=np.int64).tolist() == list(range(12))
+    assert checkpoint.finished("part", ["t"])["t"].tolist() == [0, 1, 2]
 
 
 def test_an_interrupted_part_leaves_nothing_that_could_be_taken_for_finished(tmp_path: Path) -> None:

@@ -238,9 +238,9 @@ def test_the_k_gap_in_blocks_is_that_among_all_people(
 ) -> None:
     original = shoal.read(city)
     stored = store_people(city, Reading(), tmp_path / "people", Run())
-    everybody = block_gaps.gaps_of_stored(stored, 2, 25, Run())
+    everybody = block_gaps.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
     monkeypatch.setattr(block_gaps, "_LEAST", 25)
-    drawn = block_gaps.gaps_of_stored(stored, 2, 25, Run())
+    drawn = block_gaps.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
     assert [(gap.k, len(gap.gap)) for gap in (*everybody, *drawn)] == [(2, 120), (5, 120), (2, 5), (5, 5)]
     for found in (*everybody, *drawn):
         (same,) = k_gaps(original, [found.k], subjects=found.subjects)
@@ -487,6 +487,18 @@ def stopped_after_reading(source: Path, output: Path, monkeypatch: pytest.Monkey
         with pytest.raises(KeyboardInterrupt):
             in_blocks(source, output, 20)
     assert len(list((output.with_name(f"{output.name}.parts")).glob("block-*.npz"))) == 2
+
+
+def test_a_finished_block_that_is_damaged_is_made_again(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_blocks(city, tmp_path / "whole", 20)
+    stopped_after_reading(city, tmp_path / "release", monkeypatch)
+    boxes = tmp_path / "release.parts" / "block-000001.bin"
+    boxes.write_bytes(bytes([boxes.read_bytes()[0] ^ 1]) + boxes.read_bytes()[1:])
+    in_blocks(city, tmp_path / "release", 20)
+    for name in ("release.parquet", "manifest.json", "report.html"):
+        assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def with_old_times(path: Path, change: Callable[[], object]) -> None:

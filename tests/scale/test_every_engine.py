@@ -28,6 +28,7 @@ from shoal.io import parquet_files, pieces, spilling, storing
 from shoal.io.storing import store_people
 from shoal.io.taken import Taken
 from shoal.model.intake import Reading
+from shoal.publishing import block_gaps
 from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -201,17 +202,21 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def published(city: Path, folder: Path, on: Engine) -> Path:
-    publish_in_blocks(
-        city,
-        Reading(),
-        shoal.Glove(k=2),
-        folder / "release",
-        rng=Randomness.for_research(9),
-        size=30,
-        engine=on,
-        run=Run(),
-        linkage_file=folder / "linkage",
-    )
+    """Published in blocks of 30 people; what is lost, and the k-gaps, are looked at in as many tasks."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(block_gaps, "_LEAST", 30)
+        publication = publish_in_blocks(
+            city,
+            Reading(),
+            shoal.Glove(k=2, suppress_space_m=10_000),
+            folder / "release",
+            rng=Randomness.for_research(9),
+            size=30,
+            engine=on,
+            run=Run(),
+            linkage_file=folder / "linkage",
+        )
+    assert publication.accuracy.samples_suppressed > 0
     return folder / "release"
 
 
@@ -230,7 +235,7 @@ def test_a_release_holds(city: Path, in_threads: Path) -> None:
 def test_the_release_is_the_same(
     with_processes: Engine, city: Path, in_threads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when reading, sorting and the search for hashes are many tasks."""
+    """Also when reading, sorting, the search for hashes and the k-gaps are many tasks."""
     monkeypatch.setattr(pieces, "_APART_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
     monkeypatch.setattr(storing, "TASK_ROWS", 1000)

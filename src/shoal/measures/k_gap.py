@@ -17,7 +17,7 @@ from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.claims.common import require_class
 from shoal.model.given import require_trajectories
 from shoal.model.trajectories import Trajectories, require_people
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run
 from shoal.units import is_number
 
@@ -124,9 +124,19 @@ def some_people(n: int, at_most: int) -> Integers:
     return np.sort(drawn).astype(np.int64)
 
 
-def nearest_others(original: Trajectories, count: int, subjects: Integers, run: Run) -> Integers:
-    """[s, count] the nearest others of each of these subjects (ascending), the first of equals."""
-    return _nearest_others(NearPairs(original, Caps(), run), count, subjects)[subjects]
+def nearest_others(
+    original: Trajectories, count: int, subjects: Integers, below: float | Floats, run: Run
+) -> tuple[Integers, Floats]:
+    """[s, count] the nearest others of each of these subjects, the first of equals, and their efforts.
+
+    subjects: ascending. below: those with such an effort or a larger one are left out, for all or [s]. Where
+    fewer are found, subject n stands at an infinite effort.
+    """
+    near = NearPairs(original, Caps(), run)
+    limits = np.zeros(original.n_subjects)
+    limits[subjects] = below
+    found = near.nearest_others(count, _flags(near, subjects), limits)
+    return found.partner[subjects], found.effort[subjects]
 
 
 def k_gaps(
@@ -152,7 +162,7 @@ def k_gaps(
         return []
     run = run or Run()
     near = NearPairs(original, caps, run)
-    neighbors = _nearest_others(near, max(ks) - 1, subjects)
+    neighbors = near.nearest_others(max(ks) - 1, _flags(near, subjects)).partner
     return [_gap_to(near, neighbors[:, : k - 1], subjects, caps, run) for k in ks]
 
 
@@ -216,9 +226,9 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
     return (top - middle) / (upper - middle) / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
 
 
-def _nearest_others(near: NearPairs, count: int, subjects: Integers | None) -> Integers:
-    """[n, count] the nearest others of these subjects, the first of equals; None = of everybody."""
+def _flags(near: NearPairs, subjects: Integers | None) -> Flags:
+    """[n] who is among these subjects; None = everybody."""
     wanted = np.full(len(near.lengths), subjects is None)
     if subjects is not None:
         wanted[subjects] = True
-    return near.nearest_others(count, wanted)
+    return wanted

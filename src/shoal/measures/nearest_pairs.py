@@ -48,13 +48,13 @@ class NearPairs:
         wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
         return self._all_blocks(self.prepared(among, below, wanted), count, wanted)
 
-    def nearest_others(self, count: int, wanted: Numbers) -> Integers:
-        """[n, count] the nearest others of all who are wanted, [n], among everybody; of equals the first.
+    def nearest_others(self, count: int, wanted: Numbers, below: float | Floats = np.inf) -> Nearest:
+        """The nearest others of all who are wanted, [n], among everybody; of equals the first.
 
         Nobody's are farther than as many others whose main places are near. So these are looked at first, and
-        then everybody, with a limit for each person.
+        then everybody, with a limit for each person. below: as ``nearest`` takes it.
         """
-        search = self.prepared(np.arange(len(self.lengths)), np.inf, wanted)
+        search = self.prepared(np.arange(len(self.lengths)), below, wanted)
         neighbors = self._neighborhoods(search.order, max(_TOGETHER, 2 * count))
 
         def part(some: list[Numbers]) -> Nearest:
@@ -67,10 +67,10 @@ class NearPairs:
         parts = list(self.run.map(part, [neighbors[first::threads] for first in range(threads)]))
         known = joined(parts, search.order)
         if len(neighbors) == 1 and wanted.all():
-            return known.partner  # all have met
-        below = np.nextafter(known.effort[:, -1], np.inf)  # without a limit where so many are not known
+            return known  # all have met
+        below = np.minimum(below, np.nextafter(known.effort[:, -1], np.inf))  # inf: so many are not known
         search = self.prepared(np.arange(len(self.lengths)), below, wanted)
-        return self._all_blocks(search, count, wanted).partner
+        return self._all_blocks(search, count, wanted)
 
     def prepared(self, among: Integers, below: float | Floats, wanted: Numbers | None = None) -> Search:
         """The search for those near ``among``, as far as any two of them want each other."""

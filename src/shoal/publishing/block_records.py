@@ -1,11 +1,12 @@
 """The records of a release made in blocks: the crowds of all blocks together, without holding all boxes."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
@@ -14,12 +15,18 @@ from shoal.model.names import Pseudonyms
 from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
+from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
-from shoal.scale.anonymizing import BlockTask, crowds_of, name_of
+from shoal.runtime.run import Run
+from shoal.runtime.tasks import Engine, carried_out, runs_of
+from shoal.scale.anonymizing import name_of
 from shoal.utility.accuracy import Accuracy, Extents
 
+_LABEL: Final = "counting extents"
+_SUBJECTS: Final = "subjects.npy"
+_OF_CROWDS: Final = ("blocks", "sizes", "starts", "lengths")
 _BOXES_AT_ONCE: Final = 1 << 20  # boxes that are in memory at once when records are written
 
 
@@ -37,56 +44,101 @@ class ReleaseOnDisk(Release):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Crowds:
-    """All crowds of all blocks.
+    """All crowds of all blocks, or some of them.
 
-    subjects: [r] crowd by crowd. sizes, starts, lengths: [c] members, first row and rows of the boxes.
+    job: the folder that holds the blocks. subjects: [r] crowd by crowd. blocks, sizes, starts, lengths: [c]
+    the block of each, its members, and the first of its boxes in that block and how many there are.
     """
 
+    job: Path
     subjects: Integers
+    blocks: Integers
     sizes: Integers
     starts: Integers
     lengths: Integers
-    boxes: Path
-    samples_suppressed: int
-    accuracy: Accuracy
+
+    def save(self, folder: Path) -> None:
+        """Write all columns into a folder."""
+        np.save(folder / _SUBJECTS, self.subjects)
+        for name in _OF_CROWDS:
+            np.save(folder / f"{name}.npy", getattr(self, name))
+
+    @classmethod
+    def saved(cls, job: Path, folder: Path, first: int, end: int) -> Self:
+        """The crowds from first to before end of those that are in a folder."""
+        columns = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _OF_CROWDS}
+        before, up_to = (int(columns["sizes"][:crowd].sum()) for crowd in (first, end))
+        own = {name: np.array(column[first:end]) for name, column in columns.items()}
+        subjects = np.load(folder / _SUBJECTS, mmap_mode="r")[before:up_to]
+        return cls(job=job, subjects=np.array(subjects), **own)
 
 
-def crowds_of_blocks(people: StoredPeople, tasks: list[BlockTask], checkpoint: Checkpoint) -> Crowds:
-    """Bring the finished blocks together, their boxes in one file."""
-    small: dict[str, list[Integers]] = {name: [] for name in ("subjects", "sizes", "lengths", "suppressed")}
-    nothing = np.empty(0, dtype=np.int64)
-    raw = published = Extents.counted(nothing, nothing, nothing, people.grid)
-    boxes = checkpoint.folder / "boxes.bin"
-    with boxes.open("wb") as file:
-        for task in tasks:
-            block = checkpoint.kept(
-                name_of(task.block), partial(crowds_of, task)
-            )  # a damaged one is made again
-            for name, values in small.items():
-                values.append(block[name])
-            raw, published = _joined(raw, block["raw"]), _joined(published, block["published"])
-            file.write(np.ascontiguousarray(block["boxes"]).data)
-    lengths, lost = np.concatenate(small["lengths"]), int(np.concatenate(small["suppressed"]).sum())
-    return Crowds(
-        subjects=np.concatenate(small["subjects"]),
-        sizes=np.concatenate(small["sizes"]),
-        starts=np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64),
+@dataclass(frozen=True, kw_only=True)
+class ExtentsTask:
+    """Finished blocks of a job, from first to before end, whose extents are to be counted together."""
+
+    job: Path
+    first: int
+    end: int
+    grid: Grid
+
+
+def crowds_of_blocks(
+    people: StoredPeople, n_blocks: int, checkpoint: Checkpoint, engine: Engine, run: Run
+) -> tuple[Crowds, Accuracy]:
+    """All crowds of the finished blocks, whose boxes stay where they are, and what remains of samples."""
+    job, names = checkpoint.folder, ("subjects", "sizes", "lengths", "suppressed")
+    each = [checkpoint.finished(name_of(block), names) for block in range(n_blocks)]
+    subjects, sizes, lengths, suppressed = (np.concatenate([own[name] for own in each]) for name in names)
+    parts = [
+        ExtentsTask(job=job, first=first, end=end, grid=people.grid)
+        for first, end in runs_of(n_blocks, math.isqrt(n_blocks))
+    ]
+    raw, published = reduce(_joined, carried_out(extents_of_blocks, parts, engine, run, _LABEL))
+    crowds = Crowds(
+        job=job,
+        subjects=subjects,
+        blocks=np.repeat(np.arange(n_blocks), [len(own["sizes"]) for own in each]),
+        sizes=sizes,
+        starts=np.concatenate([np.cumsum(own["lengths"]) - own["lengths"] for own in each]),
         lengths=lengths,
-        boxes=boxes,
-        samples_suppressed=lost,
-        accuracy=Accuracy(raw=raw, published=published, samples_suppressed=lost),
     )
+    return crowds, Accuracy(raw=raw, published=published, samples_suppressed=int(suppressed.sum()))
 
 
-def _joined(known: Extents, rows: Integers) -> Extents:
-    """The extents with those of one more block, [d, 3]."""
-    space, time, count = np.concatenate(
-        [np.stack([known.space_cells, known.time_slots, known.count], axis=1), rows]
-    ).T
-    return Extents.counted(space, time, count, known.grid)
+def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
+    """Those of raw samples, and those of published ones."""
+    kept = Checkpoint(task.job)
+    return reduce(_joined, (_extents(kept, block, task.grid) for block in range(task.first, task.end)))
 
 
-def header_of(people: StoredPeople, method: Glove, crowds: Crowds, rng: Randomness) -> ReleaseOnDisk:
+def _extents(kept: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
+    """Those of raw and of published samples of one block."""
+    rows = kept.finished(name_of(block), ("raw", "published"))
+    raw, published = (
+        Extents(space_cells=each[:, 0], time_slots=each[:, 1], count=each[:, 2], grid=grid)
+        for each in (rows["raw"], rows["published"])
+    )
+    return raw, published
+
+
+def _joined(some: tuple[Extents, Extents], others: tuple[Extents, Extents]) -> tuple[Extents, Extents]:
+    """Those of raw samples together, and those of published ones."""
+    raw, published = (
+        Extents.counted(
+            np.concatenate([one.space_cells, other.space_cells]),
+            np.concatenate([one.time_slots, other.time_slots]),
+            np.concatenate([one.count, other.count]),
+            one.grid,
+        )
+        for one, other in zip(some, others, strict=True)
+    )
+    return raw, published
+
+
+def header_of(
+    people: StoredPeople, method: Glove, crowds: Crowds, samples_suppressed: int, rng: Randomness
+) -> ReleaseOnDisk:
     """The whole release but its boxes, every record under a fresh pseudonym."""
     n = len(crowds.subjects)
     return ReleaseOnDisk(
@@ -99,10 +151,10 @@ def header_of(people: StoredPeople, method: Glove, crowds: Crowds, rng: Randomne
         parameters=method.parameters(),
         losses=Losses(
             rows=dict(people.intake.dropped),
-            samples_suppressed=crowds.samples_suppressed,
+            samples_suppressed=samples_suppressed,
             subjects_suppressed=people.n_subjects - n,
             samples_by_reason=samples_by_reason(
-                crowds.samples_suppressed,
+                samples_suppressed,
                 people.n_samples - int(people.lengths[crowds.subjects].sum()),
             ),
         ),
@@ -122,25 +174,26 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
     return list(pairwise(np.unique([0, *np.searchsorted(ends, steps, side="right"), len(ends)]).tolist()))
 
 
-def records_in_parts(release: ReleaseOnDisk, crowds: Crowds, crowd_of: Integers) -> Iterator[Release]:
+def records_in_parts(release: Release, crowds: Crowds, crowd_of: Integers) -> Iterator[Release]:
     """The records in their order, about a million boxes at once. crowd_of: [r] the crowd of each record."""
-    starts, lengths = crowds.starts[crowd_of], crowds.lengths[crowd_of]
+    blocks, starts, lengths = (each[crowd_of] for each in (crowds.blocks, crowds.starts, crowds.lengths))
     for first, end in parts_of(lengths):
-        yield records_at(
-            release, release.trajectory_ids[first:end], crowds.boxes, starts[first:end], lengths[first:end]
-        )
+        own, names = slice(first, end), release.trajectory_ids[first:end]
+        yield records_at(release, names, crowds.job, blocks[own], starts[own], lengths[own])
 
 
 def records_at(
-    header: Release, names: Sequence[str], boxes_file: Path, starts: Integers, lengths: Integers
+    header: Release, names: Sequence[str], job: Path, blocks: Integers, starts: Integers, lengths: Integers
 ) -> Release:
-    """Records of these names whose boxes stand at these rows of a file."""
+    """Records of these names whose boxes stand in these blocks of a job, from these rows on."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
-    with boxes_file.open("rb", buffering=0) as file:
-        for position, start in enumerate(starts.tolist()):
-            file.seek(start * rows.shape[1] * rows.itemsize)
-            file.readinto(rows[offsets[position] : offsets[position + 1]].data.cast("B"))
+    kept = Checkpoint(job)
+    for block in np.unique(blocks).tolist():
+        with kept.rows_of(name_of(block)).open("rb", buffering=0) as file:
+            for record in np.flatnonzero(blocks == block).tolist():
+                file.seek(starts[record] * rows.shape[1] * rows.itemsize)
+                file.readinto(rows[offsets[record] : offsets[record + 1]].data.cast("B"))
     settings = {field.name: getattr(header, field.name) for field in fields(Release)}
     settings |= {
         "trajectory_ids": tuple(names),
@@ -148,3 +201,9 @@ def records_at(
         "payload": Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))),
     }
     return Release(**settings)
+
+
+def without_records(release: Release) -> Release:
+    """What a task needs to know of a release whose records it makes."""
+    settings = {field.name: getattr(release, field.name) for field in fields(Release)}
+    return Release(**{**settings, "trajectory_ids": (), "offsets": np.zeros(1, dtype=np.int64)})

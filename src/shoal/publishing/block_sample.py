@@ -52,7 +52,7 @@ def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) ->
 
 def these_crowds(
     people: StoredPeople,
-    release: ReleaseOnDisk,
+    release: Release,
     crowds: Crowds,
     chosen: Integers,
     rng: np.random.Generator,
@@ -63,6 +63,7 @@ def these_crowds(
     some = replace(
         crowds,
         subjects=np.concatenate(own),
+        blocks=crowds.blocks[chosen],
         sizes=crowds.sizes[chosen],
         starts=crowds.starts[chosen],
         lengths=crowds.lengths[chosen],

@@ -5,7 +5,7 @@ bytes are those that one process would have written.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from shoal.measures.k_gap import KGap
 from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes, Release
-from shoal.publishing.block_records import Crowds, ReleaseOnDisk, parts_of, records_at
+from shoal.publishing.block_records import Crowds, ReleaseOnDisk, parts_of, records_at, without_records
 from shoal.release_folder.box_table import Bounds, join_boxes, write_some_boxes
 from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around
@@ -25,8 +25,9 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, partial_name
 from shoal.runtime.tasks import Engine, carried_out
+from shoal.utility.accuracy import Accuracy
 
-_NAMES, _STARTS, _LENGTHS = "names.npy", "starts.npy", "lengths.npy"
+_NAMES, _BLOCKS, _STARTS, _LENGTHS = "names.npy", "blocks.npy", "starts.npy", "lengths.npy"
 _LABEL: Final = "writing the release"
 
 
@@ -34,12 +35,12 @@ _LABEL: Final = "writing the release"
 class TablePart:
     """Some records of a table, from first to before end, in the order of ``folder``'s lists.
 
-    header: of the release, without records; boxes: the file of all crowds' boxes. window: of the record's
-    map; None where it is still to be chosen.
+    header: of the release, without records; job: the folder that holds the boxes of the blocks. window: of
+    the record's map; None where it is still to be chosen.
     """
 
     folder: Path
-    boxes: Path
+    job: Path
     header: Release
     first: int
     end: int
@@ -52,11 +53,11 @@ class TablePart:
 
     def records(self) -> Release:
         """The records."""
-        names, starts, lengths = (
+        names, blocks, starts, lengths = (
             np.load(self.folder / name, mmap_mode="r")[self.first : self.end]
-            for name in (_NAMES, _STARTS, _LENGTHS)
+            for name in (_NAMES, _BLOCKS, _STARTS, _LENGTHS)
         )
-        return records_at(self.header, list(Pseudonyms(names)), self.boxes, starts, lengths)
+        return records_at(self.header, list(Pseudonyms(names)), self.job, blocks, starts, lengths)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,7 +98,9 @@ class Seen:
     parts: Sequence[PartSeen]
     examples: Boxes
 
-    def facts(self, people: StoredPeople, crowds: Crowds, gaps: Sequence[KGap]) -> ReleaseFacts:
+    def facts(
+        self, people: StoredPeople, crowds: Crowds, accuracy: Accuracy, gaps: Sequence[KGap]
+    ) -> ReleaseFacts:
         """The numbers of the record."""
         first, end = min(part.first for part in self.parts), max(part.end for part in self.parts)
         n_boxes, window = sum(part.n_boxes for part in self.parts), self.parts[0].window
@@ -118,7 +121,7 @@ class Seen:
             boxes=BoxFacts(
                 median_samples=quantile_of_people(people.lengths.astype(np.float64), 0.5),
                 samples_per_day=people.n_samples / people.n_subjects / days_between(first, end - 1, slot_s),
-                accuracy=crowds.accuracy,
+                accuracy=accuracy,
                 crowds=dict(zip(sizes.tolist(), numbers.tolist(), strict=True)),
             ),
         )
@@ -136,14 +139,15 @@ def write_table_in_parts(
     """Write all records in their order. crowd_of: [r] the crowd of each record. scratch: an empty folder."""
     lengths = crowds.lengths[crowd_of]
     np.save(scratch / _NAMES, Pseudonyms.of(release.trajectory_ids).numbers)
+    np.save(scratch / _BLOCKS, crowds.blocks[crowd_of])
     np.save(scratch / _STARTS, crowds.starts[crowd_of])
     np.save(scratch / _LENGTHS, lengths)
     first, *others = parts_of(lengths)
-    header = _without_records(release)
+    header = without_records(release)
 
     def part(cut: tuple[int, int], window: Window | None) -> TablePart:
         return TablePart(
-            folder=scratch, boxes=crowds.boxes, header=header, first=cut[0], end=cut[1], window=window
+            folder=scratch, job=crowds.job, header=header, first=cut[0], end=cut[1], window=window
         )
 
     begun = part(first, None)
@@ -153,8 +157,3 @@ def write_table_in_parts(
     join_boxes([each.file for each in parts], [bounds for each in seen for bounds in each.bounds], path)
     examples = some_boxes(begun.records().boxes)
     return Seen(parts=seen, examples=examples)
-
-
-def _without_records(release: Release) -> Release:
-    settings = {field.name: getattr(release, field.name) for field in fields(Release)}
-    return Release(**{**settings, "trajectory_ids": (), "offsets": np.zeros(1, dtype=np.int64)})

@@ -43,7 +43,7 @@ from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, left_behind, require_absent, staged_folder
-from shoal.runtime.tasks import Engine
+from shoal.runtime.tasks import Engine, carried_out
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.memory import MemoryBound
@@ -216,6 +216,10 @@ def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> N
     """Have all blocks finished that are not."""
     label = "anonymizing blocks"
     waiting = [task for task in tasks if not (folder / f"{name_of(task.block)}.npz").exists()]
+    begun = [task for task in tasks if task not in waiting]
+    if begun:  # by an earlier run; what is damaged is made again
+        for _ in carried_out(anonymize_block, begun, engine, run, "looking at finished blocks"):
+            pass
     run.progress(label, len(tasks) - len(waiting), len(tasks))
     for done, _ in enumerate(
         engine.map(anonymize_block, waiting) if waiting else (), start=len(tasks) - len(waiting) + 1
@@ -239,7 +243,8 @@ def _publish(
     workers: Engine | None,
 ) -> BlockPublication:
     """Shuffle the records of all blocks into one release, write it, check it, and give it its name."""
-    crowds = crowds_of_blocks(people, tasks, checkpoint)
+    workers = workers or Run(threads=1)
+    crowds, accuracy = crowds_of_blocks(people, len(tasks), checkpoint, workers, run)
     if not len(crowds.subjects):
         raise NothingLeftError(
             "every subject would be suppressed, so there is nothing to publish; relax the suppression "
@@ -248,13 +253,12 @@ def _publish(
     crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)
     order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, rng)
     crowd_of = crowd_of[order]
-    release = header_of(people, tasks[0].method, crowds, rng)
+    release = header_of(people, tasks[0].method, crowds, accuracy.samples_suppressed, rng)
     pseudonyms = Pseudonyms.of(release.trajectory_ids)
     linkage = Linkage(
         people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
     )
     seen: list[Seen] = []
-    workers = workers or Run(threads=1)
     scratch, hashing = _emptied(checkpoint.folder / "scratch"), _emptied(checkpoint.folder / "hashing")
     known = known_in_tasks(people, hashing, workers, run)
     with run.stage("hashes of identifiers"):
@@ -267,11 +271,11 @@ def _publish(
 
     def page() -> str:
         with run.stage("k-gaps"):
-            gaps = gaps_of_stored(people, release.claim.k, max(blocks), run)
+            gaps = gaps_of_stored(people, release.claim.k, max(blocks), scratch, workers, run)
         with run.stage("who vanished"):
-            vanished = vanished_of_stored(people, release, crowds, max(blocks), run)
+            vanished = vanished_of_stored(people, release, crowds, max(blocks), scratch, workers, run)
         measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
-        facts = seen[-1].facts(people, crowds, gaps)
+        facts = seen[-1].facts(people, crowds, accuracy, gaps)
         return page_of_facts(
             release,
             stated,
@@ -295,7 +299,7 @@ def _publish(
         with staged_secrets(output, release, linkage, linkage_file):
             pass
     return BlockPublication(
-        folder=output, manifest=manifest, release=release, accuracy=crowds.accuracy, blocks=blocks
+        folder=output, manifest=manifest, release=release, accuracy=accuracy, blocks=blocks
     )
 
 

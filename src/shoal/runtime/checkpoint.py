@@ -10,8 +10,9 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -26,6 +27,8 @@ from shoal.version import __version__
 Arrays = Mapping[str, Numbers]
 
 _JOB_FILE: Final = "job.json"
+_SUM: Final = "crc32"  # of what was put apart, as a zip file keeps it of what it holds
+_AT_ONCE: Final = 1 << 24  # bytes
 
 
 @dataclass(frozen=True)
@@ -72,16 +75,38 @@ class Checkpoint:
         finally:
             os.close(descriptor)
 
-    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a part: read when it is finished, otherwise made and written, whole or not at all."""
-        path = self.folder / f"{part}.npz"
-        try:
-            with path.open("rb") as finished, np.load(finished, allow_pickle=False) as stored:
-                return dict(stored)
-        except (FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
-            arrays = dict(make())
-        _write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+    def kept(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
+        """The arrays of a part: read when it is finished, otherwise made and written, whole or not at all.
+
+        apart: the name of an array that is not handed out. It lies in a file of its own, ``PART.bin``, for
+        those who need a few of its rows, and is read here only to find out whether it is damaged.
+        """
+        with suppress(FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
+            arrays = self.finished(part)
+            if apart is None or arrays.get(_SUM) == _crc32(self.rows_of(part)):
+                return arrays
+        arrays = dict(make())
+        if apart is not None:
+            rows = np.ascontiguousarray(arrays.pop(apart)).data
+            _write(self.rows_of(part), lambda file: file.write(rows))
+            arrays[_SUM] = np.array(zlib.crc32(rows))
+        _write(self.folder / f"{part}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
         return arrays
+
+    def finished(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
+        """The arrays of a finished part, or those of these names.
+
+        Raises FileNotFoundError, and what NumPy raises for a damaged file.
+        """
+        with (
+            (self.folder / f"{part}.npz").open("rb") as file,
+            np.load(file, allow_pickle=False) as stored,
+        ):
+            return {name: stored[name] for name in names or stored.files}
+
+    def rows_of(self, part: str) -> Path:
+        """Where the array of a part lies that was put apart."""
+        return self.folder / f"{part}.bin"
 
 
 def _lock(folder: Path, descriptor: int) -> None:
@@ -111,6 +136,14 @@ def digest_of(*columns: Numbers) -> str:
         digest.update(f"{column.dtype.str}{column.shape}".encode())
         digest.update(np.ascontiguousarray(column).data)
     return digest.hexdigest()
+
+
+def _crc32(path: Path) -> int:
+    found = 0
+    with path.open("rb", buffering=0) as file:
+        while piece := file.read(_AT_ONCE):
+            found = zlib.crc32(piece, found)
+    return found
 
 
 def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:

@@ -6,6 +6,7 @@ lost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from shoal.runtime.run import Run
@@ -33,3 +34,9 @@ def carried_out(
     for done, result in enumerate(results, start=1):
         run.progress(label, done, len(parts))
         yield result
+
+
+def runs_of(n: int, at_most: int) -> list[tuple[int, int]]:
+    """(first, before the last) of runs of n things, as few as may be, and of almost equal length."""
+    number = -(-n // at_most)
+    return list(pairwise(n * run // number for run in range(number + 1))) if n else []

@@ -46,12 +46,11 @@ def name_of(block: int) -> str:
 
 
 def anonymize_block(task: BlockTask) -> None:
-    """Leave a finished block in the folder of its job, unless it is there.
+    """Leave a finished block in the folder of its job, unless it is there and not damaged.
 
     Raises ClaimError when its crowds do not hold.
     """
-    folder = Path(task.folder)
-    Checkpoint(folder).kept(name_of(task.block), lambda: crowds_of(task))
+    Checkpoint(Path(task.folder)).kept(name_of(task.block), lambda: crowds_of(task), apart="boxes")
 
 
 def crowds_of(task: BlockTask) -> Arrays:

@@ -107,10 +107,13 @@ class _Worker:
             if self._process is not None:
                 self._process.kill()
 
-    def stop(self) -> None:
-        """Let the process end."""
+    def let_go(self) -> None:
+        """Tell the process that there are no more tasks."""
         if self._pipe is not None:
             self._pipe.close()
+
+    def join(self) -> None:
+        """Wait for the process to end."""
         if self._process is not None:
             self._process.join()
 
@@ -129,7 +132,9 @@ class _Worker:
 
 def _stop(workers: list[_Worker]) -> None:
     for worker in workers:
-        worker.stop()
+        worker.let_go()
+    for worker in workers:
+        worker.join()
 
 
 def _serve(pipe: Connection) -> None:
