@@ -11,6 +11,7 @@ above the first one, stay as they are.
 import argparse
 import csv
 import io
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from shoal.errors import InputError
 from shoal.reproduction.table import PAPERS
 from shoal.reproduction.writing import FIELDS
 
-_BEGIN, _NAME = "\n## ", "`--figure "
+_BEGIN, _NAME, _WIDTH = "\n## ", "`--figure ", 120
 
 
 def sections(page: str) -> tuple[str, dict[str, str]]:
@@ -44,7 +45,9 @@ def update(paper: str, made: Path, docs: Path, part: str = "") -> list[str]:
     name = f"{paper}-{part}" if part else paper
     page, kept = docs / f"reproduction-{name}.md", docs / "reproduction" / f"{name}.csv"
     above, old = sections(page.read_text(encoding="utf-8"))
-    new = sections((made / f"{paper}.md").read_text(encoding="utf-8"))[1]
+    lines = (made / f"{paper}.md").read_text(encoding="utf-8").splitlines()
+    wrapped = [line if line.startswith("|") else textwrap.fill(line, _WIDTH) for line in lines]
+    new = sections("\n".join(wrapped))[1]
     found = old | new
     order = [one.figure for one in PAPERS[paper] if one.figure in found]
     text = "\n".join([above, *(_BEGIN + found[figure] for figure in order)])

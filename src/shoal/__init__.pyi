@@ -7,8 +7,8 @@ editors read it as they read every stub. To publish a name, add its row.
 from shoal.attacks import Attacked as Attacked
 from shoal.attacks import attack as attack
 from shoal.attacks.rate import Rate as Rate
-from shoal.comparison.compare import Comparison as Comparison
 from shoal.comparison.compare import compare as compare
+from shoal.comparison.found import Comparison as Comparison
 from shoal.comparison.study import Study as Study
 from shoal.comparison.study import read_study as read_study
 from shoal.errors import ClaimError as ClaimError

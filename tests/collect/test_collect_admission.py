@@ -20,9 +20,9 @@ from shoal.collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.device.admission import admitted
+from shoal.collect.device.connection import _keep_registrar
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
-from shoal.collect.device.participation import _keep_registrar
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.contributors import tag_in
 from shoal.collect.mix.grouping import commitment, read_lot, sign_lot

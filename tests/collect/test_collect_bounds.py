@@ -9,8 +9,8 @@ import pytest
 from command_line import Shoal
 from service_town import PLACES, TERMS, WAY, identity_of, running, seed
 from shoal.collect.device.bounds import repeated_share, require_within_bounds
-from shoal.collect.device.participation import most_points
 from shoal.collect.device.profile import Profile
+from shoal.collect.device.proposal import most_points
 from shoal.collect.matching.cylinders import Blur, Cylinder, cylinder_for
 from shoal.collect.roles.terms import Terms
 from shoal.collect.server.http_authority import ClaimBook, authority_application

@@ -301,7 +301,7 @@ def test_a_witness_says_when_it_cannot_hear_its_collector(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be started first, but who started it should know that it answers nothing."""
-    monkeypatch.setattr("shoal.cli.service.serve_app", lambda *_: None)
+    monkeypatch.setattr("shoal.cli.witness.serve_app", lambda *_: None)
     words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
     ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "ab" * 32)
     assert ended.code == 0

@@ -21,10 +21,11 @@ from service_town import (
     running,
     seed,
 )
+from shoal.collect.device.connection import connect
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, asking
-from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
+from shoal.collect.device.proposal import Plan
 from shoal.collect.matching.cylinders import cylinder_for
 from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.wire import DAY_S

@@ -9,7 +9,7 @@ import pytest
 from collect_history import check_round
 from service_processes import OF_THREE, Site, command, finish
 from service_town import volunteers
-from shoal.cli.service import _public_places
+from shoal.cli.collector import _public_places
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.matching.cylinders import Point
 from shoal.collect.matching.similarity import Thresholds

@@ -11,9 +11,9 @@ from command_line import Shoal
 from service_town import PLACES, TERMS, identity_of, own_round_for, running, seed
 from shoal.cli.keys import read_file
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.device.connection import connect
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.device.keys import follow_registrar
-from shoal.collect.device.participation import connect
 from shoal.collect.device.past import Past
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder

@@ -12,9 +12,9 @@ from ports import free_port
 from service_processes import OF_THREE, Site, finish
 from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteers, vouched
 from shoal.collect.crypto.signatures import signature
+from shoal.collect.device.connection import _keep_witnesses
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
-from shoal.collect.device.participation import _keep_witnesses
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import Query, encode_query

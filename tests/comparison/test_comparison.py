@@ -15,6 +15,7 @@ from command_line import Shoal
 from figures import Figure, figures_of
 from shoal.attacks import attack
 from shoal.comparison import compare as comparison
+from shoal.comparison import one_release
 from shoal.comparison.study import read_study
 from shoal.errors import InputError, OutputError
 from shoal.io import read
@@ -236,7 +237,7 @@ def test_an_interruption_loses_only_the_release_under_way(
             raise KeyboardInterrupt
         return measured(*parts)
 
-    monkeypatch.setattr(comparison, "measured", interrupted)
+    monkeypatch.setattr(one_release, "measured", interrupted)
     with pytest.raises(KeyboardInterrupt):
         comparison.compare(read(city), study, tmp_path / "out")
     assert not (tmp_path / "out/comparison.html").exists()

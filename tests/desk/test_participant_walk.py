@@ -22,8 +22,10 @@ from desk_visits import FORM, PORT, call
 from service_town import PLACES, TERMS, identity_of, running, seed
 from shoal.collect.device import participation
 from shoal.collect.device.admission import LoginNeededError
+from shoal.collect.device.connection import connect
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.device.profile import profile_of
+from shoal.collect.device.proposal import movement_of, prepare
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
 from shoal.collect.storage.database import Database
@@ -92,9 +94,9 @@ def neighbor(number: int, folder: Path, town: Town, endings: dict[int, str]) -> 
 
     (folder / f"{number}.gpx").write_text(track(number))
     state = StateFolder(folder / f"state {number}")
-    there = participation.connect(state, town.collector, town.authority, None, f"n {number}", os.urandom)
-    movement = participation.movement_of(read(str(folder / f"{number}.gpx"), snap=False), None, 1, 1800)
-    participation.begin(there, participation.prepare(there, movement, profile_of(SETTINGS)), os.urandom)
+    there = connect(state, town.collector, town.authority, None, f"n {number}", os.urandom)
+    movement = movement_of(read(str(folder / f"{number}.gpx"), snap=False), None, 1, 1800)
+    participation.begin(there, prepare(there, movement, profile_of(SETTINGS)), os.urandom)
     ending, _ = participation.finish(state, there, lambda _: None, 0.05, 30)
     endings[number] = ending.kind
     for server in there.servers.values():
@@ -225,7 +227,7 @@ def test_a_round_outlives_the_app(town: Town, tmp_path: Path) -> None:
     first = begun(tmp_path / "state", town)
     first.at = Addresses(town.collector, "http://127.0.0.1:1")
     assert first.plan is not None
-    there = participation.connect(first.folder, town.collector, town.authority, None, "me", os.urandom)
+    there = connect(first.folder, town.collector, town.authority, None, "me", os.urandom)
     participation.begin(there, first.plan, os.urandom)
     first.folder.keep(there.kept)
     for server in there.servers.values():

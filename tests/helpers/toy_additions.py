@@ -30,7 +30,7 @@ FORMAT = Addition(
         '''
     },
     changed={
-        "io/sources.py": (
+        "io/formats.py": (
             Row(
                 table="FORMATS",
                 text='".toy": toy_files.open_table',

@@ -33,7 +33,7 @@ from foreign_writers import (
 )
 from shoal.errors import ShoalError
 from shoal.io import parquet_files, read
-from shoal.io.sources import FORMATS
+from shoal.io.formats import FORMATS
 
 Writer = Callable[[Path], object]
 HEAD: Final = "id,t,lat,lon\n"

@@ -23,9 +23,10 @@ from ports import free_port
 from shoal.cli.options import RELEASE
 from shoal.errors import InputError, OutputError
 from shoal.io import pieces, read
+from shoal.io.named_files import states
 from shoal.io.object_stores import SCHEMES, files, is_address, open_object
 from shoal.io.object_stores import store as to_store
-from shoal.io.sources import openers, states
+from shoal.io.sources import openers
 from shoal.io.storing import store_people
 from shoal.model.intake import Reading
 from shoal.publishing.exporting import export_to_store

@@ -14,8 +14,9 @@ from foreign_files import FILES, Foreign, installed
 from foreign_writers import GPX, NOON_S, people
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read, read_with
+from shoal.io.formats import FORMATS
+from shoal.io.named_files import files
 from shoal.io.presets import PRESETS
-from shoal.io.sources import FORMATS, files
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 

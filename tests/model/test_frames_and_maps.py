@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shoal.attacks.rate import Attacked, Rate
-from shoal.comparison.compare import Comparison
+from shoal.comparison.found import Comparison
 from shoal.comparison.study import Setting, Study
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.description import describe

@@ -96,6 +96,7 @@ def test_intervals_are_students() -> None:
     assert cell.mean == 3
     assert cell.margin == pytest.approx(2.776 * math.sqrt(2.5 / 5))
     assert math.isnan(Cell(row="", column="", paper=None, values=(1.0,)).margin)
+    assert Cell(row="", column="", paper=None, values=(0.1, 0.1, 0.1)).margin == 0  # whose sum is not 0.3
     assert Cell(row="", column="", paper=None, values=(1.0, math.nan, 3.0)).mean == 2
     assert cell_words(replace(cell, paper=(1.0, 2.5))) == "3.00 ± 1.96 (1 to 2.5)"
     assert cell_words(Cell(row="", column="", paper=34, values=(33.333,))) == "33.3 (34)"

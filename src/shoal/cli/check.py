@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.options import PATH, input_options, output_options, take_reading
-from shoal.cli.outcomes import EXIT_CODES
+from shoal.cli.outcomes import EXIT_CODES, rates
 from shoal.cli.sections import Command
-from shoal.cli.terminal import Bars, print_result
+from shoal.cli.terminal import Bars, print_result, steady
 from shoal.units import counted
 
 if TYPE_CHECKING:
@@ -134,13 +134,7 @@ def _lines(found: "Checked", claim: str | None) -> list[str]:
     shown = verdict.to_json()
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in shown["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in shown["findings_by_kind"].items() if count > 1]
-    lines += [
-        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
-        f"{percent(rate.high)}; "
-        f"guessing {percent(rate.baseline)}; {counted(rate.tries, 'try', 'tries')}; {rate.knowledge})"
-        for rate in found.rates
-    ]
+    lines += rates(found.rates)
     read = ", ".join(f"{role} from '{column}'" for role, column in found.columns.items())
     lines = [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]
-    # a file must not steer the terminal
-    return ["".join(char if char.isprintable() else " " for char in line) for line in lines]
+    return [steady(line) for line in lines]

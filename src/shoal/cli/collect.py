@@ -37,6 +37,12 @@ def needs_extra(name: str) -> Iterator[None]:
         ) from error
 
 
+def require_points_as_given(reading: dict[str, Any]) -> None:
+    """Raise a usage error where options of the input round it."""
+    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
+        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
+
+
 def servers_of_a_round(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what every command of a participant needs: servers, her name there, how long to wait."""
     options = (
@@ -228,8 +234,7 @@ def _refuse_what_does_not_fit(options: dict[str, Any], reading: dict[str, Any]) 
         )
     if not real:
         refuse_unused("without --crypto real", "group_size")
-    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
-        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
+    require_points_as_given(reading)
     if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
         raise MisuseError(
             f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with "

@@ -4,7 +4,7 @@ import secrets
 import time
 from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,11 @@ from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.errors import InputError
 from shoal.units import counted
+
+if TYPE_CHECKING:
+    from shoal.collect.device.disk import Kept, StateFolder
+    from shoal.collect.device.http_client import RemoteServer
+    from shoal.collect.roles.participant_round import Device
 
 
 @click.command(
@@ -116,11 +121,9 @@ def mine(**options: Any) -> int:
     """List your own releases, fetch one, or have one deleted. Each is asked for with a key of its own."""
     as_json, _ = options.pop("as_json"), options.pop("quiet")
     with needs_extra("collect"):
-        from shoal.collect.device import own_releases
         from shoal.collect.device.disk import StateFolder
         from shoal.collect.device.http_client import RemoteServer
         from shoal.collect.device.keys import follow_collector
-        from shoal.collect.roles.consent import date_of
 
     if options["fetch"] and options["delete"]:
         raise click.UsageError("choose --fetch or --delete")
@@ -137,56 +140,74 @@ def mine(**options: Any) -> int:
         if kept is None:
             raise InputError(f"{options['state']} holds no state of a device")
         if identifier is None:
-            rows = [
-                {
-                    "identifier": one.identifier,
-                    "day": date_of(one.day),
-                    "deleted": one.withdrawn is not None,
-                }
-                for one in kept.device.owned
-            ]
-            lines = [
-                f"{row['identifier']}  {row['day']}{'  deleted' if row['deleted'] else ''}" for row in rows
-            ]
-            print_result(as_json, {"releases": rows}, lines or ["no release yet"])
-            return 0
-        server = RemoteServer(options["server_url"], options["ca"])
-        said = server.about()
-        server.close()
-        if follow_collector(kept.device, said, time.time()):
-            folder.keep(kept)
-        own = own_releases.find(kept.device, identifier)
-        if options["fetch"]:
-            day, points, state = own_releases.fetch(server, kept.device, own)
-            columns = ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"]
-            told = {
-                "identifier": identifier,
-                "day": date_of(day),
-                "columns": columns,
-                "points": [[getattr(point, name) for name in columns] for point in points],
-                "state": None if state is None else state.hex(),
-            }
-            sealed = "its day is still open"
-            if state is not None:
-                sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
-            in_words = (f"from {when} (UTC): {where}" for when, where in own_releases.points_in_words(points))
-            lines = [f"stored on {told['day']}: {counted(len(points), 'circle')}", *in_words, sealed]
+            told, lines = _listed(kept.device)
         else:
-            back = own_releases.take_back(server, kept.device, own)
-            kept.device.owned[kept.device.owned.index(own)] = back.own
-            folder.keep(kept)
-            told = {
-                "identifier": identifier,
-                "deleted_on": date_of(back.day),
-                "counts_until": date_of(back.due),
-                "proof": (back.own.withdrawn or b"").hex(),
-            }
-            lines = [
-                f"deleted on {told['deleted_on']}: no longer exported or handed out, and in nobody's crowd "
-                f"from {told['counts_until']} on; the collector's signed receipt is kept"
-            ]
+            server = RemoteServer(options["server_url"], options["ca"])
+            said = server.about()
+            server.close()
+            if follow_collector(kept.device, said, time.time()):
+                folder.keep(kept)
+            told, lines = (_fetched if options["fetch"] else _taken_back)(server, folder, kept, identifier)
     print_result(as_json, told, lines)
     return 0
+
+
+def _listed(device: "Device") -> tuple[dict[str, Any], list[str]]:
+    """Her releases, for programs and for people."""
+    from shoal.collect.roles.consent import date_of
+
+    rows = [
+        {"identifier": one.identifier, "day": date_of(one.day), "deleted": one.withdrawn is not None}
+        for one in device.owned
+    ]
+    lines = [f"{row['identifier']}  {row['day']}{'  deleted' if row['deleted'] else ''}" for row in rows]
+    return {"releases": rows}, lines or ["no release yet"]
+
+
+def _fetched(
+    server: "RemoteServer", _folder: "StateFolder", kept: "Kept", identifier: str
+) -> tuple[dict[str, Any], list[str]]:
+    """What the collector stores of a release."""
+    from shoal.collect.device import own_releases
+    from shoal.collect.roles.consent import date_of
+
+    day, points, state = own_releases.fetch(server, kept.device, own_releases.find(kept.device, identifier))
+    columns = ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"]
+    told = {
+        "identifier": identifier,
+        "day": date_of(day),
+        "columns": columns,
+        "points": [[getattr(point, name) for name in columns] for point in points],
+        "state": None if state is None else state.hex(),
+    }
+    sealed = "its day is still open"
+    if state is not None:
+        sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
+    in_words = (f"from {when} (UTC): {where}" for when, where in own_releases.points_in_words(points))
+    return told, [f"stored on {told['day']}: {counted(len(points), 'circle')}", *in_words, sealed]
+
+
+def _taken_back(
+    server: "RemoteServer", folder: "StateFolder", kept: "Kept", identifier: str
+) -> tuple[dict[str, Any], list[str]]:
+    """What becomes of a release that she has deleted; the receipt is kept."""
+    from shoal.collect.device import own_releases
+    from shoal.collect.roles.consent import date_of
+
+    own = own_releases.find(kept.device, identifier)
+    back = own_releases.take_back(server, kept.device, own)
+    kept.device.owned[kept.device.owned.index(own)] = back.own
+    folder.keep(kept)
+    told = {
+        "identifier": identifier,
+        "deleted_on": date_of(back.day),
+        "counts_until": date_of(back.due),
+        "proof": (back.own.withdrawn or b"").hex(),
+    }
+    return told, [
+        f"deleted on {told['deleted_on']}: no longer exported or handed out, and in nobody's crowd "
+        f"from {told['counts_until']} on; the collector's signed receipt is kept"
+    ]
 
 
 @click.group(name="state")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.collect import needs_extra, servers_of_a_round
+from shoal.cli.collect import needs_extra, require_points_as_given, servers_of_a_round
 from shoal.cli.options import DURATION, PATH, input_options, output_options, take_reading
 from shoal.cli.sections import Command
 from shoal.runtime.staging import explained_write
 
 if TYPE_CHECKING:
-    from shoal.collect.device import participation
     from shoal.collect.device.profile import Profile
+    from shoal.collect.device.proposal import Movement
 
 
 @click.command(
@@ -59,13 +59,14 @@ def join(**options: Any) -> int:
     """Take part in a round: blur your movement here, and send only the parts that enough others share."""
     with needs_extra("collect"):
         from shoal.collect.device import participation
+        from shoal.collect.device.connection import connect
         from shoal.collect.device.disk import StateFolder
         from shoal.collect.device.past import Past, folder_of_account
         from shoal.collect.device.profile import read_profile
+        from shoal.collect.device.proposal import movement_of, prepare
 
     reading = take_reading(options)
-    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
-        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
+    require_points_as_given(reading)
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
 
     def say(message: str) -> None:
@@ -76,14 +77,14 @@ def join(**options: Any) -> int:
         click.echo(text, err=True)
         return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
 
-    def look() -> "tuple[participation.Movement, Profile]":
+    def look() -> "tuple[Movement, Profile]":
         """Her own files, which nobody else has to be asked about."""
         from shoal.io import read
 
         profile = read_profile(options["profile_file"])
         data = read(options["data"], snap=False, **reading)
         return (
-            participation.movement_of(data, options["subject"], options["trip"], options["max_gap_s"]),
+            movement_of(data, options["subject"], options["trip"], options["max_gap_s"]),
             profile,
         )
 
@@ -91,7 +92,7 @@ def join(**options: Any) -> int:
     with folder.alone(), ExitStack() as connections:
         kept = folder.load()
         seen = look() if kept is None or kept.own_round is None else None
-        there = participation.connect(
+        there = connect(
             folder,
             options["server_url"],
             options["authority_url"],
@@ -106,7 +107,7 @@ def join(**options: Any) -> int:
         if there.kept.own_round is None:
             from shoal.report.pages.preview import preview_page
 
-            plan = participation.prepare(there, *(seen or look()))
+            plan = prepare(there, *(seen or look()))
             page = folder.folder / "preview.html"
             _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
             if not consent("\n".join(plan.lines(page))):

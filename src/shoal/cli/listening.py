@@ -1,6 +1,7 @@
 """What the commands that run servers share: where they listen, their key files, what they say when ready."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -144,3 +145,13 @@ def secret_of(file: Path) -> bytes:
     if len(seed) != 32:
         raise InputError(f"the key file {file} does not hold a key; restore it, or name another with --key")
     return seed
+
+
+def key_after(option: str, key: str) -> str:
+    """The key that an option has after an address."""
+    if re.fullmatch("[0-9a-f]{64}", key) is None:
+        raise click.UsageError(
+            f"the key after {option} URL is not 64 hexadecimal digits; the server prints it, and so does "
+            "'shoal collect key'"
+        )
+    return key

@@ -16,6 +16,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli import check as cli_check
+from shoal.cli import comparison as cli_comparison
 from shoal.cli import data as cli_data
 from shoal.cli import demo as cli_demo
 from shoal.cli import desk as cli_desk
@@ -23,12 +24,20 @@ from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
 from shoal.cli import reproduce as cli_reproduce
 from shoal.cli import risk as cli_risk
-from shoal.cli import service as cli_service
 from shoal.cli import share as cli_share
 from shoal.cli import verify as cli_verify
+from shoal.cli.app import participant_app
+from shoal.cli.authority import authority
 from shoal.cli.collect import collect
+from shoal.cli.collected import export, mine, state
+from shoal.cli.collector import server
+from shoal.cli.join import join
+from shoal.cli.keys import key, successor
+from shoal.cli.plan import plan
+from shoal.cli.registrar import registrar
 from shoal.cli.sections import Program
-from shoal.cli.terminal import log_line
+from shoal.cli.terminal import log_line, steady
+from shoal.cli.witness import witness
 from shoal.errors import ClaimError, ShoalError
 from shoal.version import __version__
 
@@ -59,11 +68,25 @@ def shoal() -> None:
     """The group of all commands; its help is _HELP, whose layout a docstring cannot keep."""
 
 
-for _command in cli_service.COMMANDS:
+for _command in (
+    server,
+    witness,
+    authority,
+    registrar,
+    key,
+    successor,
+    join,
+    participant_app,
+    export,
+    mine,
+    state,
+    plan,
+):
     collect.add_command(_command)
 shoal.add_section("To try it", (cli_demo.demo, cli_data.synthesize))
 shoal.add_section(
-    "Before a release", (cli_data.inspect, cli_data.assess, cli_risk.compare, cli_risk.granularity)
+    "Before a release",
+    (cli_data.inspect, cli_data.assess, cli_comparison.compare, cli_comparison.granularity),
 )
 shoal.add_section("The release", (cli_release.anonymize, cli_verify.verify, cli_publish.publish))
 shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
@@ -130,8 +153,7 @@ def _stop(_signal: int, _frame: Any) -> None:
 
 def _complain(message: str, code: int, *, as_json: bool) -> int:
     """Print an error on one line, and pass its exit code on."""
-    # a message may quote somebody's file, which must not steer the terminal
-    line = "".join(char if char.isprintable() else " " for char in message)
+    line = steady(message)
     if as_json:
         log_line("error", line, exit_code=code)
     else:

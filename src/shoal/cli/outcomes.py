@@ -1,15 +1,16 @@
-"""What commands print of a release that was made or checked: outcome, losses, costs and files."""
+"""What commands print of a release that was made, checked or attacked: outcome, losses, rates and files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from shoal.cli.terminal import listed, print_result
+from shoal.cli.terminal import listed, print_result, steady
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings, lines_of
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
+    from shoal.attacks.rate import Rate
     from shoal.model.claims import Claim
     from shoal.model.trace import Trace
     from shoal.model.verdicts import Verdict
@@ -55,8 +56,28 @@ def about(found: "Verified") -> list[str]:
         f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
         f"{listed(intake.repaired)}",
     ]
-    # a folder must not steer the terminal
-    return ["  " + "".join(char if char.isprintable() else " " for char in line) for line in lines]
+    return [f"  {steady(line)}" for line in lines]
+
+
+def rates(found: "Sequence[Rate]") -> list[str]:
+    """What attacks won, a line each."""
+    from shoal.report.words.numbers import percent
+
+    return [
+        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
+        f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {counted(rate.tries, 'try', 'tries')}; "
+        f"{rate.knowledge})"
+        for rate in found
+    ]
+
+
+def shown(value: float | None, unit: str) -> str:
+    """A value as people write it."""
+    from shoal.report.words.numbers import meters, percent, seconds
+
+    if value is None:
+        return "unknown"
+    return {"share": percent, "m": meters, "s": seconds}.get(unit, "{:.3f}".format)(value)
 
 
 def print_publication(

@@ -9,6 +9,7 @@ import click
 from shoal.cli.sections import RUNNING, Option
 from shoal.cli.terminal import Bars, print_result
 from shoal.errors import MisuseError
+from shoal.model.intake import Reading
 from shoal.units import counted, show_s
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ def plan_option(command: Command) -> Command:
 
 def count_input(source: str, reading: dict[str, Any], *, quiet: bool) -> "Counts":
     """Count INPUT, as all that a plan knows of it; raises InputError where it cannot be read."""
-    from shoal.model.intake import Reading
     from shoal.publishing.planning import count
     from shoal.runtime.run import Run
 
@@ -83,7 +83,6 @@ def print_plan(
 def publication(method: "Method", tries: int | None, people: int, reading: Mapping[str, Any]) -> list["Task"]:
     """The work of anonymize; raises MisuseError where it would refuse so many people, read like this."""
     from shoal.attacks.questions import TRIES
-    from shoal.model.intake import Reading
     from shoal.publishing.planning import RECORD_TRIES, Task, require_possible
 
     require_possible(method, people, Reading(**reading))
@@ -108,7 +107,6 @@ def publication_in_blocks(
     in_one_piece: an option that needs that.
     """
     from shoal.attacks.questions import TRIES
-    from shoal.model.intake import Reading
     from shoal.publishing.planning import blocks_of, require_possible, tasks_in_blocks
     from shoal.publishing.within_memory import bound_for
     from shoal.runtime.run import available_cores
@@ -148,7 +146,6 @@ def measures() -> list["Task"]:
 def assessment(ks: Collection[int], people: int, reading: Mapping[str, Any], *, exact: bool) -> list["Task"]:
     """The work of assess, for these k or the usual two; raises MisuseError for fewer people than k."""
     from shoal.measures.k_gap import drawn_people
-    from shoal.model.intake import Reading
     from shoal.model.trajectories import require_people
     from shoal.publishing.planning import Task, require_snapping
 
@@ -164,7 +161,6 @@ def comparison(study: "Study", people: int, reading: Mapping[str, Any]) -> tuple
 
     The second: a note for each setting of which there will be no release.
     """
-    from shoal.model.intake import Reading
     from shoal.publishing.planning import require_snapping
 
     require_snapping(Reading(**reading))

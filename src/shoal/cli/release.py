@@ -32,11 +32,15 @@ from shoal.cli.planned import (
 )
 from shoal.cli.terminal import Bars, read_telling, tell_of_reading
 from shoal.errors import InUseError, MisuseError, OtherJobError
+from shoal.model.intake import Reading
 from shoal.runtime.timings import Timings
 from shoal.units import counted
 
 if TYPE_CHECKING:
     from shoal.methods import Method
+    from shoal.methods.glove.glove import Glove
+    from shoal.publishing.in_blocks import BlockPublication
+    from shoal.runtime.run import Run
     from shoal.scale.memory import MemoryBound
 
 
@@ -169,8 +173,13 @@ def anonymize(
     reading, settings, parameters = _asked_for(
         method, options, streets=ground.streets, as_published=as_published
     )
-    statement = NOTHING_STATED if record is None else read_statement(record)
-    rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
+    both: dict[str, Any] = {  # what is published in blocks takes, and what is published at once
+        "rng": Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed),
+        "linkage_file": linkage,
+        "statement": NOTHING_STATED if record is None else read_statement(record),
+        "tries": TRIES if risk_tries is None else risk_tries,
+        "ground": ground,
+    }
     whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
     in_one_piece = next((option for option, given in whole.items() if given), None)
     _refuse_blocks_that_cannot_be(parameters, blocks, memory, engine, in_one_piece)
@@ -196,34 +205,13 @@ def anonymize(
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
         require_absent(output)
         run = Run(progress=bars, timings=timings)
-        from shoal.model.intake import Reading
-
         if bound is not None:
             from shoal.publishing.within_memory import bound_of_blocks
 
             size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=in_one_piece)
         if size is not None and isinstance(parameters, Glove):
-            from shoal.publishing.in_blocks import publish_in_blocks
-            from shoal.scale.engines import engine_of
-
-            in_blocks = publish_in_blocks(
-                source,
-                Reading(**reading),
-                parameters,
-                output,
-                rng=rng,
-                size=size,
-                engine=engine_of(engine or "local"),
-                run=run,
-                linkage_file=linkage,
-                statement=statement,
-                tries=TRIES if risk_tries is None else risk_tries,
-                ground=ground,
-                told=lambda people: tell_of_reading(people, bars),
-            )
-            bars.say(
-                f"anonymized in {counted(len(in_blocks.blocks), 'block')} of {min(in_blocks.blocks):,} to "
-                f"{max(in_blocks.blocks):,} people"
+            in_blocks = _in_blocks(
+                source, Reading(**reading), parameters, output, size, engine or "local", run, bars, both
             )
             print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
             return 0
@@ -233,15 +221,11 @@ def anonymize(
                 original,
                 parameters,
                 output,
-                rng=rng,
                 run=run,
-                linkage_file=linkage,
                 private_report=private_report,
                 resume=resume,
-                statement=statement,
-                tries=TRIES if risk_tries is None else risk_tries,
                 exact_figures=exact_figures,
-                ground=ground,
+                **both,
             )
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
@@ -279,6 +263,39 @@ def _asked_for(
         return reading, settings, kind(**settings)
     except MisuseError as error:  # of a parameter, which is an option here
         raise MisuseError(in_options(error.as_written, declared(kind))) from error
+
+
+def _in_blocks(
+    source: str,
+    reading: Reading,
+    method: "Glove",
+    output: Path,
+    size: "int | MemoryBound",
+    engine: str,
+    run: "Run",
+    bars: Bars,
+    further: dict[str, Any],
+) -> "BlockPublication":
+    """Publish in blocks, and say how many there were. further: what publishing at once takes, too."""
+    from shoal.publishing.in_blocks import publish_in_blocks
+    from shoal.scale.engines import engine_of
+
+    published = publish_in_blocks(
+        source,
+        reading,
+        method,
+        output,
+        size=size,
+        engine=engine_of(engine),
+        run=run,
+        told=lambda people: tell_of_reading(people, bars),
+        **further,
+    )
+    bars.say(
+        f"anonymized in {counted(len(published.blocks), 'block')} of {min(published.blocks):,} to "
+        f"{max(published.blocks):,} people"
+    )
+    return published
 
 
 def _refuse_blocks_that_cannot_be(

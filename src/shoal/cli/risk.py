@@ -1,27 +1,21 @@
-"""The commands that judge and use a release: attack, measure, compare, convert.
+"""The commands that judge and use a release: attack, measure, convert; heavy libraries load when one runs."""
 
-Heavy libraries load when a command runs.
-"""
-
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from shoal.cli.options import (
-    DURATION,
     PATH,
     RELEASE,
-    config_option,
     earlier_option,
-    input_argument,
     input_options,
     output_options,
     take_earlier,
     take_reading,
 )
-from shoal.cli.planned import attacks, comparison, count_input, measures, plan_option, print_plan
+from shoal.cli.outcomes import rates, shown
+from shoal.cli.planned import attacks, count_input, measures, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.errors import MisuseError
@@ -34,10 +28,6 @@ _GRID: Final = ("cell_m", "slot_s", "snap")
 _ATTACK_NOTES: Final = (
     "each kind of knowledge counts the same here; noisy takes about half of the default selection, and "
     "--earlier and --control come on top",
-)
-_COMPARE_NOTES: Final = (
-    "each release counts as if it were made, attacked and measured by commands of its own; hold_out, people "
-    "and what an earlier run has finished are not taken off",
 )
 
 
@@ -128,7 +118,6 @@ def attack(
     from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_linkage, read_release
     from shoal.release_folder.manifest import RELEASE_FILE
-    from shoal.report.words.numbers import percent
     from shoal.runtime.hashing import sha256_of
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -167,15 +156,9 @@ def attack(
             joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
             found = replace(found, rates=(*found.rates, *joint))
         digest = sha256_of(folder / RELEASE_FILE)
-    lines = [
-        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
-        f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {counted(rate.tries, 'try', 'tries')}; "
-        f"{rate.knowledge})"
-        for rate in found.rates
-    ]
     document = {**found.to_json(), "release_sha256": digest}
     document["notes"] = [*found.notes, *opened.told]
-    print_result(as_json, document, [*lines, *_noted(document["notes"])])
+    print_result(as_json, document, [*rates(found.rates), *(f"  note: {note}" for note in document["notes"])])
     return 0
 
 
@@ -207,166 +190,12 @@ def measure(
         bars.say(f"note: {told}")
     facts, points = document["measurements"], document.get("points", {})
     lines = [
-        f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
+        f"{fact['name']:20} {shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
         f"{fact['better']} is better)"
         for fact in facts
     ]
     lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
     print_result(as_json, document, lines)
-    return 0
-
-
-@click.command(cls=Command)
-@input_argument
-@click.option(
-    "--config",
-    "config",
-    type=PATH,
-    required=True,
-    metavar="study.toml",
-    help="What to compare: [[runs]], attacks and a [budget].",
-)
-@click.option(
-    "--output",
-    type=PATH,
-    required=True,
-    metavar="DIR",
-    help="Folder for everything (secret); an earlier one goes on.",
-)
-@click.option(
-    "--frontier",
-    type=click.Choice(("omit-at-most",)),
-    help="Also measure what leaving out 0 to 20 % of the samples would buy in each release of GLOVE.",
-)
-@plan_option
-@input_options
-@output_options
-def compare(
-    source: str,
-    config: Path,
-    output: Path,
-    frontier: Any,
-    planned: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
-    """Make several releases of INPUT, attack and measure them alike, and recommend settings for a budget.
-
-    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding
-    to the study.
-    """
-    from dataclasses import replace
-
-    from shoal.comparison.compare import REPORT_FILE
-    from shoal.comparison.compare import compare as run_study
-    from shoal.comparison.study import read_study
-    from shoal.io import read
-    from shoal.report.pages.comparison import is_anonymity
-    from shoal.runtime.run import Run
-
-    reading = take_reading(options)
-    study = read_study(config)
-    study = study if frontier is None else replace(study, frontier=frontier)
-    if planned:
-        counts = count_input(source, reading, quiet=quiet)
-        work, left_out = comparison(study, counts.people, reading)
-        notes = [*_COMPARE_NOTES, *left_out]
-        return print_plan("compare", counts, work, target=output, notes=notes, as_json=as_json)
-    with Bars(quiet=quiet) as bars:
-        run = Run(progress=bars)
-        original, given = read(source, run=run, **reading), None
-        if any(setting.method.about.publishes == "points" for setting in study.settings):
-            given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
-        found = run_study(original, study, output, run, given=given)
-    unit = next(
-        (
-            entry["unit"]
-            for result in found.results
-            for entry in result["measurements"]
-            if entry["name"] == study.budget.utility
-        ),
-        "1",
-    )
-    lines = [
-        *(
-            f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} "
-            f"{_shown(point.utility, unit)}; strongest adversary {_shown(point.worst, 'share')} "
-            f"({point.worst_by})" + ("" if is_anonymity(point.method) else "; no anonymity")
-            for point in found.ranking
-        ),
-        *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
-        f"recommended: {found.recommendation.label or 'none'}",
-        *(f"  {reason}" for reason in found.recommendation.reasons),
-        f"report: {output / REPORT_FILE}",
-    ]
-    print_result(as_json, {**found.to_json(), "report": str(output / REPORT_FILE)}, lines)
-    return 0
-
-
-@click.command(cls=Command, epilog="Lengths and durations take units: 30min, 1h.")
-@input_argument
-@click.option(
-    "--k",
-    type=click.IntRange(min=2),
-    default=2,
-    show_default=True,
-    metavar="K",
-    help="Records that fit one person.",
-)
-@click.option(
-    "--tau",
-    "taus_s",
-    type=DURATION,
-    multiple=True,
-    metavar="DURATION",
-    help="How long an attacker may follow; may be repeated; epsilon is the same. [default: 10min, 30min, "
-    "1h, 2h and 4h]",
-)
-@click.option(
-    "--output",
-    type=PATH,
-    metavar="PAGE.html",
-    help="Draw the figures on this page, too; it must not exist yet.",
-)
-@config_option
-@input_options
-@output_options
-def granularity(
-    source: str,
-    k: int,
-    taus_s: tuple[float, ...],
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
-    """Say what kte-hide leaves of INPUT for several tau.
-
-    Extents in place and time, suppression, and each by time of day.
-
-    A release is made and verified for each tau; none is written. The figures help to choose the --tau of
-    `shoal anonymize`.
-    """
-    from shoal.comparison.granularity import TAUS_S, study_granularity
-    from shoal.io import read
-    from shoal.runtime.run import Run
-
-    with Bars(quiet=quiet) as bars:
-        run = Run(progress=bars)
-        found = study_granularity(
-            read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output
-        ).to_json()
-    lines = [
-        f"tau {_shown(one['tau_s'], 's'):>8}: suppressed {_shown(one['suppressed'], 'share')}; "
-        f"dx + dy median {_shown(one['space_m']['median'], 'm')}, mean "
-        f"{_shown(one['space_m']['mean'], 'm')}; "
-        f"duration median {_shown(one['time_s']['median'], 's')}, mean {_shown(one['time_s']['mean'], 's')}"
-        for one in found["settings"]
-    ]
-    lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in found["failed"].items()]
-    lines += [] if output is None else [f"report: {output}"]
-    print_result(as_json, {**found, "report": None if output is None else str(output)}, lines)
     return 0
 
 
@@ -427,16 +256,7 @@ def _bounds(fact: dict[str, Any]) -> str:
     """What the boxes leave open of a value."""
     if "low" not in fact or "high" not in fact:
         return ""
-    return f"between {_shown(fact['low'], fact['unit'])} and {_shown(fact['high'], fact['unit'])} "
-
-
-def _shown(value: float | None, unit: str) -> str:
-    """A value as people write it."""
-    from shoal.report.words.numbers import meters, percent, seconds
-
-    if value is None:
-        return "unknown"
-    return {"share": percent, "m": meters, "s": seconds}.get(unit, "{:.3f}".format)(value)
+    return f"between {shown(fact['low'], fact['unit'])} and {shown(fact['high'], fact['unit'])} "
 
 
 def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
@@ -466,7 +286,3 @@ def _read_release(folder: Path, original: Any) -> Any:
     release = read_release(folder)
     require_possible_boxes(original, release)
     return release
-
-
-def _noted(notes: Sequence[str]) -> list[str]:
-    return [f"  note: {note}" for note in notes]

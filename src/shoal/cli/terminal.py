@@ -161,3 +161,8 @@ def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], 
 def listed(rows: Mapping[str, int]) -> str:
     """Counted rows by reason in one line."""
     return ", ".join(f"{count:,} {reason}" for reason, count in rows.items()) or "none"
+
+
+def steady(line: str) -> str:
+    """A line that cannot steer the terminal, whatever somebody's file or folder puts into it."""
+    return "".join(char if char.isprintable() else " " for char in line)

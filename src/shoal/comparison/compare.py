@@ -6,115 +6,38 @@ figures from raw data: it is as secret as these.
 """
 
 import json
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.attacking import TARGETS, attack
-from shoal.attacks.knowledge import also_on_points, is_to_the_point, of_its_claim, rates_alike
-from shoal.attacks.rate import Attacked, Rate, TargetName, gain
-from shoal.comparison.places import digest_of, fingerprint_of, place_of
-from shoal.comparison.study import Setting, Study
+from shoal.comparison.found import Comparison, point_of
+from shoal.comparison.one_release import RUNS_FOLDER, omission_of, result_of
+from shoal.comparison.places import write_text
+from shoal.comparison.study import Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
-from shoal.methods import METHODS
 from shoal.model.given import require_trajectories
-from shoal.model.release import Linkage, Release
-from shoal.model.summaries import table
-from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.publish import publish
-from shoal.publishing.writing import write_page
-from shoal.release_folder.folder import read_linkage, read_release
+from shoal.release_folder.folder import read_release
 from shoal.report.facts.density import Density, densities_alike
-from shoal.report.facts.omission import omission_frontier
 from shoal.report.pages.comparison import RAW_DATA, comparison_page
-from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.paths import path_of
-from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
-from shoal.utility import METRICS, Facts, measured
+from shoal.utility import METRICS
 from shoal.utility.frontier import (
-    LEVELS,
-    STRONGEST,
     Better,
     Point,
-    Recommendation,
-    at_equal_risk,
     frontier,
     recommend,
 )
 
 REPORT_FILE: Final = "comparison.html"
-_RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 TABLE_FILE: Final = "comparison.json"
-RUNS_FOLDER: Final = "runs"
 _MOST_MAPS: Final = 5
 _PIXELS: Final = 90
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """What a study found.
-
-    results: one JSON document for each release. failed: settings that gave no release, with the reason.
-    """
-
-    results: tuple[Mapping[str, Any], ...]
-    failed: Mapping[str, str]
-    points: tuple[Point, ...]
-    better: Better
-    recommendation: Recommendation
-    study: Study
-
-    @property
-    def ranking(self) -> tuple[Point, ...]:
-        """The releases by the strongest adversary of each, the safest first."""
-        return tuple(sorted(self.points, key=lambda point: (point.worst_gain, point.label)))
-
-    def _repr_html_(self) -> str:
-        metric = METRICS[self.study.budget.utility]
-        best = {point.label for point in frontier(self.points, self.better)}
-        rows = [
-            (
-                point.label,
-                "" if math.isnan(point.worst) else f"{point.worst:.1%} ({point.worst_by})",
-                "" if math.isnan(point.utility) else f"{point.utility:.4g} {metric.unit}",
-                "no other is better in both" if point.label in best else "",
-            )
-            for point in self.ranking
-        ]
-        rows += [(label, "no release", "", reason) for label, reason in self.failed.items()]
-        header = ("release", "strongest adversary right in", metric.question, "")
-        return table("Comparison", rows, header=header, notes=self.recommendation.reasons)
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything, with the frontier and the table at equal measured risk."""
-        rows = at_equal_risk(self.points, (*LEVELS, self.study.budget.at_most), self.better)
-        return {
-            "budget": {**asdict(self.study.budget), "words": self.study.budget.words},
-            "recommendation": {
-                "release": self.recommendation.label,
-                "reasons": list(self.recommendation.reasons),
-            },
-            "frontier": [point.label for point in frontier(self.points, self.better)],
-            "points": [null_for_nan(asdict(point)) for point in self.points],
-            "ranking": [point.label for point in self.ranking],
-            "at_equal_risk": [
-                {
-                    "risk_at_most": level,
-                    "best": {method: None if point is None else point.label for method, point in row.items()},
-                }
-                for level, row in rows
-            ],
-            "failed": dict(self.failed),
-            "releases": list(self.results),
-        }
 
 
 def compare(
@@ -202,9 +125,9 @@ def compare(
                     raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
                 source, outside = points_of, control_points
             results.append(
-                _result_of(setting, source, outside, published, control, study, output / RUNS_FOLDER, run)
+                result_of(setting, source, outside, published, control, study, output / RUNS_FOLDER, run)
                 | (
-                    _omission_of(setting, source, published, output / RUNS_FOLDER, run)
+                    omission_of(setting, source, published, output / RUNS_FOLDER, run)
                     if study.frontier
                     else {}
                 )
@@ -213,7 +136,7 @@ def compare(
             failed[setting.label] = str(error)
     run.progress("releases", len(study.settings), len(study.settings))
     better = METRICS[study.budget.utility].better
-    points = tuple(_point(result, study) for result in results)
+    points = tuple(point_of(result, study) for result in results)
     found = Comparison(
         results=tuple(results),
         failed=failed,
@@ -222,10 +145,10 @@ def compare(
         recommendation=recommend(points, study.budget, better),
         study=study,
     )
-    _write_text(
+    write_text(
         json.dumps(found.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n", output / TABLE_FILE
     )
-    _write_text(
+    write_text(
         comparison_page(
             found.to_json(),
             points,
@@ -253,160 +176,6 @@ def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Traje
     return original.keep(order[size:]), original.keep(order[:size])
 
 
-def _result_of(
-    setting: Setting,
-    source: Trajectories,
-    outside: Trajectories | None,
-    published: Trajectories,
-    control: Trajectories | None,
-    study: Study,
-    folder: Path,
-    run: Run,
-) -> dict[str, Any]:
-    """The release's attacks and measurements: from an earlier run if they are there, else made and kept.
-
-    source: what the method is handed, points as given or ``published``, the snapped samples by which every
-    release is judged. outside: the control group in the same form.
-    """
-    known = {
-        text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
-        for text in study.knowledge
-    }
-    asked = digest_of(
-        [
-            list(known.values()),
-            [row.text for row in of_its_claim(setting.method.claim())],
-            study.tries,
-            study.seed,
-            None if control is None else fingerprint_of(control),
-        ]
-    )
-    place = place_of(setting, source, folder)
-    result_file = place / f"result-{asked}.json"
-    if result_file.exists():
-        return {
-            **json.loads(result_file.read_text(encoding="utf-8")),
-            "label": setting.label,
-            "claim": setting.method.claim().name,
-        }
-    facts = None if _is_made(place) else _made(setting, source, place, run)
-    given, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
-    release = given.as_boxes(published.snapped_grid())
-    if facts is None or given.kind == "points":  # points are judged on the cells of ``published``
-        facts = Facts(published, release, linkage, run=run)
-    measurements = measured(facts)
-    del facts  # attacks need the memory
-    on_cells = _Side(raw=published, release=release, linkage=linkage, control=control)
-    as_given = _Side(raw=source, release=given, linkage=linkage, control=outside)
-    found = on_cells.attacked(known, study, run)
-    rates = [*found.rates]
-    as_points = dict.fromkeys(text for asked_of in known.values() for text in asked_of[1:])
-    if as_points:
-        rates += as_given.attacked(as_points, study, run).rates
-    attacks = {
-        text: [rate.to_json() for rate in rates if rate.asked in asked_of] for text, asked_of in known.items()
-    }
-    own, not_played = _attacks_of_its_claim(on_cells, as_given, study, run)
-    result = {
-        "label": setting.label,
-        "method": setting.name,
-        "claim": setting.method.claim().name,
-        "parameters": setting.method.parameters(),
-        "folder": f"{RUNS_FOLDER}/{place.name}/release",
-        "attacks": attacks,
-        "attacks_of_its_claim": [rate.to_json() for rate in own],
-        "measurements": [one.to_json() for one in measurements],
-        "notes": list(dict.fromkeys([*found.notes, *not_played])),
-    }
-    _write_text(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n", result_file)
-    return result
-
-
-def _is_made(place: Path) -> bool:
-    """Whether an earlier run made the release; raises OutputError where its linkage is lost."""
-    has_release, has_linkage = (place / "release").exists(), (place / "linkage.parquet").exists()
-    if has_release and not has_linkage:
-        raise OutputError(f"{place} holds a release without its linkage; remove that folder and run again")
-    return has_release
-
-
-def _made(setting: Setting, source: Trajectories, place: Path, run: Run) -> Facts | None:
-    """Publish the release into a place of its own."""
-    with explained_write(place):
-        place.mkdir(exist_ok=True)
-    for left in ("linkage.parquet", TRACE_FILE):
-        (place / left).unlink(missing_ok=True)
-    return publish(
-        source,
-        setting.method,
-        place / "release",
-        rng=Randomness.from_system(),
-        run=run,
-        linkage_file=place / "linkage.parquet",
-        tries=0,  # the study attacks it itself
-    ).facts
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Side:
-    """A release, raw data and control group in one form: on cells and slots, or as given."""
-
-    raw: Trajectories
-    release: Release
-    linkage: Linkage
-    control: Trajectories | None
-
-    def attacked(
-        self, knowledge: Iterable[str], study: Study, run: Run, targets: Collection[TargetName] = TARGETS
-    ) -> Attacked:
-        """What the adversaries win who know this; what is known of whom is the same for every release."""
-        return attack(
-            self.raw,
-            self.release,
-            self.linkage,
-            knowledge=list(knowledge),
-            rng=Randomness.for_research(study.seed),
-            tries=study.tries,
-            control=self.control,
-            targets=targets,
-            run=run,
-        )
-
-
-def _attacks_of_its_claim(
-    on_cells: _Side, as_given: _Side, study: Study, run: Run
-) -> tuple[list[Rate], list[str]]:
-    """The rates of the adversaries that test the release's own claim, and a note for each not played."""
-    rates: list[Rate] = []
-    notes: list[str] = []
-    for one in of_its_claim(as_given.release.claim):
-        side = replace(on_cells if one.adversary.takes_boxes else as_given, control=None)
-        try:
-            rates += side.attacked([one.text], study, run, _RELEASE_ALONE).rates
-        except MisuseError as error:
-            notes.append(f"{one.text} was not played: {error}")
-    return rates, notes
-
-
-def _omission_of(
-    setting: Setting, source: Trajectories, published: Trajectories, folder: Path, run: Run
-) -> dict[str, Any]:
-    """What leaving samples out would buy in a finished release, kept beside it; None without k-merge."""
-    place = place_of(setting, source, folder)
-    kept = place / "omission.json"
-    if not kept.exists():
-        release, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
-        found = (
-            omission_frontier(Facts(published, release, linkage, run=run))
-            if release.kind == "boxes"
-            else None
-        )
-        told = {"omission": None if found is None else found.to_json()}
-        _write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", kept)
-    told = json.loads(kept.read_text(encoding="utf-8"))
-    return dict(told)
-
-
 def _maps(
     published: Trajectories,
     points: Sequence[Point],
@@ -420,58 +189,3 @@ def _maps(
     raw, _, grid = boxes_of(published)
     of = {RAW_DATA: raw} | {label: read_release(folders[label]).as_boxes(grid).boxes for label in best}
     return densities_alike(of, _PIXELS)
-
-
-def _point(result: Mapping[str, Any], study: Study) -> Point:
-    """The release by the budget's metric, and by the adversary that the budget is about."""
-    budget = study.budget
-    played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
-    kind = METHODS[result["method"]].about.publishes
-    worst = max(
-        (one for rates in played for one in rates if one["target"] == "release"),
-        key=lambda one: (is_to_the_point(one["name"], kind), gain_of(one)),
-    )
-    risk, low, high = _risk(result, study, worst)
-    value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
-    return Point(
-        label=result["label"],
-        method=result["method"],
-        risk=risk,
-        risk_low=low,
-        risk_high=high,
-        utility=math.nan if value is None else value,
-        worst=worst["rate"],
-        worst_by=f"{worst['name']}, {worst['knowledge']}",
-        worst_gain=gain_of(worst),
-    )
-
-
-def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> tuple[float, float, float]:
-    """What is held against the budget, with its interval: the strongest adversary's gain, or one rate."""
-    budget = study.budget
-    if budget.attack == STRONGEST:
-        risk, low, high = (max(gain(worst[end], worst["baseline"]), 0.0) for end in ("rate", "low", "high"))
-        return risk, low, high
-    names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
-    if budget.attack not in names:
-        raise MisuseError(
-            f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
-            f"{' or '.join([*names, STRONGEST])}"
-        )
-    alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
-    tried = [
-        e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
-    ]
-    most = max(tried, key=lambda entry: entry["rate"])
-    return most["rate"], most["low"], most["high"]
-
-
-def gain_of(entry: Mapping[str, Any]) -> float:
-    """What an adversary wins of what guessing leaves."""
-    return gain(float(entry["rate"]), float(entry["baseline"]))
-
-
-def _write_text(text: str, path: Path) -> None:
-    """Write a file of its owner's, complete or not at all; an earlier one is replaced."""
-    write_page(text, path)
-    path.chmod(0o600)

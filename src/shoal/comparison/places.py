@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.comparison.study import Setting
 from shoal.model.trajectories import Trajectories
+from shoal.publishing.writing import write_page
 
 
 def place_of(setting: Setting, source: Trajectories, folder: Path) -> Path:
@@ -31,3 +32,9 @@ def fingerprint_of(data: Trajectories) -> str:
 def digest_of(parts: Sequence[Any]) -> str:
     """Twelve digits for what JSON can hold."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a file of its owner's, complete or not at all; an earlier one is replaced."""
+    write_page(text, path)
+    path.chmod(0o600)

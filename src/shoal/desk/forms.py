@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from shoal.errors import ShoalError
+from shoal.io.named_files import STANDARD_INPUT, files
 from shoal.io.servers import is_address
-from shoal.io.sources import STANDARD_INPUT, files
 
 Value = TypeVar("Value")
 

@@ -8,6 +8,7 @@ from shoal.desk.library import translated
 from shoal.desk.risk import band_of, question_of
 from shoal.desk.steps.whom import adversary_words
 from shoal.desk.words import LANGUAGES, Words
+from shoal.report.pages.frame import environment
 from shoal.report.words.numbers import count, meters, percent, seconds
 
 if TYPE_CHECKING:
@@ -43,18 +44,9 @@ def _said(text: str, language: str) -> "Markup":
 @cache
 def templates() -> "Environment":
     """All templates of the desk and of the app of participants."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
 
-    found = Environment(
-        loader=PackageLoader("shoal.desk"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for function in (count, percent, meters, seconds, question_of, band_of):
-        found.filters[function.__name__] = function
+    found = environment("shoal.desk", count, percent, meters, seconds, question_of, band_of)
 
     def options_marked(text: str) -> Markup:
         """A complaint, its options kept in one piece each."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.desk.forms import RefusedError, absolute
-from shoal.io.sources import ARCHIVE, FORMATS
+from shoal.io.formats import ARCHIVE, FORMATS
 
 _MOST: Final = 400  # of what a folder holds
 

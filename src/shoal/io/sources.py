@@ -1,119 +1,25 @@
 """From what a caller names - a file, a folder, a pattern, a database, a frame - to the tables to read."""
 
-import glob
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
-from shoal.io import (
-    ais_files,
-    arrow_files,
-    csv_files,
-    database_files,
-    excel_files,
-    fit_files,
-    frames,
-    gis_files,
-    gpx_files,
-    gtfs_realtime_files,
-    json_files,
-    json_lines_files,
-    kml_files,
-    lake_folders,
-    nmea_files,
-    object_stores,
-    owntracks_files,
-    parquet_files,
-    plt_files,
-    servers,
-    tcx_files,
-    zip_files,
-)
+from shoal.io import frames, lake_folders, object_stores, servers, zip_files
+from shoal.io.formats import ARCHIVE, is_read, open_file, telling_unused
+from shoal.io.named_files import STANDARD_INPUT, files
 from shoal.io.tables import Table, with_constants
 from shoal.model.intake import Reading
 
 Opener = Callable[[], Table]
-
-FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
-    ".csv": csv_files.open_table,
-    ".csv.gz": csv_files.open_table,
-    ".tsv": csv_files.open_table,
-    ".tsv.gz": csv_files.open_table,
-    ".txt": csv_files.open_table,
-    ".txt.gz": csv_files.open_table,
-    ".parquet": parquet_files.open_table,
-    ".geoparquet": parquet_files.open_table,
-    ".pq": parquet_files.open_table,
-    ".plt": plt_files.open_table,
-    ".gpx": gpx_files.open_table,
-    ".gpx.gz": gpx_files.open_table,
-    ".kml": kml_files.open_table,
-    ".kml.gz": kml_files.open_table,
-    ".kmz": kml_files.open_zipped,
-    ".tcx": tcx_files.open_table,
-    ".tcx.gz": tcx_files.open_table,
-    ".fit": fit_files.open_table,
-    ".fit.gz": fit_files.open_table,
-    ".json": json_files.open_table,
-    ".json.gz": json_files.open_table,
-    ".geojson": json_files.open_table,
-    ".geojson.gz": json_files.open_table,
-    ".jsonl": json_lines_files.open_table,
-    ".jsonl.gz": json_lines_files.open_table,
-    ".ndjson": json_lines_files.open_table,
-    ".geojsonl": json_lines_files.open_table,
-    ".rec": owntracks_files.open_table,
-    ".nmea": nmea_files.open_table,
-    ".nmea.gz": nmea_files.open_table,
-    ".ais": ais_files.open_table,
-    ".ais.gz": ais_files.open_table,
-    ".pb": gtfs_realtime_files.open_table,
-    ".pb.gz": gtfs_realtime_files.open_table,
-    ".arrow": arrow_files.open_table,
-    ".feather": arrow_files.open_table,
-    ".xlsx": excel_files.open_table,
-    ".xls": excel_files.open_table,
-    ".ods": excel_files.open_table,
-    ".gpkg": gis_files.open_table,
-    ".fgb": gis_files.open_table,
-    ".shp": gis_files.open_table,
-    ".sqlite": database_files.open_sqlite,
-    ".sqlite3": database_files.open_sqlite,
-    ".db": database_files.open_sqlite,
-    ".duckdb": database_files.open_duckdb,
-}
-# settings that only some readers take, and what to say where another is given one
-_TAKEN_BY: Final = {
-    "columns": (
-        {csv_files.open_table},
-        "--columns was not used: it names the columns of delimited text, and {name} is none",
-    ),
-    "table": (
-        {
-            excel_files.open_table,
-            gis_files.open_table,
-            database_files.open_sqlite,
-            database_files.open_duckdb,
-        },
-        "--table was not used: {name} holds no tables, sheets or layers to choose from",
-    ),
-}
-ARCHIVE: Final = ".zip"
-STANDARD_INPUT: Final = "-"
-SPARK_TABLE: Final = "spark-table:"
-BY_SPARK: Final = (
-    "a table of Spark's catalog is read by anonymize with --blocks and --engine spark; for anything else "
-    "have Spark write it to Parquet first, and name that folder"
-)
 
 
 def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
@@ -123,7 +29,7 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     frame.
     """
     if isinstance(source, str) and servers.is_address(source):
-        return servers.NAME, [lambda: _telling_unused(servers.open_table(source), reading)]
+        return servers.NAME, [lambda: telling_unused(servers.open_table(source), reading)]
     if isinstance(source, str) and object_stores.is_address(source):
         return _of_objects(source, reading)
     if isinstance(source, str) and source == STANDARD_INPUT:
@@ -134,7 +40,7 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     if parts is not None:
         return frames.NAME, [partial(_of_part, part, reading) for part in parts]
     if isinstance(source, frames.ArrowStream):
-        return frames.NAME, [lambda: _telling_unused(frames.open_table(source), reading)]
+        return frames.NAME, [lambda: telling_unused(frames.open_table(source), reading)]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
@@ -185,7 +91,9 @@ class ObjectOpener:
         """The table; raises InputError where it cannot be opened."""
         within = PurePosixPath(self.path).relative_to(self.root)
         with _numbered(within.name, self.number):
-            table = object_stores.open_object(self.system, self.path, partial(_read, reading=self.reading))
+            table = object_stores.open_object(
+                self.system, self.path, partial(open_file, reading=self.reading)
+            )
         owners = tuple(replace(each, place=self.path) for each in table.owners)
         table = replace(table, place=self.path, owners=owners)
         return _with_folders(_numbering(table, self.number), within)
@@ -199,136 +107,11 @@ class ObjectOpener:
         return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
 
 
-def files(source: str | Path) -> Iterator[Path]:
-    """The files that a path, a folder or a pattern names, in the order of their names.
-
-    Raises InputError when there is none.
-    """
-    source = str(source)
-    if (
-        not source.strip()
-    ):  # Path("") is the current folder, which nobody means by an empty variable of a shell
-        raise InputError("the name of the input is empty; name a file, a folder or a pattern")
-    if source.startswith(SPARK_TABLE):
-        raise InputError(BY_SPARK)
-    if source == STANDARD_INPUT:
-        raise InputError("standard input can be read only once; save it to a file first")
-    if "://" in source:  # it may hold a password, which no message repeats
-        raise InputError(
-            "addresses are not read here; give postgresql://... with a query, s3://... or gs://..., or save "
-            "the rows to a file"
-        )
-    path = Path(source)
-    if path.is_dir():
-        found = _within(path)
-        if not found:
-            raise InputError(
-                f"the folder {path.name or source} holds no file that shoal reads; it reads {_known()}"
-            )
-        yield from sorted(found)
-    elif path.exists():
-        _require_file(path)
-        if not _is_known(path):
-            raise InputError(f"shoal does not know the format of {path.name}; it reads {_known()}")
-        yield path
-    elif glob.has_magic(source):
-        # Path.glob takes no absolute pattern
-        matches = sorted(Path(match) for match in glob.glob(source, recursive=True))  # noqa: PTH207
-        if not matches:
-            raise InputError(f"no file matches {source}")
-        for match in matches:
-            yield from files(match)
-    else:
-        raise InputError(f"no file or folder {source}; check the path")
-
-
-def _within(folder: Path) -> list[Path]:
-    """The files in a folder that are read, also behind links.
-
-    A link to a folder that it lies in leads round in a circle, and nothing behind it is new. Raises
-    InputError for a folder that cannot be opened, a link that leads nowhere, and a table in a lake.
-    """
-
-    def refuse(error: OSError) -> None:
-        name = Path(str(error.filename)).name
-        raise InputError(f"the folder {name} cannot be opened: {error.strerror}") from error
-
-    lake_folders.require_no_lake_within(folder)
-    found: list[Path] = []
-    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
-        here = Path(place)
-        around = {here.resolve(), *here.resolve().parents}
-        links = [name for name in folders if (here / name).is_symlink()]
-        round_about = {name for name in links if (here / name).resolve() in around}
-        folders[:] = [name for name in folders if name not in round_about]
-        for name in set(links) - round_about:
-            lake_folders.require_no_lake_within(here / name)
-        found += [here / name for name in names]
-    found = [path for path in found if _is_known(path) and not _is_hidden(path.relative_to(folder))]
-    for path in found:
-        _require_file(path)
-    return found
-
-
-def _require_file(path: Path) -> None:
-    """Raises InputError for a link that leads nowhere, and for what is no file and cannot be read twice."""
-    if not path.exists():
-        raise InputError(f"{path.name} is a link to a file that is not there; mend or remove it")
-    if not path.is_file():
-        raise InputError(
-            f"{path.name} is no file but a pipe or a device, which can be read only once; save its rows to a "
-            "file first, or pipe them into shoal with - as the input"
-        )
-
-
-@dataclass(frozen=True)
-class State:
-    """A file of an input: what tells that it is another one, or has other content.
-
-    changed_ns: when it was written, as its owner may set it. signs: two numbers that the system alone sets;
-    a store has none, and lets nobody set the time. path: on a disk.
-    """
-
-    name: str
-    size: int
-    changed_ns: int
-    signs: tuple[int, int] = (0, 0)
-    path: Path | None = None
-
-
-def states(source: str | Path) -> list[State]:
-    """The files of an input at this moment, in the order of their names.
-
-    Raises InputError when there is none, and for what is not in files.
-    """
-    if isinstance(source, str) and servers.is_address(source):
-        raise InputError(
-            "rows of a server are not read in blocks, since they may differ when the work is continued; save "
-            "them to a file first"
-        )
-    if isinstance(source, str) and object_stores.is_address(source):
-        _, _, found = object_stores.files(source, lambda path: _reads(Path(path)))
-        return [State(info.path, info.size, info.mtime_ns or 0) for info in found]
-    there = [(path, path.stat()) for path in _written(source)]
-    return [
-        State(path.name, at.st_size, at.st_mtime_ns, (at.st_ctime_ns, at.st_ino), path.absolute())
-        for path, at in there
-    ]
-
-
-def _written(source: str | Path) -> Iterator[Path]:
-    """All files of a table in a lake, whose log says which of them count; else those that are read."""
-    if "://" not in str(source) and lake_folders.kind_of(Path(source)) is not None:
-        yield from sorted(path for path in Path(source).rglob("*") if path.is_file())
-    else:
-        yield from files(source)
-
-
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a path, a folder or a pattern; an archive gives one for each member that is read."""
     if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
         lake = Path(source)
-        return lake.name, [lambda: _telling_unused(lake_folders.open_table(lake, kind), reading)]
+        return lake.name, [lambda: telling_unused(lake_folders.open_table(lake, kind), reading)]
     paths = list(files(source))
     root = _root(source, paths)
     opened: list[Opener] = []
@@ -336,7 +119,7 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
         if path.name.lower().endswith(ARCHIVE):
             opened += [
                 partial(zip_files.open_member, path, member, partial(_open, reading))
-                for member in zip_files.members(path, _reads)
+                for member in zip_files.members(path, is_read)
             ]
         else:
             opened.append(
@@ -347,7 +130,7 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
 
 def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a folder or a file in an object store."""
-    system, root, found = object_stores.files(address, lambda path: _reads(Path(path)))
+    system, root, found = object_stores.files(address, lambda path: is_read(Path(path)))
     names = [PurePosixPath(each.path).name for each in found]
     return (names[0] if len(found) == 1 else f"{len(found)} files"), [
         ObjectOpener(reading=reading, system=system, path=each.path, root=root, size=each.size, number=number)
@@ -400,29 +183,15 @@ def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
     """
     try:
         with _numbered(path.name, number):
-            table = _numbering(_read(path, reading), number)
+            table = _numbering(open_file(path, reading), number)
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     return _with_folders(replace(table, place=table.place or str(path.resolve())), within)
 
 
-def _read(path: Path, reading: Reading) -> Table:
-    """A file by the reader of its format."""
-    reader = FORMATS[_ending(path)]
-    return _telling_unused(reader(path, reading), reading, reader)
-
-
 def _of_part(part: Any, reading: Reading) -> Table:
-    return _telling_unused(frames.open_part(part), reading)
-
-
-def _telling_unused(table: Table, reading: Reading, reader: object = None) -> Table:
-    """The table, with a note for each setting that was given and that its reader does not take."""
-    for setting, (readers, note) in _TAKEN_BY.items():
-        if getattr(reading, setting) is not None and reader not in readers:
-            table.notes.append(note.format(name=table.name))
-    return table
+    return telling_unused(frames.open_part(part), reading)
 
 
 def _with_folders(table: Table, within: PurePath) -> Table:
@@ -437,27 +206,3 @@ def _root(source: str | Path, paths: Sequence[Path]) -> Path:
     if Path(source).is_dir():
         return Path(source)
     return Path(os.path.commonpath([path.parent for path in paths]))
-
-
-def _ending(path: Path) -> str:
-    """The longest known ending of a file's name, or an empty text."""
-    name = path.name.lower()
-    return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
-
-
-def _reads(path: Path) -> bool:
-    """Whether a file, by its name, is one that shoal reads on its own."""
-    return bool(_ending(path)) and not _is_hidden(path)
-
-
-def _is_known(path: Path) -> bool:
-    return bool(_ending(path)) or path.name.lower().endswith(ARCHIVE)
-
-
-def _known() -> str:
-    return ", ".join((*FORMATS, ARCHIVE))
-
-
-def _is_hidden(path: Path) -> bool:
-    """Whether a part of the name marks it as not meant for readers, such as ``.git`` or ``_SUCCESS``."""
-    return any(part.startswith((".", "_")) for part in path.parts)

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError, OtherJobError
+from shoal.io.named_files import BY_SPARK, SPARK_TABLE, states
 from shoal.io.pieces import columns_drawn
-from shoal.io.sources import BY_SPARK, SPARK_TABLE, states
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE
 from shoal.runtime.arrays import Numbers

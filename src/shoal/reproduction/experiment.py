@@ -1,6 +1,7 @@
 """What an experiment is: a figure or table of a paper, what the paper prints, and a function of one seed."""
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -78,10 +79,8 @@ class Cell:
         known = [value for value in self.values if not math.isnan(value)]
         if len(known) < 2:
             return math.nan
-        mean = sum(known) / len(known)
-        deviation = math.sqrt(sum((value - mean) ** 2 for value in known) / (len(known) - 1))
         t = _T[len(known) - 2] if len(known) - 2 < len(_T) else _Z
-        return t * deviation / math.sqrt(len(known))
+        return t * statistics.stdev(known) / math.sqrt(len(known))
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -16,11 +16,12 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.collect.device import own_releases, participation
+from shoal.collect.device.connection import Connection, connect
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.device.own_releases import TakenBack
-from shoal.collect.device.participation import Connection, Movement, Plan
 from shoal.collect.device.profile import profile_of
+from shoal.collect.device.proposal import Movement, Plan, movement_of, prepare, trips_of
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.roles.own_releases import OwnRelease
 from shoal.collect.roles.participant_round import Ending
@@ -163,7 +164,7 @@ class Person:
         if self._data is None or self.subject is None:
             return []
         if self._trips is None:
-            points, trips = participation.trips_of(self._data, self.subject, MAX_GAP_S)
+            points, trips = trips_of(self._data, self.subject, MAX_GAP_S)
             self._trips = [
                 Trip(number, _clock(points[rows[0]]), _clock(points[rows[-1]]), len(rows))
                 for number, rows in enumerate(reversed(trips[-_MOST_TRIPS:]), 1)
@@ -179,7 +180,7 @@ class Person:
     def _movement(self, trip: int) -> Movement:
         if self._data is None or self.subject is None:
             raise InputError("choose a file first")
-        return participation.movement_of(self._data, self.subject, trip, MAX_GAP_S)
+        return movement_of(self._data, self.subject, trip, MAX_GAP_S)
 
     # her blur
 
@@ -200,7 +201,7 @@ class Person:
                 self.entries = dict(entries)
             there = self._connect()
             self.plan = None
-            self.plan = participation.prepare(there, self._movement(self.trip), profile_of(self.entries))
+            self.plan = prepare(there, self._movement(self.trip), profile_of(self.entries))
             self._there = there
             return self.plan
 
@@ -350,7 +351,7 @@ class Person:
 
     def _connect(self) -> Connection:
         at = self.at
-        there = participation.connect(self.folder, at.server, at.authority, at.ca, self.user, os.urandom)
+        there = connect(self.folder, at.server, at.authority, at.ca, self.user, os.urandom)
         for server in there.servers.values():
             server.close()
         return there

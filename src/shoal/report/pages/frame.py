@@ -33,18 +33,25 @@ def page(template: str, drawings: Mapping[str, Drawing], *, public: bool = False
     return _templates().get_template(template).render(policy=_POLICY, drawings=drawings, mark=mark, **content)
 
 
-@cache
-def _templates() -> "Environment":
+def environment(package: str, *filters: Callable[..., Any]) -> "Environment":
+    """The templates of a package: every value is escaped, and a missing one is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    templates = Environment(
-        loader=PackageLoader("shoal.report"),
+    made = Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown: tuple[Callable[..., Any], ...] = (
+    made.filters.update({each.__name__: each for each in filters})
+    return made
+
+
+@cache
+def _templates() -> "Environment":
+    return environment(
+        "shoal.report",
         drawn,
         show_s,
         numbers.count,
@@ -55,6 +62,3 @@ def _templates() -> "Environment":
         numbers.percent,
         numbers.seconds,
     )
-    for function in shown:
-        templates.filters[function.__name__] = function
-    return templates

@@ -1,24 +1,17 @@
-"""The commands that run the servers of the user-centric protocol; they import what is heavy."""
+"""The command that runs a collector; it imports what is heavy."""
 
 import math
 import os
-import re
-from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.app import participant_app
 from shoal.cli.collect import needs_extra
-from shoal.cli.collected import export, mine, require_there, state
-from shoal.cli.join import join
-from shoal.cli.keys import key, read_files, showing_successors, successor
-from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
+from shoal.cli.keys import read_files, showing_successors
+from shoal.cli.listening import key_after, listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH, refuse_unused
-from shoal.cli.plan import plan
-from shoal.cli.registrar import registrar
 from shoal.cli.stating import STATEMENTS, stating
 from shoal.errors import InputError, MisuseError
 
@@ -241,203 +234,18 @@ def _terms_of(options: dict[str, Any]) -> "Terms":
             resolution_min=math.ceil(options["resolution_s"] / 60),
             bootstrap_until=until,
             witnesses=tuple(
-                OtherCollector(url=RemoteServer(url).url, key=_key_after("--witness", key))
+                OtherCollector(url=RemoteServer(url).url, key=key_after("--witness", key))
                 for url, key in options["witnesses"]
             ),
             registrar=options["registrar"]
             and RegistrarTerms(
                 url=RemoteServer(options["registrar"][0]).url,
-                key=_key_after("--registrar", options["registrar"][1]),
+                key=key_after("--registrar", options["registrar"][1]),
                 days=options["token_days"],
             ),
         )
     except ValidationError as error:
         raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
-
-
-@click.command(
-    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
-    "answered, and "
-    "stores nothing."
-)
-@click.option(
-    "--database",
-    required=True,
-    metavar="URL",
-    help="The collector's own database; with --follow one of the witness.",
-)
-@click.option(
-    "--follow",
-    nargs=2,
-    metavar="URL KEY",
-    help="Keep a copy: take over closed days from the collector at this address, and check their roots. "
-    "KEY: its key, or an earlier one that leads to it.",
-)
-@click.option(
-    "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for it instead of the system's."
-)
-@click.option(
-    "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
-)
-@listening(8442)
-def witness(**options: Any) -> int:
-    """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
-    with needs_extra("server"):
-        from shoal.collect.crypto.signatures import verify_key
-        from shoal.collect.device.http_client import asking
-        from shoal.collect.server.following import Following
-        from shoal.collect.server.http_witness import witness_application
-        from shoal.collect.storage.database import Database
-    if not options["follow"]:
-        require_there(options["database"], "collector")
-    require_listening(options)
-    with Database(options["database"]) as database:
-        seed = secret_of(options["key"])
-        following = None
-        if options["follow"]:
-            url, known = options["follow"]
-            ask = asking(*_collector_at(url, known, options["ca"]), seed)
-            following = Following(database, ask)
-            _say_whether_it_answers(ask)
-        app = witness_application(database, seed, following, quiet=options["quiet"])
-        serve_app(app, options, "witness", verify_key(seed).hex())
-    return 0
-
-
-def _say_whether_it_answers(ask: Callable[[str], Any]) -> None:
-    """A witness may start before the collector, but it answers nothing without it."""
-    from shoal.collect.faults import PeerError
-    from shoal.collect.storage.database import UnavailableError
-
-    try:
-        ask("/v1/about")
-    except (PeerError, UnavailableError) as error:
-        click.echo(
-            f"{error.as_written}; until it answers, this witness answers nothing, and rounds wait", err=True
-        )
-
-
-def _collector_at(url: str, key: str, ca: Path | None) -> tuple[Any, bytes]:
-    """The collector that a witness follows."""
-    from shoal.collect.device.http_client import RemoteServer
-
-    return RemoteServer(url, ca), bytes.fromhex(_key_after("--follow", key))
-
-
-def _key_after(option: str, key: str) -> str:
-    """The key that an option has after an address."""
-    if re.fullmatch("[0-9a-f]{64}", key) is None:
-        raise click.UsageError(
-            f"the key after {option} URL is not 64 hexadecimal digits; the server prints it, and so does "
-            "'shoal collect key'"
-        )
-    return key
-
-
-@click.command(
-    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine."
-)
-@click.option(
-    "--database",
-    required=True,
-    metavar="URL",
-    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, not the collector's.",
-)
-@click.option(
-    "--key", type=PATH, default=Path("authority.key"), metavar="FILE", help="Secret key; made when absent."
-)
-@click.option(
-    "--collector-key",
-    "collectors",
-    multiple=True,
-    metavar="HEX",
-    help="Public key of a collector whose receipts hold; can be repeated.",
-)
-@click.option(
-    "--identifiers-of",
-    "user",
-    metavar="USER",
-    help="Print the identifiers that a user has claimed, then exit.",
-)
-@click.option(
-    "--admit",
-    is_flag=True,
-    help="Be the registrar, too, under the same key: admit people, issue tokens for these collectors.",
-)
-@click.option(
-    "--token-days",
-    type=click.IntRange(1, 366),
-    default=1,
-    help="With --admit: a person gets one token in so many days.",
-)
-@showing_successors
-@listening(8441)
-def authority(**options: Any) -> int:
-    """Run an authority: who owns which identifier, each proven by the key of its release.
-
-    It never sees a trajectory.
-    """
-    with needs_extra("server"):
-        from shoal.collect.roles.registrar import Registrar
-        from shoal.collect.server.http_authority import ClaimBook, authority_application
-        from shoal.collect.storage.database import Database
-        from shoal.collect.storage.migrations import AUTHORITY
-        from shoal.collect.storage.register import RegisterBook
-
-    try:
-        keys = frozenset(bytes.fromhex(key) for key in options["collectors"])
-    except ValueError as error:
-        raise click.UsageError(
-            "a --collector-key is not 64 hexadecimal digits; the collector prints its key when it starts"
-        ) from error
-    if not options["admit"]:
-        refuse_unused("without --admit", "token_days")
-    if options["user"] is not None:
-        refuse_unused("beside --identifiers-of, with which no server runs", *SERVING)
-        require_there(options["database"], "authority")
-    with Database(options["database"], AUTHORITY) as database:
-        seed = secret_of(options["key"])
-        book = ClaimBook(database, seed, keys)
-        if options["user"] is not None:
-            for identifier in book.identifiers_of(options["user"]):
-                click.echo(identifier)
-            return 0
-        if not keys or any(len(key) != 32 for key in keys):
-            raise click.UsageError(
-                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
-                "starts"
-            )
-        require_listening(options)
-        admitting = None
-        if options["admit"]:
-            register = RegisterBook(database)
-            admitting = Registrar(register, seed, keys, options["token_days"], book.signing_seed)
-        signing_key, successors = book.facts["signing_key"], read_files(options["successors"])
-        if successors and signing_key not in {one.new for one in successors}:
-            raise InputError(
-                f"the files given with --successors do not lead to the key in {options['key']}; name the new "
-                "key file with --key"
-            )
-        quiet = options["quiet"]
-        app = authority_application(book, quiet=quiet, registrar=admitting, successors=successors)
-        serve_app(app, options, "authority", signing_key)
-    return 0
-
-
-COMMANDS: Final = (
-    server,
-    witness,
-    authority,
-    registrar,
-    key,
-    successor,
-    join,
-    participant_app,
-    export,
-    mine,
-    state,
-    plan,
-)
 
 
 def _public_places(file: Path, days: int) -> Any:

@@ -1,0 +1,103 @@
+"""The command that runs an authority; it imports what is heavy."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.collect import needs_extra
+from shoal.cli.collected import require_there
+from shoal.cli.keys import read_files, showing_successors
+from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
+from shoal.cli.options import PATH, refuse_unused
+from shoal.errors import InputError
+
+
+@click.command(
+    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine."
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, not the collector's.",
+)
+@click.option(
+    "--key", type=PATH, default=Path("authority.key"), metavar="FILE", help="Secret key; made when absent."
+)
+@click.option(
+    "--collector-key",
+    "collectors",
+    multiple=True,
+    metavar="HEX",
+    help="Public key of a collector whose receipts hold; can be repeated.",
+)
+@click.option(
+    "--identifiers-of",
+    "user",
+    metavar="USER",
+    help="Print the identifiers that a user has claimed, then exit.",
+)
+@click.option(
+    "--admit",
+    is_flag=True,
+    help="Be the registrar, too, under the same key: admit people, issue tokens for these collectors.",
+)
+@click.option(
+    "--token-days",
+    type=click.IntRange(1, 366),
+    default=1,
+    help="With --admit: a person gets one token in so many days.",
+)
+@showing_successors
+@listening(8441)
+def authority(**options: Any) -> int:
+    """Run an authority: who owns which identifier, each proven by the key of its release.
+
+    It never sees a trajectory.
+    """
+    with needs_extra("server"):
+        from shoal.collect.roles.registrar import Registrar
+        from shoal.collect.server.http_authority import ClaimBook, authority_application
+        from shoal.collect.storage.database import Database
+        from shoal.collect.storage.migrations import AUTHORITY
+        from shoal.collect.storage.register import RegisterBook
+
+    try:
+        keys = frozenset(bytes.fromhex(key) for key in options["collectors"])
+    except ValueError as error:
+        raise click.UsageError(
+            "a --collector-key is not 64 hexadecimal digits; the collector prints its key when it starts"
+        ) from error
+    if not options["admit"]:
+        refuse_unused("without --admit", "token_days")
+    if options["user"] is not None:
+        refuse_unused("beside --identifiers-of, with which no server runs", *SERVING)
+        require_there(options["database"], "authority")
+    with Database(options["database"], AUTHORITY) as database:
+        seed = secret_of(options["key"])
+        book = ClaimBook(database, seed, keys)
+        if options["user"] is not None:
+            for identifier in book.identifiers_of(options["user"]):
+                click.echo(identifier)
+            return 0
+        if not keys or any(len(key) != 32 for key in keys):
+            raise click.UsageError(
+                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
+                "starts"
+            )
+        require_listening(options)
+        admitting = None
+        if options["admit"]:
+            register = RegisterBook(database)
+            admitting = Registrar(register, seed, keys, options["token_days"], book.signing_seed)
+        signing_key, successors = book.facts["signing_key"], read_files(options["successors"])
+        if successors and signing_key not in {one.new for one in successors}:
+            raise InputError(
+                f"the files given with --successors do not lead to the key in {options['key']}; name the new "
+                "key file with --key"
+            )
+        quiet = options["quiet"]
+        app = authority_application(book, quiet=quiet, registrar=admitting, successors=successors)
+        serve_app(app, options, "authority", signing_key)
+    return 0

@@ -1,0 +1,81 @@
+"""The command that runs a witness; it imports what is heavy."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.collect import needs_extra
+from shoal.cli.collected import require_there
+from shoal.cli.listening import key_after, listening, require_listening, secret_of, serve_app
+from shoal.cli.options import PATH
+
+
+@click.command(
+    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
+    "answered, and "
+    "stores nothing."
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="The collector's own database; with --follow one of the witness.",
+)
+@click.option(
+    "--follow",
+    nargs=2,
+    metavar="URL KEY",
+    help="Keep a copy: take over closed days from the collector at this address, and check their roots. "
+    "KEY: its key, or an earlier one that leads to it.",
+)
+@click.option(
+    "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for it instead of the system's."
+)
+@click.option(
+    "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
+)
+@listening(8442)
+def witness(**options: Any) -> int:
+    """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
+    with needs_extra("server"):
+        from shoal.collect.crypto.signatures import verify_key
+        from shoal.collect.device.http_client import asking
+        from shoal.collect.server.following import Following
+        from shoal.collect.server.http_witness import witness_application
+        from shoal.collect.storage.database import Database
+    if not options["follow"]:
+        require_there(options["database"], "collector")
+    require_listening(options)
+    with Database(options["database"]) as database:
+        seed = secret_of(options["key"])
+        following = None
+        if options["follow"]:
+            url, known = options["follow"]
+            ask = asking(*_collector_at(url, known, options["ca"]), seed)
+            following = Following(database, ask)
+            _say_whether_it_answers(ask)
+        app = witness_application(database, seed, following, quiet=options["quiet"])
+        serve_app(app, options, "witness", verify_key(seed).hex())
+    return 0
+
+
+def _say_whether_it_answers(ask: Callable[[str], Any]) -> None:
+    """A witness may start before the collector, but it answers nothing without it."""
+    from shoal.collect.faults import PeerError
+    from shoal.collect.storage.database import UnavailableError
+
+    try:
+        ask("/v1/about")
+    except (PeerError, UnavailableError) as error:
+        click.echo(
+            f"{error.as_written}; until it answers, this witness answers nothing, and rounds wait", err=True
+        )
+
+
+def _collector_at(url: str, key: str, ca: Path | None) -> tuple[Any, bytes]:
+    """The collector that a witness follows."""
+    from shoal.collect.device.http_client import RemoteServer
+
+    return RemoteServer(url, ca), bytes.fromhex(key_after("--follow", key))

@@ -1,0 +1,132 @@
+"""What a study found: every release by the budget's metric and by the strongest adversary on it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shoal.attacks.knowledge import is_to_the_point, rates_alike
+from shoal.attacks.rate import gain
+from shoal.comparison.study import Study
+from shoal.errors import MisuseError
+from shoal.methods import METHODS
+from shoal.model.summaries import table
+from shoal.runtime.json_values import null_for_nan
+from shoal.utility import METRICS
+from shoal.utility.frontier import (
+    LEVELS,
+    STRONGEST,
+    Better,
+    Point,
+    Recommendation,
+    at_equal_risk,
+    frontier,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What a study found.
+
+    results: one JSON document for each release. failed: settings that gave no release, with the reason.
+    """
+
+    results: tuple[Mapping[str, Any], ...]
+    failed: Mapping[str, str]
+    points: tuple[Point, ...]
+    better: Better
+    recommendation: Recommendation
+    study: Study
+
+    @property
+    def ranking(self) -> tuple[Point, ...]:
+        """The releases by the strongest adversary of each, the safest first."""
+        return tuple(sorted(self.points, key=lambda point: (point.worst_gain, point.label)))
+
+    def _repr_html_(self) -> str:
+        metric = METRICS[self.study.budget.utility]
+        best = {point.label for point in frontier(self.points, self.better)}
+        rows = [
+            (
+                point.label,
+                "" if math.isnan(point.worst) else f"{point.worst:.1%} ({point.worst_by})",
+                "" if math.isnan(point.utility) else f"{point.utility:.4g} {metric.unit}",
+                "no other is better in both" if point.label in best else "",
+            )
+            for point in self.ranking
+        ]
+        rows += [(label, "no release", "", reason) for label, reason in self.failed.items()]
+        header = ("release", "strongest adversary right in", metric.question, "")
+        return table("Comparison", rows, header=header, notes=self.recommendation.reasons)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, with the frontier and the table at equal measured risk."""
+        rows = at_equal_risk(self.points, (*LEVELS, self.study.budget.at_most), self.better)
+        return {
+            "budget": {**asdict(self.study.budget), "words": self.study.budget.words},
+            "recommendation": {
+                "release": self.recommendation.label,
+                "reasons": list(self.recommendation.reasons),
+            },
+            "frontier": [point.label for point in frontier(self.points, self.better)],
+            "points": [null_for_nan(asdict(point)) for point in self.points],
+            "ranking": [point.label for point in self.ranking],
+            "at_equal_risk": [
+                {
+                    "risk_at_most": level,
+                    "best": {method: None if point is None else point.label for method, point in row.items()},
+                }
+                for level, row in rows
+            ],
+            "failed": dict(self.failed),
+            "releases": list(self.results),
+        }
+
+
+def point_of(result: Mapping[str, Any], study: Study) -> Point:
+    """The release by the budget's metric, and by the adversary that the budget is about."""
+    budget = study.budget
+    played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
+    kind = METHODS[result["method"]].about.publishes
+    worst = max(
+        (one for rates in played for one in rates if one["target"] == "release"),
+        key=lambda one: (is_to_the_point(one["name"], kind), gain_of(one)),
+    )
+    risk, low, high = _risk(result, study, worst)
+    value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
+    return Point(
+        label=result["label"],
+        method=result["method"],
+        risk=risk,
+        risk_low=low,
+        risk_high=high,
+        utility=math.nan if value is None else value,
+        worst=worst["rate"],
+        worst_by=f"{worst['name']}, {worst['knowledge']}",
+        worst_gain=gain_of(worst),
+    )
+
+
+def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> tuple[float, float, float]:
+    """What is held against the budget, with its interval: the strongest adversary's gain, or one rate."""
+    budget = study.budget
+    if budget.attack == STRONGEST:
+        risk, low, high = (max(gain(worst[end], worst["baseline"]), 0.0) for end in ("rate", "low", "high"))
+        return risk, low, high
+    names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
+    if budget.attack not in names:
+        raise MisuseError(
+            f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
+            f"{' or '.join([*names, STRONGEST])}"
+        )
+    alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
+    tried = [
+        e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
+    ]
+    most = max(tried, key=lambda entry: entry["rate"])
+    return most["rate"], most["low"], most["high"]
+
+
+def gain_of(entry: Mapping[str, Any]) -> float:
+    """What an adversary wins of what guessing leaves."""
+    return gain(float(entry["rate"]), float(entry["baseline"]))
