@@ -173,7 +173,7 @@ def test_a_piece_is_gone_before_the_next_is_read(
 def test_a_table_of_outlines_alone_is_refused(make: Callable[[], Case], n_rows: int, tmp_path: Path) -> None:
     original, release, linkage = make()
     folder = written((original, release, linkage), tmp_path / "release")
-    pq.write_table(pa.table({GEOMETRY: [b"12"] * n_rows}), folder / RELEASE_FILE)
+    pq.write_table(pa.table({GEOMETRY: pa.array([b"12"] * n_rows, pa.binary())}), folder / RELEASE_FILE)
     with pytest.raises(InputError, match="lacks the column"):
         looked_at(folder, release)
     with pytest.raises(InputError, match="lacks the column"):
