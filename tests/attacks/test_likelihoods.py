@@ -283,7 +283,7 @@ def test_an_index_stands_by_length_start_and_row_however_far_apart(
     spans: list[tuple[int, int]], scale: int
 ) -> None:
     boxes = np.array([[a * scale, a * scale + length, 0, 0, 1, 1] for a, length in spans], dtype=np.int64)
-    index = index_over_time(boxes.reshape(-1, 6), np.arange(len(spans)))
+    index = index_over_time(boxes.reshape(-1, 6), np.arange(len(spans) + 1))
     level = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 7: 3, 8: 3, 9: 4}
     order = sorted(range(len(spans)), key=lambda row: (level[spans[row][1]], spans[row][0], row))
     assert index.record.tolist() == order

@@ -37,7 +37,8 @@ def test_evidence_is_that_of_every_box(seed: int) -> None:
     record = np.sort(draw.integers(0, 4, 12))
     samples, offsets = draw.integers(0, 9, (5, 3)), np.array([0, 2, 2, 5])
     found = np.zeros(3)
-    strongest_evidence(offsets, samples, index_over_time(boxes, record), 4, 200.0, found)
+    index = index_over_time(boxes, np.searchsorted(record, np.arange(5)))
+    strongest_evidence(offsets, samples, index, 4, 200.0, found)
     for person in range(3):
         own = samples[offsets[person] : offsets[person + 1]]
         totals = []

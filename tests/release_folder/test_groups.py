@@ -1,4 +1,4 @@
-"""Groups of rows that are read one column after the other, against pyarrow's own reading of a whole group."""
+"""Groups of rows that are read in pieces, against pyarrow's own reading of a whole group."""
 
 from pathlib import Path
 
@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.release_folder.packing import GEOMETRY, group_in
+from shoal.release_folder import packing
+from shoal.release_folder.packing import GEOMETRY, pieces_in
 
 ROWS = 7
 COLUMNS = {
@@ -36,7 +37,43 @@ def test_a_group_is_the_table_that_pyarrow_reads_of_it(names: list[str], tmp_pat
     table = pa.table([COLUMNS[name] for name in names], schema=schema)
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=4)
     file = pq.ParquetFile(tmp_path / "t.parquet")
-    groups = [(file.read_row_group(n), group_in(file, n)) for n in range(file.num_row_groups)]
-    assert all(found.schema.equals(expected.schema, check_metadata=True) for expected, found in groups)
-    assert all(found.equals(expected) for expected, found in groups)
-    assert [expected.num_rows for expected, _ in groups] == ([4, 3] if names else [0])
+    sizes = []
+    for number in range(file.num_row_groups):
+        expected = file.read_row_group(number)
+        pieces = list(pieces_in(file, number))
+        assert all(piece.schema.metadata == expected.schema.metadata for piece in pieces)
+        found = [both for piece in pieces for both in zip(piece.schema, piece.columns, strict=True)]
+        assert [field for field, _ in found] == list(expected.schema)
+        assert all(one.equals(other) for (_, one), other in zip(found, expected.columns, strict=True))
+        sizes.append(pieces[0].num_rows)
+        alone = names[-1:] == [GEOMETRY] and len(names) > 1 and len(set(names)) == len(names)
+        assert len(pieces) == (2 if alone and not {"x.min", "pairs"} & set(names) else 1)
+    assert sizes == ([4, 3] if names else [0])
+
+
+@pytest.mark.parametrize(
+    "outlines",
+    [
+        [b"123", b"456", b"789", b"abc", b"def"],
+        [b"123", b"456", b"78", b"abcd", b"def"],
+        [b"123", b"456", b"7", b"a", b"b"],
+        [b"1", b"22", b"3", b"4", b"5"],
+        [b"", b"", b"", b"", b""],
+        [b"12", None, b"34", b"56", b"78"],
+        [b"12", b"34", b"56", b"78", None],
+        ["12", "34", "56", "78", "90"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_outlines_of_any_length_come_as_they_are(
+    outlines: list[bytes | str | None], at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "_READ_AT_ONCE", at_once)
+    pq.write_table(pa.table({"n": range(5), GEOMETRY: outlines}), tmp_path / "t.parquet")
+    file = pq.ParquetFile(tmp_path / "t.parquet")
+    *_, last = pieces_in(file, 0)
+    expected = file.read()[GEOMETRY]
+    assert last[GEOMETRY].to_pylist() == outlines
+    assert last[GEOMETRY].type == expected.type
+    last.validate(full=True)

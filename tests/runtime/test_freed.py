@@ -26,12 +26,48 @@ print(resident_mib() - before)
 """
 
 
-@pytest.mark.skipif(
+_SERVES_OTHERS = """
+import resource, sys, threading
+import numpy as np
+from shoal.runtime.freed import keep_little
+
+def resident_mib():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() / 2**20
+
+if sys.argv[1] == "little":
+    keep_little()
+first = np.ones(25 << 17)
+del first
+small = []
+
+def work():
+    arrays = [np.ones(6 << 17) for _ in range(8)]  # 6 MiB each
+    small.extend(bytes(1000) for _ in range(100))  # above them, still alive
+
+one = threading.Thread(target=work)
+one.start()
+one.join()
+before = resident_mib()
+arrays = [np.ones(6 << 17) for _ in range(8)]
+print(resident_mib() - before)
+"""
+_OF_GLIBC = pytest.mark.skipif(
     sys.platform != "linux" or platform.libc_ver()[0] != "glibc", reason="of glibc's allocator alone"
 )
+
+
+@_OF_GLIBC
 @pytest.mark.parametrize(("asked", "keeps"), [("little", False), ("nothing", True)])
 def test_a_freed_array_goes_back_at_once_where_little_is_to_be_kept(asked: str, keeps: bool) -> None:
-    told = subprocess.run(
-        [sys.executable, "-c", _GOES_BACK, asked], check=True, capture_output=True, text=True
-    )
-    assert (float(told.stdout) > 50) is keeps
+    assert (_told(_GOES_BACK, asked) > 50) is keeps
+
+
+@_OF_GLIBC
+@pytest.mark.parametrize(("asked", "grows"), [("little", False), ("nothing", True)])
+def test_what_a_thread_has_freed_serves_others_where_little_is_to_be_kept(asked: str, grows: bool) -> None:
+    assert (_told(_SERVES_OTHERS, asked) > 24) is grows
+
+
+def _told(script: str, asked: str) -> float:
+    told = subprocess.run([sys.executable, "-c", script, asked], check=True, capture_output=True, text=True)
+    return float(told.stdout)

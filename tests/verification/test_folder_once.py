@@ -28,7 +28,7 @@ from shoal.release_folder.manifest import (
     read_manifest,
     write_manifest,
 )
-from shoal.release_folder.packing import group_in
+from shoal.release_folder.packing import GEOMETRY, pieces_in
 from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.randomness import Randomness
@@ -91,7 +91,14 @@ def test_the_table_is_read_once_and_decoded_once(
         columns.update(names)
         return decode(file, number, names, **how)
 
+    some_of, batches = pq.ParquetFile.iter_batches, Counter[str]()
+
+    def read_some(file: pq.ParquetFile, *rows: Any, columns: list[str], **how: Any) -> Any:
+        batches.update(columns)
+        return some_of(file, *rows, columns=columns, **how)
+
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", read_columns)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", read_some)
     read = Path.read_bytes
 
     def read_and_remove(path: Path) -> bytes:
@@ -104,7 +111,7 @@ def test_the_table_is_read_once_and_decoded_once(
     monkeypatch.setattr(Path, "read_bytes", read_and_remove)
     assert verify_folder(case[0], folder, case[2]) == expected
     assert calls == {"file": 1, "decoder": 1}
-    assert columns == dict.fromkeys(schema.names, 1)
+    assert columns + batches == dict.fromkeys(schema.names, 1)
 
 
 def _module(name: str) -> Any:
@@ -142,22 +149,35 @@ def test_a_table_without_rows_has_no_records(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_group_is_gone_before_the_next_is_read(
+def test_a_piece_is_gone_before_the_next_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
-    names = pa.table({"trajectory_id": [f"{row // 4}" for row in range(12)]})
-    pq.write_table(names, tmp_path / "t.parquet", row_group_size=4)
-    groups: list[weakref.ref[pa.Table]] = []
+    rows = pa.table({"trajectory_id": [f"{row // 4}" for row in range(12)], GEOMETRY: [b"12"] * 12})
+    pq.write_table(rows, tmp_path / "t.parquet", row_group_size=4)
+    pieces: list[weakref.ref[pa.Table]] = []
 
-    def watched(file: pq.ParquetFile, number: int) -> pa.Table:
-        assert [one() for one in groups] == [None] * number
-        group = group_in(file, number)
-        groups.append(weakref.ref(group))
-        return group
+    def watched(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
+        for piece in pieces_in(file, number):
+            assert [one() for one in pieces] == [None] * len(pieces)
+            pieces.append(weakref.ref(piece))
+            yield piece
+            del piece
 
-    monkeypatch.setattr("shoal.verification.files.written.group_in", watched)
-    read_written(tmp_path / "t.parquet", Run(threads=threads), passed=["trajectory_id"])
-    assert len(groups) == 3
+    monkeypatch.setattr("shoal.verification.files.written.pieces_in", watched)
+    read_written(tmp_path / "t.parquet", Run(threads=threads), passed=["trajectory_id", GEOMETRY])
+    assert len(pieces) == 6
+
+
+@pytest.mark.parametrize("make", [of_boxes, of_points])
+@pytest.mark.parametrize("n_rows", [0, 3])
+def test_a_table_of_outlines_alone_is_refused(make: Callable[[], Case], n_rows: int, tmp_path: Path) -> None:
+    original, release, linkage = make()
+    folder = written((original, release, linkage), tmp_path / "release")
+    pq.write_table(pa.table({GEOMETRY: pa.array([b"12"] * n_rows, pa.binary())}), folder / RELEASE_FILE)
+    with pytest.raises(InputError, match="lacks the column"):
+        looked_at(folder, release)
+    with pytest.raises(InputError, match="lacks the column"):
+        verify_folder(original, folder, linkage)
 
 
 def test_boxes_are_those_of_the_file_whatever_was_expected(

@@ -33,8 +33,11 @@ def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
     return np.int32 if fits else np.int64
 
 
-def index_over_time(boxes: Integers, record: Integers) -> Index:
-    """An index of boxes [b, 6] over time. record: int64 [b], the record that owns each box."""
+def index_over_time(boxes: Integers, offsets: Integers) -> Index:
+    """An index of boxes [b, 6] over time.
+
+    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1].
+    """
     levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], _narrowest(boxes)
     fill_levels(boxes, levels)
     class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
@@ -42,12 +45,17 @@ def index_over_time(boxes: Integers, record: Integers) -> Index:
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
         order = np.lexsort((starts, levels))
-        own, of = (column[order].astype(kind) for column in (boxes, record))
+        own, of = boxes[order].astype(kind), _owners(offsets, kind)[order]
         return Index(class_offsets, own, of, own[:, 0])
-    own, of = (np.empty_like(column, dtype=kind) for column in (boxes, record))
+    own, of = np.empty_like(boxes, dtype=kind), np.empty(len(boxes), dtype=kind)
     filed = Index(class_offsets, own, of, own[:, 0])
-    file_over_time(boxes, record, levels, least, np.zeros(places + 1, dtype=np.int64), filed)
+    file_over_time(boxes, fixed(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
+
+
+def _owners(offsets: Integers, kind: Any) -> Integers:
+    """[b]: the record that owns each box."""
+    return np.repeat(np.arange(len(offsets) - 1, dtype=kind), np.diff(offsets))
 
 
 def index_over_places(boxes: Integers, record: Integers) -> Places:
@@ -127,12 +135,12 @@ class BoxTarget:
     @property
     def record_of_box(self) -> Integers:
         """[b]: the record that owns each box, in the width of the boxes; made when asked for, not kept."""
-        return np.repeat(np.arange(self.n_records, dtype=self.boxes.dtype), np.diff(self.offsets))
+        return _owners(self.offsets, self.boxes.dtype)
 
     @cached_property
     def by_time(self) -> Index:
         """The index for questions about samples."""
-        return index_over_time(self.boxes, self.record_of_box)
+        return index_over_time(self.boxes, self.offsets)
 
     @cached_property
     def by_place(self) -> Places:

@@ -39,24 +39,26 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 
 @compiled
 def file_over_time(
-    boxes: Integers, record: Integers, levels: Numbers, least: int, counts: Integers, filed: Index
+    boxes: Integers, offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: Index
 ) -> None:
     """Fill an index over time but for its class_offsets; boxes of equal level and start as they stand.
 
-    counts: [p + 1] zeros, a place for each level and each start from ``least`` on.
+    offsets: record i owns boxes offsets[i] to offsets[i + 1]. counts: [p + 1] zeros, a place for each level
+    and each start from ``least`` on.
     """
     span = (len(counts) - 1) // (len(filed.class_offsets) - 1)
     for b in range(len(boxes)):
         counts[np.int64(levels[b]) * span + boxes[b, 0] - least + 1] += 1
     for key in range(1, len(counts)):
         counts[key] += counts[key - 1]
-    for b in range(len(boxes)):
-        key = np.int64(levels[b]) * span + boxes[b, 0] - least
-        place = counts[key]
-        counts[key] += 1
-        for side in range(6):  # a whole row would be an array, whose users numba counts
-            filed.boxes[place, side] = boxes[b, side]
-        filed.record[place] = record[b]
+    for record in range(len(offsets) - 1):
+        for b in range(offsets[record], offsets[record + 1]):
+            key = np.int64(levels[b]) * span + boxes[b, 0] - least
+            place = counts[key]
+            counts[key] += 1
+            for side in range(6):  # a whole row would be an array, whose users numba counts
+                filed.boxes[place, side] = boxes[b, side]
+            filed.record[place] = record
 
 
 @compiled

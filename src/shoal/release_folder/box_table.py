@@ -6,21 +6,20 @@ the release.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.model.trajectories import Grid
+from shoal.release_folder.columnwise import ColumnwiseWriter
 from shoal.release_folder.joining import join_files
-from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
+from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP
 from shoal.runtime.arrays import Floats, Integers
 
 _CELLS_PER_CORNER: Final = 4  # of the rectangle around all boxes, up to which each has a place in a table
@@ -62,17 +61,15 @@ def join_boxes(parts: Sequence[Path], bounds: Bounds, path: Path) -> None:
 
 def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
     corners: Bounds = []
-    with ExitStack() as open_files:
-        writer: pq.ParquetWriter | None = None
+    with path.open("wb") as file:
+        writer: ColumnwiseWriter | None = None
         for release, rows in _groups_in(parts):
-            table, bounds = _table_of(release, rows)
-            if writer is None:
-                writer = open_files.enter_context(parquet_writer(path, table.schema))
-            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-            corners += bounds
-            del table  # before the next group is made
-        if described and writer is not None and (about := _description(corners)):
-            writer.add_key_value_metadata(about)
+            writer = writer or ColumnwiseWriter(file, _schema_of(release))
+            _write_group(writer, release, rows)
+            corners += _write_outlines(writer, release, rows)
+        if writer is not None:
+            about = _description(corners) if described else {}
+            writer.close({key.encode(): text.encode() for key, text in about.items()})
     return corners
 
 
@@ -97,25 +94,38 @@ def _groups_in(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:
             yield release, slice(first, min(first + ROWS_PER_GROUP, release.n_samples))
 
 
-def _table_of(release: Release, rows: slice) -> tuple[pa.Table, list[list[float]]]:
-    """Some boxes in the columns of the file, and the bounds of their rectangles where there is a plane."""
+def _schema_of(release: Release) -> pa.Schema:
+    """The columns of the file: times are whole numbers where slots are whole seconds."""
+    grid = release.snapped_grid()
+    kinds = {name: pa.float64() for name in BOX_COLUMNS}
+    if float(grid.slot_s).is_integer():
+        kinds |= {name: pa.int64() for name in BOX_COLUMNS if name.startswith("t_")}
+    outlines = {} if release.crs is None else {GEOMETRY: pa.large_binary()}
+    return pa.schema({"trajectory_id": pa.string(), **kinds, **outlines})
+
+
+def _write_group(writer: ColumnwiseWriter, release: Release, rows: slice) -> None:
+    """Write some boxes but for their outlines, one column after the other: each is as long as the group."""
     record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
-    columns: dict[str, pa.Array] = {
-        "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
-    }
-    del record  # as long as the group
-    boxes = release.boxes.take(rows)
-    for name, values in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-        step = release.snapped_grid().slot_s if name.startswith("t_") else release.snapped_grid().cell_m
-        in_units = values * step
-        whole = name.startswith("t_") and float(step).is_integer()
-        columns[name] = pa.array(
-            in_units.astype(np.int64) if whole else in_units.astype(np.float64, copy=False)
-        )
+    names = pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
+    writer.write(pa.table({"trajectory_id": names}))
+    del record, names
+    grid = release.snapped_grid()
+    whole = float(grid.slot_s).is_integer()
+    for name, values in zip(BOX_COLUMNS, release.boxes.take(rows).columns(), strict=True):
+        of_time = name.startswith("t_")
+        in_units = values * (grid.slot_s if of_time else grid.cell_m)
+        kind = np.int64 if of_time and whole else np.float64
+        writer.write(pa.table({name: in_units.astype(kind, copy=False)}))
+
+
+def _write_outlines(writer: ColumnwiseWriter, release: Release, rows: slice) -> Bounds:
+    """Write their rectangles where there is a plane, and give the bounds of these."""
     if release.crs is None:
-        return pa.table(columns), []
-    columns["geometry"], bounds = _rectangles(boxes, release.snapped_grid().cell_m, release.crs)
-    return pa.table(columns), [bounds]
+        return []
+    column, bounds = _rectangles(release.boxes.take(rows), release.snapped_grid().cell_m, release.crs)
+    writer.write(pa.table({GEOMETRY: column}))
+    return [bounds]
 
 
 def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:

@@ -1,4 +1,4 @@
-"""Parquet files with the same columns put behind each other, to the bytes that one writer would have made.
+"""Parquet files put behind each other, or columns beside each other, to the bytes that one writer would make.
 
 Pages do not know where in a file they stand; only the footer does. So the pages of each file are copied as
 they are, and the footers become one, with their offsets moved. A footer is Thrift's compact protocol, read
@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
-_MAGIC: Final = b"PAR1"
+MAGIC: Final = b"PAR1"
 _TAIL: Final = 8  # the footer's length, and the mark again
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 12
-# fields of the footer, of a group of rows, of a column's chunk and of its metadata (parquet.thrift)
-_ROWS, _GROUPS, _PAIRS = 3, 4, 5
-_COLUMNS, _GROUP_OFFSET, _ORDINAL = 1, 5, 7
+# fields of the footer, of its schema, of a group of rows, of a column's chunk and of its metadata
+# (parquet.thrift)
+_SCHEMA, _ROWS, _GROUPS, _PAIRS, _ORDERS = 2, 3, 4, 5, 7
+_CHILDREN = 5
+_COLUMNS, _SIZE, _GROUP_OFFSET, _PACKED_SIZE, _ORDINAL = 1, 2, 5, 6, 7
 _CHUNK_OFFSET, _CHUNK_DATA = 2, 3
 _PAGE_OFFSETS: Final = (9, 10, 11)  # of data, of an index, of a dictionary
 
@@ -35,27 +37,81 @@ def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes
 
     The parts have the same columns and no metadata of their own.
     """
-    target.write(_MAGIC)
-    at, groups, n_rows = len(_MAGIC), list[Value](), 0
+    target.write(MAGIC)
+    at, groups, n_rows = len(MAGIC), list[Value](), 0
     footer: dict[int, Value] = {}
     for part in parts:
-        content = part.read_bytes()
-        end = len(content) - _TAIL - int.from_bytes(content[-_TAIL:-4], "little")
-        footer = _Reader(content, end).struct()
+        pages, code = parted(part.read_bytes())
+        footer = _Reader(code, 0).struct()
         for group in footer[_GROUPS].value:
-            groups.append(_moved(group, at - len(_MAGIC), len(groups)))
+            groups.append(_moved(group, at - len(MAGIC), len(groups)))
         n_rows += footer[_ROWS].value
-        target.write(memoryview(content)[len(_MAGIC) : end])
-        at += end - len(_MAGIC)
+        target.write(pages)
+        at += len(pages)
     footer[_ROWS] = Value(_I64, n_rows)
     footer[_GROUPS] = Value(_LIST, groups, _STRUCT)
+    target.write(tail_of(_packed(footer, pairs)))
+
+
+def parted(content: bytes) -> tuple[memoryview, bytes]:
+    """(pages, footer) of a file."""
+    end = len(content) - _TAIL - int.from_bytes(content[-_TAIL:-4], "little")
+    return memoryview(content)[len(MAGIC) : end], content[end:-_TAIL]
+
+
+def tail_of(footer: bytes) -> bytes:
+    """A footer and what stands behind it in a file."""
+    return footer + len(footer).to_bytes(4, "little") + MAGIC
+
+
+class ColumnFile(NamedTuple):
+    """A file of one column and at most one group of rows: its footer, and by how much its pages move."""
+
+    footer: bytes
+    moved: int
+
+
+def footer_of_columns(groups: Sequence[Sequence[ColumnFile]], pairs: dict[bytes, bytes]) -> bytes:
+    """The footer of a file that holds the pages of all these, for each group (at least one) all columns.
+
+    pairs: as in ``join_files``.
+    """
+    each = [[_Reader(file.footer, 0).struct() for file in files] for files in groups]
+    first = each[0]
+    footer = dict(first[0])
+    root = dict(footer[_SCHEMA].value[0].value)
+    root[_CHILDREN] = Value(_I32, len(first))
+    below = [element for one in first for element in one[_SCHEMA].value[1:]]
+    footer[_SCHEMA] = Value(_LIST, [Value(_STRUCT, root), *below], _STRUCT)
+    footer[_ROWS] = Value(_I64, sum(files[0][_ROWS].value for files in each))
+    together = []
+    for number, (files, read) in enumerate(zip(groups, each, strict=True)):
+        for parts in zip(*(one[_GROUPS].value for one in read), strict=True):
+            own = zip(parts, files, strict=True)
+            together.append(_beside([_moved(part, file.moved, number) for part, file in own]))
+    footer[_GROUPS] = Value(_LIST, together, _STRUCT)
+    footer[_ORDERS] = Value(_LIST, [order for one in first for order in one[_ORDERS].value], _STRUCT)
+    return _packed(footer, pairs)
+
+
+def _beside(parts: Sequence[Value]) -> Value:
+    """One group of rows with the columns of all these."""
+    fields = dict(parts[0].value)
+    chunks = [chunk for part in parts for chunk in part.value[_COLUMNS].value]
+    fields[_COLUMNS] = Value(_LIST, chunks, _STRUCT)
+    for size in (_SIZE, _PACKED_SIZE):
+        fields[size] = Value(_I64, sum(part.value[size].value for part in parts))
+    return Value(_STRUCT, fields)
+
+
+def _packed(footer: dict[int, Value], pairs: dict[bytes, bytes]) -> bytes:
+    """A footer with this metadata, as it is written."""
     if pairs:
         texts = [{1: Value(_BINARY, key), 2: Value(_BINARY, text)} for key, text in pairs.items()]
         footer[_PAIRS] = Value(_LIST, [Value(_STRUCT, each) for each in texts], _STRUCT)
     written = bytearray()
     _write(written, Value(_STRUCT, footer))
-    target.write(written)
-    target.write(len(written).to_bytes(4, "little") + _MAGIC)
+    return bytes(written)
 
 
 def _moved(group: Value, by: int, ordinal: int) -> Value:

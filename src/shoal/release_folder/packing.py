@@ -1,13 +1,17 @@
 """How the table of a release is packed: one writer and one reader of all kinds, also for the verifier."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROWS_PER_GROUP: Final = 1 << 20
 GEOMETRY: Final = "geometry"
+_READ_AT_ONCE: Final = 1 << 16
+_MOST_BYTES: Final = 1 << 30  # that 32 bits count, and more than a group of shoal's own has
 
 
 def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
@@ -15,22 +19,57 @@ def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.Parquet
     return pq.ParquetWriter(where, schema, compression="zstd", store_schema=False)
 
 
-def group_in(file: pq.ParquetFile, number: int) -> pa.Table:
-    """A group of rows of a file, read on this thread, one column after the other, outlines first.
+def pieces_in(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
+    """The columns of a group of rows, read on this thread: outlines by themselves, the others before them.
 
-    While pyarrow reads a column it takes twice its memory, so the widest one is read while nothing else is
-    there. Its own threads hold a group after it is let go of, until they are asked for another.
+    They are the widest column, and nothing but boxes is asked for beside them. pyarrow's own threads hold
+    what they read after it is let go of, until they are asked for another group. Where outlines are not the
+    last column, or names are not plain, the group comes in one piece.
     """
     schema = file.schema_arrow
     names = schema.names
-    simple = all(not field.type.num_fields and "." not in field.name for field in schema)
-    if not names or len(set(names)) < len(names) or not simple:
-        return file.read_row_group(number, use_threads=False)
-    columns = {
-        name: file.read_row_group(number, [name], use_threads=False)[name]
-        for name in sorted(names, key=lambda name: name != GEOMETRY)
-    }
-    return pa.table([columns[name] for name in names], schema=schema)
+    plain = all(not field.type.num_fields and "." not in field.name for field in schema)
+    if not names or len(set(names)) < len(names) or not plain:
+        yield file.read_row_group(number, use_threads=False)
+        return
+    n = len(names) - (len(names) > 1 and names[-1] == GEOMETRY)
+    before = [file.read_row_group(number, [name], use_threads=False)[name] for name in names[:n]]
+    yield pa.table(before, schema=pa.schema(list(schema)[:n], metadata=schema.metadata))
+    del before
+    if n < len(names):
+        outlines = pa.schema([schema.field(GEOMETRY)], metadata=schema.metadata)
+        yield pa.table([_end_to_end(file, number)], schema=outlines)
+
+
+def _end_to_end(file: pq.ParquetFile, number: int) -> pa.Array | pa.ChunkedArray:
+    """The outlines of a group in one array, read some at a time where all are of one length.
+
+    pyarrow takes twice their memory while it reads them at once.
+    """
+    n_rows, found, at = file.metadata.row_group(number).num_rows, np.empty(0, dtype=np.uint8), 0
+    batches = file.iter_batches(_READ_AT_ONCE, row_groups=[number], columns=[GEOMETRY], use_threads=False)
+    for batch in batches:
+        some = batch.column(0)
+        if some.type != pa.binary() or some.null_count or not len(some):
+            break  # of another kind, which a release does not hold
+        ends = np.frombuffer(some.buffers()[1], dtype=np.int32)[some.offset : some.offset + len(some) + 1]
+        size = int(ends[1] - ends[0])
+        if not at and n_rows * size <= _MOST_BYTES:
+            found = np.empty(n_rows * size, dtype=np.uint8)
+        if (np.diff(ends) != size).any() or not size or size * n_rows != len(found):
+            break
+        found[at : at + size * len(some)] = np.frombuffer(some.buffers()[2], dtype=np.uint8)[
+            ends[0] : ends[-1]
+        ]
+        at += size * len(some)
+    else:
+        if at and at == len(found):
+            begins = np.arange(0, at + 1, at // n_rows, dtype=np.int32)
+            return pa.Array.from_buffers(
+                pa.binary(), n_rows, [None, pa.py_buffer(begins), pa.py_buffer(found)]
+            )
+    del found
+    return file.read_row_group(number, [GEOMETRY], use_threads=False)[GEOMETRY]
 
 
 def table_in(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:

@@ -5,18 +5,17 @@ published as given.
 """
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, Points, Release
-from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
+from shoal.release_folder.columnwise import ColumnwiseWriter
+from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP
 from shoal.runtime.arrays import Floats
 
 _POINT: Final = np.dtype(
@@ -29,19 +28,24 @@ def write_points(release: Release, path: Path) -> None:
     points = release.points
     bounds: list[Floats] = []
     whole_seconds = bool((points.t == np.rint(points.t)).all())
-    with ExitStack() as open_files:
-        writer: pq.ParquetWriter | None = None
+    names = list(points.columns())
+    kinds = {name: pa.int64() if name == "t" and whole_seconds else pa.float64() for name in names}
+    places = {} if release.crs is None else {GEOMETRY: pa.large_binary()}
+    with path.open("wb") as file:
+        writer = ColumnwiseWriter(file, pa.schema({"trajectory_id": pa.string(), **kinds, **places}))
         for first in range(0, max(len(points), 1), ROWS_PER_GROUP):
             rows = slice(first, min(first + ROWS_PER_GROUP, len(points)))
-            lonlat = None if release.crs is None else lon_lat(points.take(rows), release.crs)
-            if lonlat is not None:
+            record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
+            ids = pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
+            writer.write(pa.table({"trajectory_id": ids}))
+            for name, values in points.columns().items():
+                kind = np.int64 if name == "t" and whole_seconds else np.float64
+                writer.write(pa.table({name: values[rows].astype(kind, copy=False)}))
+            if release.crs is not None:
+                lonlat = lon_lat(points.take(rows), release.crs)
                 bounds.append(np.concatenate([lonlat.min(axis=0), lonlat.max(axis=0)]))
-            table = _table_of(release, rows, lonlat, whole_seconds=whole_seconds)
-            writer = writer or open_files.enter_context(parquet_writer(path, table.schema))
-            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-            del lonlat, table  # before the next group is made
-        if writer is not None:
-            writer.add_key_value_metadata(_description(bounds))
+                writer.write(pa.table({GEOMETRY: _geometry(lonlat)}))
+        writer.close({key.encode(): text.encode() for key, text in _description(bounds).items()})
 
 
 def _description(bounds: list[Floats]) -> dict[str, str]:
@@ -53,21 +57,6 @@ def _description(bounds: list[Floats]) -> dict[str, str]:
     return {
         "geo": json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}})
     }
-
-
-def _table_of(release: Release, rows: slice, lonlat: Floats | None, *, whole_seconds: bool) -> pa.Table:
-    """Some points in the columns of the file. lonlat: of these."""
-    record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
-    columns: dict[str, pa.Array] = {
-        "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
-    }
-    for name, values in release.points.columns().items():
-        columns[name] = pa.array(
-            values[rows].astype(np.int64) if name == "t" and whole_seconds else values[rows]
-        )
-    if lonlat is not None:
-        columns["geometry"] = _geometry(lonlat)
-    return pa.table(columns)
 
 
 def points_as_written(table: pa.Table, where: str) -> Points:

@@ -174,11 +174,12 @@ def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -
     covered = time_slots > 0
     if not covered.all():
         space_cells, time_slots = space_cells[covered], time_slots[covered]
+    wide = boxes.x_max - boxes.x_min
+    wide += boxes.y_max
+    wide -= boxes.y_min
     return Accuracy(
         raw=Extents.of(space_cells, time_slots, grid),
-        published=Extents.of(
-            boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid
-        ),
+        published=Extents.of(wide, boxes.t_end - boxes.t_start, grid),
         samples_suppressed=int(np.count_nonzero(~covered)),
     )
 

@@ -12,7 +12,7 @@ from shoal.measures.query import Estimates, runs_of_records, time_profile
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, fixed
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 
@@ -113,16 +113,26 @@ def _mean_and_quantiles(lengths: Floats) -> tuple[float, Floats]:
 
 def trip_lengths(release: Release) -> Estimates:
     """[moves] meters, from each box of a record to the next."""
-    boxes, cell_m = release.boxes, release.snapped_grid().cell_m
-    areas = Areas(boxes.x_min, boxes.y_min, boxes.x_max - 1, boxes.y_max - 1)
-    expected = _middle_lengths(areas, release.offsets, release.snapped_grid())
-    shortest, longest = np.empty_like(expected), np.empty_like(expected)
-    bounds_of_lengths(areas, release.offsets, float(cell_m), shortest, longest)
-    return Estimates(minimum=shortest, expected=expected, maximum=longest)
+    boxes, offsets, cell_m = release.boxes, release.offsets, float(release.snapped_grid().cell_m)
+    minimum, expected, maximum = (np.empty(_n_moves(offsets)) for _ in range(3))
+    begin = 0
+    for own in runs_of_records(offsets, _ROWS_AT_ONCE):
+        some = boxes.take(slice(offsets[own.start], offsets[own.stop]))
+        areas = Areas(some.x_min, some.y_min, some.x_max - 1, some.y_max - 1)
+        ends = fixed(offsets[own.start : own.stop + 1] - offsets[own.start])
+        moves = slice(begin, begin + _n_moves(ends))
+        middle_lengths(areas, ends, cell_m, expected[moves])
+        bounds_of_lengths(areas, ends, cell_m, minimum[moves], maximum[moves])
+        begin = moves.stop
+    return Estimates(minimum=minimum, expected=expected, maximum=maximum)
+
+
+def _n_moves(offsets: Integers) -> int:
+    return int(np.maximum(np.diff(offsets) - 1, 0).sum())
 
 
 def _middle_lengths(areas: Areas, offsets: Integers, grid: Grid) -> Floats:
-    lengths = np.empty(int(np.maximum(np.diff(offsets) - 1, 0).sum()))
+    lengths = np.empty(_n_moves(offsets))
     middle_lengths(areas, offsets, float(grid.cell_m), lengths)
     return lengths
 

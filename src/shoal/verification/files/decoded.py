@@ -12,6 +12,7 @@ from shoal.errors import InputError
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
 from shoal.model.trajectories import Grid
 from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.point_table import points_as_written
 from shoal.runtime.arrays import Numbers
 from shoal.verification.files.plane import PlaneCheck
@@ -45,9 +46,11 @@ class _Kept:
         self._expected = expected
         self._columns: dict[str, Numbers] = {}
         self._n_rows = 0
+        self.begun = False
 
     def add(self, columns: Mapping[str, Numbers], n_rows: int) -> None:
         """Keep some rows; n_rows: of the whole table."""
+        self.begun = True
         rows = slice(self._n_rows, self._n_rows + len(next(iter(columns.values()))))
         self._n_rows = rows.stop
         known, self._expected = self._expected, None
@@ -69,8 +72,12 @@ class _Kept:
 
     def columns(self) -> dict[str, Numbers]:
         """All rows that came."""
+        return self.last(self._n_rows)
+
+    def last(self, n_rows: int) -> dict[str, Numbers]:
+        """The rows that came last."""
         found = self._columns if self._expected is None else self._expected
-        return {name: column[: self._n_rows] for name, column in found.items()}
+        return {name: column[self._n_rows - n_rows : self._n_rows] for name, column in found.items()}
 
 
 class Decoding:
@@ -90,14 +97,18 @@ class Decoding:
     def _precision(self) -> PrecisionCheck:
         return PrecisionCheck(self._grid, self._crs)
 
-    def look(self, group: pa.Table, n_rows: int) -> None:
-        """Take in some rows; n_rows: of the whole table."""
+    def look(self, piece: pa.Table, n_rows: int) -> None:
+        """Take in some rows, or outlines of the rows that came last; n_rows: of the whole table."""
         if self._wrong is not None:
             return
         try:
+            if self._kept.begun and piece.column_names == [GEOMETRY]:
+                boxes = Boxes(**self._kept.last(len(piece)))
+                self._precision.look_at_outlines(piece, boxes)
+                return
             _ = self._plane  # what is wrong with the plane is told before what is wrong with rows
-            for first in range(0, max(len(group), 1), _ROWS_AT_ONCE):
-                some = group.slice(
+            for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
+                some = piece.slice(
                     first, _ROWS_AT_ONCE
                 )  # what is decoded beside boxes is as long as they are
                 decoded = boxes_as_written(some, self._grid)
@@ -124,13 +135,20 @@ class DecodingPoints:
         self._precision = PointPrecision(crs)
         self._wrong: InputError | None = None
 
-    def look(self, group: pa.Table, n_rows: int) -> None:
-        """Take in some rows; n_rows: of the whole table."""
+    def look(self, piece: pa.Table, n_rows: int) -> None:
+        """Take in some rows, or geometries of the rows that came last; n_rows: of the whole table."""
         if self._wrong is not None:
             return
         try:
-            for first in range(0, max(len(group), 1), _ROWS_AT_ONCE):
-                some = group.slice(first, _ROWS_AT_ONCE)
+            if self._kept.begun and piece.column_names == [GEOMETRY]:
+                kept = self._kept.last(len(piece))
+                for first in range(0, len(piece), _ROWS_AT_ONCE):
+                    rows = slice(first, first + _ROWS_AT_ONCE)
+                    here = Points(**{name: column[rows] for name, column in kept.items()})
+                    self._precision.look_at_geometries(piece.slice(first, _ROWS_AT_ONCE), here)
+                return
+            for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
+                some = piece.slice(first, _ROWS_AT_ONCE)
                 points = points_as_written(some, RELEASE_FILE)
                 self._precision.look(some, points)
                 self._kept.add(points.columns(), n_rows)

@@ -84,10 +84,10 @@ class PrecisionCheck:
         self._stated: Floats | None = None
 
     def look(self, table: pa.Table, written: WrittenBoxes) -> None:
-        """Take in some rows: a table with all its columns, and its decoded boxes."""
+        """Take in some rows: a table with all its columns, or without outlines, and its decoded boxes."""
         boxes, grid = written.boxes, self._grid
         beside = {field.name: field.type for field in table.schema if field.name not in BOX_COLUMNS}
-        self._exact &= beside.keys() <= {"trajectory_id", *["geometry"] * (self._crs is not None)}
+        self._exact &= beside.keys() <= {"trajectory_id", GEOMETRY}
         self._exact &= beside.get("trajectory_id") in _TEXTS
         for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
             kind, values, step = table[column].type, written.exact[column], np.float64(_step(column, grid))
@@ -98,12 +98,19 @@ class PrecisionCheck:
             if finer.any() and not self._off[column]:
                 self._first_off[column] = self._rows + int(finer.argmax()) + 1
             self._off[column] += int(finer.sum())
-        if "geometry" in table.column_names and self._crs is not None:
-            self._stated = _stated_bounds(table.schema)
-            for start in range(0, len(boxes), _BOXES_AT_ONCE):
-                here = boxes.take(slice(start, start + _BOXES_AT_ONCE))
-                self._look_at_outlines(table["geometry"].slice(start, len(here)), here, self._crs)
+        if GEOMETRY in table.column_names:
+            self.look_at_outlines(table, boxes)
         self._rows += len(boxes)
+
+    def look_at_outlines(self, table: pa.Table, boxes: Boxes) -> None:
+        """Take in the outlines in a table of these boxes."""
+        if self._crs is None:
+            self._exact = False
+            return
+        self._stated = _stated_bounds(table.schema)
+        for start in range(0, len(boxes), _BOXES_AT_ONCE):
+            here = boxes.take(slice(start, start + _BOXES_AT_ONCE))
+            self._look_at_outlines(table[GEOMETRY].slice(start, len(here)), here, self._crs)
 
     def add(self, later: "PrecisionCheck") -> None:
         """Take over what another check of the same file has gathered of the rows behind these."""
@@ -184,23 +191,28 @@ class PointPrecision:
         self._stated: Floats | None = None
 
     def look(self, table: pa.Table, points: Points) -> None:
-        """Take in some rows: a table with all its columns, and its decoded points."""
+        """Take in some rows: a table with all its columns, or without geometries, and its decoded points."""
         self._has_degrees = points.lat is not None
         self._rows += len(points)
         if self._crs is None or not len(points):
             return
-        places = lon_lat(points, self._crs)
-        if self._has_degrees:
-            x, y = transform(WGS84, self._crs, places[:, 0], places[:, 1])
+        if points.lon is not None and points.lat is not None:
+            x, y = transform(WGS84, self._crs, points.lon, points.lat)
             self._apart += int((~(np.hypot(x - points.x, y - points.y) <= _SAME_PLACE_M)).sum())
         if GEOMETRY in table.column_names:
-            self._stated = _stated_bounds(table.schema)
-            drawn = places_in(table[GEOMETRY])
-            if drawn is None or not _are_places(drawn, places, to_the_last_digit=self._has_degrees):
-                self._are_places = False
-            else:
-                bounds = np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])
-                self._bounds = _around(self._bounds, bounds)
+            self.look_at_geometries(table, points)
+
+    def look_at_geometries(self, table: pa.Table, points: Points) -> None:
+        """Take in the geometries in a table of these points."""
+        if self._crs is None or not len(points):
+            return
+        self._stated = _stated_bounds(table.schema)
+        drawn, places = places_in(table[GEOMETRY]), lon_lat(points, self._crs)
+        if drawn is None or not _are_places(drawn, places, to_the_last_digit=points.lat is not None):
+            self._are_places = False
+        else:
+            bounds = np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])
+            self._bounds = _around(self._bounds, bounds)
 
     def findings(self) -> Iterator[Finding]:
         """Points whose places differ, and bounds that are not theirs."""

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.packing import group_in, table_in
+from shoal.release_folder.packing import pieces_in, table_in
 from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
@@ -58,7 +58,7 @@ class WrittenTable:
         return table_in(pq.ParquetFile(pa.BufferReader(self.content)))
 
 
-def look_at_none(group: pa.Table, n_rows: int) -> None:
+def look_at_none(piece: pa.Table, n_rows: int) -> None:
     """For tables of which no column is looked at while they are read."""
 
 
@@ -69,9 +69,9 @@ def read_written(
     look: Callable[[pa.Table, int], None] = look_at_none,
     passed: Collection[str] = (),
 ) -> WrittenTable:
-    """Read the table of a release, once, one group of its rows after the other.
+    """Read the table of a release, once, one group of its rows after the other, outlines behind the rest.
 
-    look: is handed each group, and how many rows there are in all; passed: columns that nobody asks for
+    look: is handed each piece, and how many rows there are in all; passed: columns that nobody asks for
     afterwards. Raises InputError when the file is missing, truncated, no Parquet, or has a row without a
     pseudonym.
     """
@@ -82,17 +82,20 @@ def read_written(
         hidden = layout_findings(content, run)
         file = pq.ParquetFile(pa.BufferReader(content))
     repacking = None if hidden else Repacking(content, file)
-    names, kept, schema = _Names(), [], file.schema_arrow
+    names, kept, schema = _Names(), list[pa.Table](), file.schema_arrow
     for number in range(file.num_row_groups):
-        with _readable(path):
-            group = group_in(file, number)
-        with run.beside(partial(_pack, repacking, group)) as packed:
-            names.add(group)
-            look(group, file.metadata.num_rows)
-            packed()
-        schema = group.schema
-        kept.append(group.select([name for name in group.column_names if name not in passed]))
-        del group, packed  # before the next one is read: with one thread the other holds it, too
+        own: pa.Table | None = None
+        pieces = pieces_in(file, number)
+        while (piece := _next_of(pieces, path)) is not None:
+            with run.beside(partial(_pack, repacking, piece)) as packed:
+                if own is None:
+                    names.add(piece)
+                look(piece, file.metadata.num_rows)
+                packed()
+            rest = piece.select([name for name in piece.column_names if name not in passed])
+            own = rest if own is None else _beside(own, rest)
+            del piece, packed, rest  # before the next one is read: with one thread the other holds it, too
+        kept.append(own)
     if not kept:
         kept.append(schema.empty_table())
         names.add(kept[0])
@@ -122,9 +125,22 @@ def _readable(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _pack(repacking: Repacking | None, group: pa.Table) -> None:
+def _next_of(pieces: Iterator[pa.Table], path: Path) -> pa.Table | None:
+    """The next piece, None behind the last."""
+    with _readable(path):
+        return next(pieces, None)
+
+
+def _beside(own: pa.Table, more: pa.Table) -> pa.Table:
+    """The columns of both."""
+    for field, column in zip(more.schema, more.columns, strict=True):
+        own = own.append_column(field, column)
+    return own
+
+
+def _pack(repacking: Repacking | None, piece: pa.Table) -> None:
     if repacking is not None:
-        repacking.pack(group)
+        repacking.pack(piece)
 
 
 def row_order(written: WrittenTable, columns: Sequence[Numbers], names: Sequence[str]) -> Iterator[Finding]:
