@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import attack_oracles as oracle
@@ -158,7 +158,16 @@ def test_what_was_seen_in_windows_is_weighed_as_by_brute_force(
             assert found.chances[victim, rule] == pytest.approx(oracle.chance(scores, own))
 
 
+def wide(times: int) -> Trajectories:
+    """People in hulls where two scores differ by 4e-9; a hundred times as wide, by a millionth of that."""
+    x, y = [0, -177, 0, 276, -176, 0, 219], [0, -295, 98, 0, -282, 169, 0]
+    sides = (np.array(side, dtype=float) * times for side in (x, y))
+    return Trajectories.from_rows(list("abbbccd"), [0] * 7, *sides, grid=Grid())
+
+
 @given(populations(most=6, least=2), st.integers(1, 3), st.integers(0, 99))
+@example(wide(1), 1, 0)
+@example(wide(100), 1, 0)
 def test_places_are_weighed_as_by_brute_force(people: Trajectories, most: int, seed: int) -> None:
     target = target_of(people, seed)
     records, evaluation = records_of(target), strangers(people, target, seed)
@@ -179,7 +188,8 @@ def test_places_are_weighed_as_by_brute_force(people: Trajectories, most: int, s
                     sum(log1p(gain * v / (len(record) if shares else 1)) for v in seen)
                     for record, seen in zip(records, of_record, strict=True)
                 ]
-                assert found.chances[victim, rule] == pytest.approx(oracle.chance(scores, own))
+                chance = oracle.chance(scores, own, rounding=max(scores) * 1e-9)
+                assert found.chances[victim, rule] == pytest.approx(chance)
                 rule += 1
         whole = [all(oracle.visits(record, x, y, None) > 0 for x, y in cells) for record in records]
         assert (found.candidates[victim], found.own_fits[victim]) == (sum(whole), whole[own])

@@ -77,9 +77,9 @@ def noisy_cues_of(
     return [even, hull, places, len(seen) * log(len(record))]
 
 
-def chance(scores: Sequence[float], own: int) -> float:
-    """The chance to name ``own`` as one of the records with the highest score."""
-    best = [r for r, score in enumerate(scores) if score > -inf and score >= max(scores) - 1e-8]
+def chance(scores: Sequence[float], own: int, rounding: float = 1e-9) -> float:
+    """The chance to name ``own`` as one of the records with the highest score, but for rounding."""
+    best = [r for r, score in enumerate(scores) if score > -inf and score >= max(scores) - rounding]
     return (own in best) / len(best) if best else 1 / len(scores)
 
 

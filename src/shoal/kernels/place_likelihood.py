@@ -93,17 +93,19 @@ def visits_of(shelf: Shelf, x: int, y: int, even: Floats, hull: Floats, now: Int
 def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple[int, bool]:
     """How many records have the highest score, and whether the own one does.
 
-    Those that were not touched have a score of 0.
+    Those that were not touched have a score of 0. Scores are sums of what is above 0, and of wide hulls as
+    small as 1e-8, so it is their share that tells which are equal but for rounding.
     """
     best, ties = 0.0, 0
     for one in touched:
         best = max(best, scores[one])
+    least = best * (1 - ALIKE)
     for one in touched:
-        if scores[one] >= best - ALIKE:
+        if scores[one] >= least:
             ties += sizes[one]
-    if best <= ALIKE:
+    if best == 0.0:
         ties = sizes.sum()
-    return ties, scores[own] >= best - ALIKE
+    return ties, scores[own] >= least
 
 
 @compiled
