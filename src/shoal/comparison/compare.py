@@ -22,7 +22,7 @@ from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
 from shoal.methods import METHODS
-from shoal.model.given import require_trajectories
+from shoal.model.given import require_one_region, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
@@ -171,6 +171,7 @@ def compare(
     ['glove k=2', 'glove k=3']
     """
     require_trajectories(original)
+    require_one_region(original.intake.notes)
     if not isinstance(study, Study):
         raise MisuseError("a Study is needed; shoal.read_study reads one from its file")
     output = path_of(output, "the folder of the study")
