@@ -240,7 +240,7 @@ class Positions:
         return equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
 
     def _tell_wide(self) -> None:
-        """A note where most of these degrees, and most of the squares they lie in, are far from the middle."""
+        """A note where most of these degrees, and most squares they lie in, are far from the middle."""
         if self.middle_lon_deg is None or not self._squares:
             return
         square, count = np.array(list(self._squares.items())).T

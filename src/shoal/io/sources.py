@@ -91,6 +91,7 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".db": database_files.open_sqlite,
     ".duckdb": database_files.open_duckdb,
 }
+_LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 # settings that only some readers take, and what to say where another is given one
 _TAKEN_BY: Final = {
     "columns": (
@@ -165,6 +166,13 @@ class FileOpener:
         except OSError:
             return 0
 
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none."""
+        try:
+            return _is_lines(self.path.name) and self.path.stat().st_size == 0
+        except OSError:
+            return False
+
     def parts(self) -> list[range]:
         """What of it can be read apart, in order."""
         return self().parts
@@ -194,9 +202,22 @@ class ObjectOpener:
         """How large it is."""
         return self.size
 
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none."""
+        return _is_lines(self.path) and self.size == 0
+
     def parts(self) -> list[range]:
         """What of it can be read apart, in order; nothing of what has to be copied first."""
         return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
+
+
+def without_blank(waiting: Sequence[Opener]) -> list[Opener]:
+    """These but for texts of zero bytes, as programs write them that found nothing; all if nothing else is.
+
+    What has a beginning or an end of its own, such as Parquet, JSON or packed text, was cut when so short.
+    """
+    some = [each for each in waiting if not (isinstance(each, FileOpener | ObjectOpener) and each.is_blank())]
+    return some or list(waiting)
 
 
 def files(source: str | Path) -> Iterator[Path]:
@@ -443,6 +464,10 @@ def _ending(path: Path) -> str:
     """The longest known ending of a file's name, or an empty text."""
     name = path.name.lower()
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
+
+
+def _is_lines(name: str) -> bool:
+    return name.lower().endswith(_LINES)
 
 
 def _reads(path: Path) -> bool:

@@ -29,8 +29,8 @@ def require_one_region(notes: Iterable[str]) -> None:
     """Raise InputError where these notes of the reading say that no length of a release would be right."""
     if any(note.startswith(TOO_WIDE) for note in notes):
         raise InputError(
-            f"{TOO_WIDE} for one plane, so that no length would mean what it says; publish each region on its "
-            "own"
+            f"{TOO_WIDE} for one plane, so that no length would mean what it says; publish each region on "
+            "its own"
         )
 
 
