@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks.attacking import TARGETS, attack
-from shoal.attacks.knowledge import also_on_points, is_to_the_point, of_its_claim, rates_alike
+from shoal.attacks.knowledge import also_on_points, is_to_the_point, no_rate, of_its_claim, rates_alike
 from shoal.attacks.rate import Attacked, Rate, TargetName, gain
 from shoal.comparison.places import digest_of, fingerprint_of, place_of
 from shoal.comparison.study import Setting, Study
@@ -455,10 +455,7 @@ def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> 
         return risk, low, high
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
-        raise MisuseError(
-            f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
-            f"{' or '.join([*names, STRONGEST])}"
-        )
+        raise no_rate(budget.knowledge, budget.attack, names, or_else=STRONGEST)
     alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
     tried = [
         e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
