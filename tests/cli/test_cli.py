@@ -506,7 +506,7 @@ def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them
     assert "to continue" not in failed.err
 
 
-@pytest.mark.parametrize("how", [("--resume",), ("--blocks", 30, "--engine", "threads")])
+@pytest.mark.parametrize("how", [("--resume", "--refine"), ("--blocks", 30, "--engine", "threads")])
 def test_who_continues_is_told_so(
     how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -387,9 +387,13 @@ def test_a_folder_of_something_else_and_a_foreign_attack_are_refused(
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(OutputError, match="no earlier comparison"):
         comparison.compare(read(city), read_study(finished / "study.toml"), tmp_path)
-    (tmp_path / "study.toml").write_text(STUDY.replace("[budget]", '[budget]\nattack = "home"'))
-    with pytest.raises(InputError, match="choose unicity or linkage"):  # before any release is made
-        read_study(tmp_path / "study.toml")
+    for asked, told in (
+        ("home", r"attack 'home' is nothing that is tried with points:4; choose unicity or linkage or"),
+        ("top:2", r"'top:2' is what an adversary knows, .*; choose top-locations or .* = \"top:2\" beside"),
+    ):
+        (tmp_path / "study.toml").write_text(STUDY.replace("[budget]", f'[budget]\nattack = "{asked}"'))
+        with pytest.raises(InputError, match=told):  # before any release is made
+            read_study(tmp_path / "study.toml")
 
 
 def test_from_the_command_line(city: Path, finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,7 +128,7 @@ def test_a_box_becomes_a_point_only_when_told_how(released: tuple[Trajectories, 
 
     release = released[1]
     for convert in (to_scikit_mobility, to_positionfixes):
-        with pytest.raises(MisuseError, match="say how with box_as='center' or 'first-corner'"):
+        with pytest.raises(MisuseError, match="say how with box_as center or first-corner;"):
             convert(release)
         assert len(convert(release, box_as="center")) == release.n_samples
     _, t_s, x_m, _ = points_of(release, "center")

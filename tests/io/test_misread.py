@@ -310,3 +310,33 @@ def test_files_without_a_row_among_others_are_counted(tmp_path: Path) -> None:
     assert "1 of 2 files holds no rows" in read(tmp_path).intake.notes
     (tmp_path / "begin.csv").unlink()
     assert not [note for note in read(tmp_path).intake.notes if "no rows" in note]
+
+
+def test_texts_of_zero_bytes_among_others_are_files_without_rows(tmp_path: Path) -> None:
+    """A day on which nothing was found; first or later, wherever it is read."""
+    folder = tmp_path / "days"
+    folder.mkdir()
+    rows_at(folder, "ann", 48.85, 2.35)
+    alone = read(folder)
+    for name in ("a.csv", "z.csv"):
+        (folder / name).touch()
+    people = read(folder)
+    assert people.intake.notes == ("2 of 3 files hold no rows", *alone.intake.notes)
+    assert people.t.tolist() == alone.t.tolist()
+    kept = store_people(folder, Reading(), tmp_path / "people", Run(), engine=Run())
+    assert kept.intake.notes == people.intake.notes
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv.gz", "a.json"])
+def test_what_is_never_of_zero_bytes_was_cut(name: str, tmp_path: Path) -> None:
+    rows_at(tmp_path, "ann", 48.85, 2.35)
+    (tmp_path / name).touch()
+    with pytest.raises(InputError, match=f"{name} is empty"):
+        read(tmp_path)
+
+
+def test_nothing_but_texts_of_zero_bytes_is_refused(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match=r"a\.csv is empty"):
+        read(tmp_path)

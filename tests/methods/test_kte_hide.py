@@ -31,6 +31,7 @@ from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import fixed
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.verification import verify
 from test_k_merge import brute_force_cost
 
 EPOCH = 10  # slots; tau = epsilon = 10 min in all planted data
@@ -456,6 +457,16 @@ def test_awkward_data_is_suppressed_and_counted_or_refused_in_words(name: str, k
 def test_parameters_that_cannot_work_say_what_to_do(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(MisuseError, match=message):
         KteHide(**parameters)
+
+
+def test_the_neighborhood_grows_with_k_unless_it_is_said() -> None:
+    assert [KteHide(k=k).neighborhood for k in (2, 32, 33, 100)] == [64, 64, 66, 200]
+    assert KteHide(k=33, neighborhood=90).neighborhood == 90
+    with pytest.raises(MisuseError, match="neighborhood = 65 leaves no choice among 33 people"):
+        KteHide(k=33, neighborhood=65)
+    people = planted(40, 2)
+    release, linkage = KteHide(k=33).anonymize(people, Randomness.for_research(1))
+    assert verify(people, release, linkage).holds
 
 
 def test_when_nobody_can_be_hidden_it_is_said() -> None:

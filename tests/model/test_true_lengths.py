@@ -1,15 +1,23 @@
 """A meter of a plane is a meter on the earth, or the plane is refused: by the reader and by the verifier."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.comparison.compare import compare
+from shoal.comparison.study import Setting, Study
 from shoal.errors import InputError
-from shoal.model.intake import BESIDE_DEGREES
+from shoal.model.intake import BESIDE_DEGREES, TOO_WIDE, Reading
 from shoal.model.projection import WGS84, equal_area_plane, transform
-from shoal.model.true_lengths import PlaneLengths, error_in_words, require_text_alone
+from shoal.model.true_lengths import PlaneLengths, error_in_words, lies_far, require_text_alone
+from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.arrays import Floats
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.utility.frontier import Budget
 
 PARIS = (2.35, 48.86)
 AROUND = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +no_defs"
@@ -165,3 +173,73 @@ def test_one_outlier_refuses_no_reading_but_its_release() -> None:
     lengths.look(x, y)
     _, wrong, _, far = lengths.faults()
     assert wrong + far == 1
+
+
+def tracks(middles: list[tuple[float, float]], name: Path, *, crs: str = WGS84) -> Path:
+    """A person at each of these places (degrees), in a file of the system."""
+    rows = []
+    for person, (lon, lat) in enumerate(middles):
+        x, y = transform(WGS84, crs, lon + np.arange(4) / 500, np.full(4, lat))
+        rows += [f"p{person},{k * 3600},{float(x[k])!r},{float(y[k])!r}" for k in range(4)]
+    columns = "lon,lat" if crs == WGS84 else "x,y"
+    name.write_text("\n".join([f"id,time,{columns}", *rows]))
+    return name
+
+
+POLES = [(40.0 * k, 89.0 * (-1) ** k) for k in range(8)]
+TWO_CITIES = [(2.35 + k / 10, 48.86) for k in range(6)] + [(151.2 + k / 10, -33.9) for k in range(2)]
+GLOVE = (Setting(label="glove", name="glove", method=shoal.Glove(k=2)),)
+WIDE = {"both poles": POLES, "two cities": TWO_CITIES}
+
+
+@pytest.mark.parametrize("wide", sorted(WIDE))
+def test_what_spans_the_earth_is_noted_and_released_in_no_way(wide: str, tmp_path: Path) -> None:
+    """Before the method runs, which would refuse k = 100."""
+    source = tracks(WIDE[wide], tmp_path / "people.csv")
+    people = shoal.read(source, time_unit="s")
+    (note,) = [note for note in people.intake.notes if note.startswith(TOO_WIDE)]
+    assert note.startswith(f"{TOO_WIDE}: 100% of the positions of people.csv lie so far from the middle")
+    rng, there = Randomness.for_research(1), tmp_path / "release"
+    refused = pytest.raises(InputError, match=r"for one plane.* publish each region on its own")
+    with refused:
+        shoal.publish(people, shoal.Glove(k=100), there, rng=rng)
+    with refused:
+        publish_in_blocks(
+            source, Reading(time_unit="s"), shoal.Glove(k=100), there, rng=rng, size=1000, engine=Run()
+        )
+    with refused:
+        compare(people, Study(settings=GLOVE, budget=Budget(), knowledge=("points:4",)), tmp_path / "study")
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_planar_input_that_spans_the_earth_is_noted_too(tmp_path: Path) -> None:
+    source = tracks([(-170 + 40 * k, 0.5) for k in range(9)], tmp_path / "people.csv", crs="EPSG:3857")
+    assert any(
+        note.startswith(TOO_WIDE) for note in shoal.read(source, crs="EPSG:3857", time_unit="s").intake.notes
+    )
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [(-124 + 57 * k / 40, 47 - 21 * k / 40) for k in range(40)],
+        [(2.35 + k / 10, 48.86) for k in range(40)] + [(-122.4, 37.8)],
+        [(2.35, 48.86)],
+    ],
+    ids=["a continent", "a city and a traveler", "one place"],
+)
+def test_what_lies_around_its_middle_is_not(places: list[tuple[float, float]], tmp_path: Path) -> None:
+    people = shoal.read(tracks(places, tmp_path / "people.csv"), time_unit="s")
+    assert not [note for note in people.intake.notes if note.startswith(TOO_WIDE)]
+
+
+def test_far_is_where_distances_are_measured_as_wrong() -> None:
+    """The formula for a sphere against geodesic distances, along a meridian and the equator."""
+    for turn in (0.0, 90.0):
+        along = np.linspace(-40, 40, 81)
+        lon, lat = (along, np.full(81, 0.0)) if turn else (np.full(81, 0.0), along)
+        plane = PlaneLengths("+proj=laea +lat_0=0 +lon_0=0 +datum=WGS84 +units=m +no_defs")
+        for k in range(81):
+            plane.look(*transform(WGS84, plane._crs, lon[k : k + 1], lat[k : k + 1]))
+        error = np.concatenate(plane._parts)[:, 2]
+        assert (lies_far(0.0, 0.0, lon, lat) == (error > 0.01)).all()

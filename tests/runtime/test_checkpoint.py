@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.errors import InUseError, OtherJobError
+from shoal.errors import InUseError, MisuseError, OtherJobError
 from shoal.runtime.checkpoint import Checkpoint, digest_of
 from shoal.runtime.run import Run
 
@@ -54,6 +54,17 @@ def test_two_jobs_do_not_work_in_one_folder(tmp_path: Path) -> None:
     with Checkpoint.until_done(folder, {"k": 2}) as again:
         assert again.kept("part", refuse)["t"].tolist() == [0, 1, 2]
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("error", [MisuseError("k is too large"), KeyboardInterrupt()])
+def test_who_is_refused_before_the_first_part_leaves_no_folder(tmp_path: Path, error: BaseException) -> None:
+    def refused() -> None:
+        with Checkpoint.until_done(tmp_path / "job", {"k": 2}):
+            raise error
+
+    with pytest.raises(type(error)):
+        refused()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("length", [0, 1, 60])

@@ -1,6 +1,6 @@
 """Knowledge as people write it, such as ``points:4``: how it is read, and what is evaluated by default."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -138,10 +138,21 @@ def require_rate(text: str, name: str, *, or_else: str) -> None:
     row = parse_knowledge(text).adversary
     as_much = [other for other in ATTACKS.values() if other.same_knowledge_as == row.name]
     if all(name not in each.answers for each in (row, *as_much)):
-        raise MisuseError(
-            f"the budget's attack '{name}' does not belong to {text}; choose "
-            f"{' or '.join([*row.answers, or_else])}"
+        raise no_rate(text, name, row.answers, or_else=or_else)
+
+
+def no_rate(text: str, name: str, rates: Iterable[str], *, or_else: str) -> MisuseError:
+    """The error for a budget's attack that is none of the rates of an adversary with this knowledge."""
+    told = ATTACKS.get(name.partition(":")[0])
+    if told is not None and all(name not in row.answers for row in ATTACKS.values()):
+        return MisuseError(
+            f"'{name}' is what an adversary knows, and the budget's attack is what it tries; choose "
+            f'{" or ".join(told.answers)}, with knowledge = "{name}" beside it, or {or_else}'
         )
+    return MisuseError(
+        f"the budget's attack '{name}' is nothing that is tried with {text}; choose "
+        f"{' or '.join([*rates, or_else])}"
+    )
 
 
 def is_to_the_point(name: str, kind: PayloadKind) -> bool:

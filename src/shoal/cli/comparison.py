@@ -81,7 +81,7 @@ def compare(
     study = read_study(config)
     study = study if frontier is None else replace(study, frontier=frontier)
     if planned:
-        counts = count_input(source, reading, quiet=quiet)
+        counts = count_input(source, reading, quiet=quiet, releases=True)
         work, left_out = comparison(study, counts.people, reading)
         notes = [*_NOTES, *left_out]
         return print_plan("compare", counts, work, target=output, notes=notes, as_json=as_json)

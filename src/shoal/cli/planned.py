@@ -44,13 +44,17 @@ def plan_option(command: Command) -> Command:
     )(command)
 
 
-def count_input(source: str, reading: dict[str, Any], *, quiet: bool) -> "Counts":
-    """Count INPUT, as all that a plan knows of it; raises InputError where it cannot be read."""
+def count_input(source: str, reading: dict[str, Any], *, quiet: bool, releases: bool = False) -> "Counts":
+    """Count INPUT, as all that a plan knows of it; raises InputError where it cannot be read, or released."""
+    from shoal.model.given import require_one_region
     from shoal.publishing.planning import count
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
-        return count(source, Reading(**reading), Run(progress=bars))
+        counts = count(source, Reading(**reading), Run(progress=bars))
+    if releases:
+        require_one_region(counts.notes)
+    return counts
 
 
 def print_plan(

@@ -188,7 +188,7 @@ def anonymize(
     if planned:
         require_absent(output)
         require_targets(parameters, output, linkage, private_report)
-        counts = count_input(source, reading, quiet=quiet)
+        counts = count_input(source, reading, quiet=quiet, releases=True)
         in_parts, work = publication_in_blocks(
             counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=in_one_piece
         ) or (None, publication(parameters, risk_tries, counts.people, reading))

@@ -1,7 +1,7 @@
 """The commands that judge and use a release: attack, measure, convert; heavy libraries load when one runs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -18,11 +18,7 @@ from shoal.cli.outcomes import rates, shown
 from shoal.cli.planned import attacks, count_input, measures, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
-from shoal.errors import MisuseError
 from shoal.units import counted
-
-if TYPE_CHECKING:
-    from shoal.model.release import Release
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
 _ATTACK_NOTES: Final = (
@@ -229,7 +225,7 @@ def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: b
 
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         bars("reading the release", 0, 1)
-        files = write_points(_told(read_release(opened.folder), box_as), output, how, box_as=box_as)
+        files = write_points(read_release(opened.folder), output, how, box_as=box_as)
     lines = [f"{counted(files, f'{how.upper()} file')} in {output}"]
     if box_as:
         lines.append(
@@ -238,18 +234,6 @@ def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: b
         )
     print_result(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
     return 0
-
-
-def _told(release: "Release", box_as: str | None) -> "Release":
-    """The release, when --box-as says what it needs; raises MisuseError in the words of the options."""
-    if release.payload.kind == "boxes" and box_as is None:
-        raise MisuseError(
-            "this release holds areas and intervals, and points would look exact where it is not; say how "
-            "with --box-as center or --box-as first-corner"
-        )
-    if release.payload.kind == "points" and box_as is not None:
-        raise MisuseError("this release holds points and no boxes; leave out --box-as")
-    return release
 
 
 def _bounds(fact: dict[str, Any]) -> str:

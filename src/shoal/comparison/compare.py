@@ -18,7 +18,7 @@ from shoal.comparison.places import write_text
 from shoal.comparison.study import Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
-from shoal.model.given import require_trajectories
+from shoal.model.given import require_one_region, require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_release
 from shoal.report.facts.density import Density, densities_alike
@@ -94,6 +94,7 @@ def compare(
     ['glove k=2', 'glove k=3']
     """
     require_trajectories(original)
+    require_one_region(original.intake.notes)
     if not isinstance(study, Study):
         raise MisuseError("a Study is needed; shoal.read_study reads one from its file")
     output = path_of(output, "the folder of the study")

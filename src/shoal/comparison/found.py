@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from shoal.attacks.knowledge import is_to_the_point, rates_alike
+from shoal.attacks.knowledge import is_to_the_point, no_rate, rates_alike
 from shoal.attacks.rate import gain
 from shoal.comparison.study import Study
-from shoal.errors import MisuseError
 from shoal.methods import METHODS
 from shoal.model.summaries import table
 from shoal.runtime.json_values import null_for_nan
@@ -115,10 +114,7 @@ def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> 
         return risk, low, high
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
-        raise MisuseError(
-            f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
-            f"{' or '.join([*names, STRONGEST])}"
-        )
+        raise no_rate(budget.knowledge, budget.attack, names, or_else=STRONGEST)
     alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
     tried = [
         e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"

@@ -101,7 +101,7 @@ def study_granularity(
     for done, tau_s in enumerate(taus):
         run.progress("releases", done, len(taus))
         try:
-            method = KteHide(k=k, tau_s=tau_s, epsilon_s=tau_s, neighborhood=max(KteHide.neighborhood, 2 * k))
+            method = KteHide(k=k, tau_s=tau_s, epsilon_s=tau_s)
             release, linkage = method.anonymize(original, Randomness.from_system(), run)
         except (NothingLeftError, MisuseError) as error:
             failed[show_s(tau_s)] = str(error)

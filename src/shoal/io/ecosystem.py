@@ -132,14 +132,13 @@ def points_of(
         return _of_each(data.ids, data.offsets), data.t, data.x, data.y
     if isinstance(data, Release) and data.payload.kind == "points":
         if box_as is not None:
-            raise MisuseError(f"this release holds points and no boxes; leave out box_as ('{box_as}')")
+            raise MisuseError("this release holds points and no boxes; leave out --box-as")
         points = data.points
         return _of_each(data.trajectory_ids, data.offsets), points.t, points.x, points.y
     if isinstance(data, Release) and box_as not in _BOX_AS:
         raise MisuseError(
             "this release holds areas and intervals, and points would look exact where it is not; say how "
-            "with box_as="
-            f"{' or '.join(repr(name) for name in _BOX_AS)}, or use to_geopandas, which keeps the boxes"
+            f"with --box-as {' or '.join(_BOX_AS)}; release.parquet keeps the boxes, and so does to_geopandas"
         )
     names = data.trajectory_ids if isinstance(data, Release) else data.ids
     boxes, offsets, grid = boxes_of(data)

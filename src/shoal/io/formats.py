@@ -91,6 +91,7 @@ _TAKEN_BY: Final = {
     ),
 }
 ARCHIVE: Final = ".zip"
+_LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 
 
 def open_file(path: Path, reading: Reading) -> Table:
@@ -116,6 +117,11 @@ def _ending(path: Path) -> str:
 def is_read(path: Path) -> bool:
     """Whether a file, by its name, is one that shoal reads on its own."""
     return bool(_ending(path)) and not is_hidden(path)
+
+
+def is_lines(name: str) -> bool:
+    """Whether a file of this name is lines of text, of which there may be none."""
+    return name.lower().endswith(_LINES)
 
 
 def is_known(path: Path) -> bool:

@@ -107,6 +107,12 @@ def squares(lon_deg: Floats, lat_deg: Floats) -> Integers:
     return (row * _SIDE + column).astype(np.int64)
 
 
+def middles(square: Integers) -> tuple[Floats, Floats]:
+    """Longitude and latitude of the middle of each square, [n]."""
+    row, column = np.divmod(square, _SIDE)
+    return (column + 0.5) / _PER_DEGREE - 180, (row + 0.5) / _PER_DEGREE - 180
+
+
 def mirrored(square: Integers) -> tuple[Integers, Floats]:
     """The squares of the same positions with both angles swapped, and how many degrees apart they are."""
     row, column = np.divmod(square, _SIDE)

@@ -17,7 +17,7 @@ from shoal.io import presets
 from shoal.io.cell_positions import prepared
 from shoal.io.columns import NAMES, find_columns
 from shoal.io.positions import Positions
-from shoal.io.sources import FileOpener, ObjectOpener, Opener, openers
+from shoal.io.sources import FileOpener, ObjectOpener, Opener, openers, without_blank
 from shoal.io.tables import Table, geometry_of
 from shoal.io.taken import Keep, Taken, add_counts, take_batch
 from shoal.io.times import Times
@@ -44,7 +44,8 @@ Elsewhere = Callable[[Taken, Reading, Sequence[Piece]], Iterator[Taken]]
 
 def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewhere: Elsewhere | None) -> Taken:
     """Read and clean all tables of the source; the first decides the columns, which the others must have."""
-    name, waiting = openers(source, reading)
+    name, every = openers(source, reading)
+    waiting = without_blank(every)
     pieces = [Piece(tables=tuple(waiting))] if elsewhere is None else _pieces_of(waiting, reading)
     taken: Taken | None = None
     done = in_vain = 0
@@ -67,9 +68,10 @@ def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewher
     if taken.rows_read == 0:
         raise InputError(
             f"{name} holds no rows, only column names"
-            if len(waiting) == 1
+            if len(every) == 1
             else f"none of the {name} holds a row"
         )
+    taken.empty_tables += len(every) - len(waiting)
     if taken.empty_tables:
         holds = "holds" if taken.empty_tables == 1 else "hold"
         taken.notes.append(f"{taken.empty_tables:,} of {name} {holds} no rows")

@@ -11,12 +11,12 @@ import pyarrow as pa
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns import NAMES, SCALED, Columns
-from shoal.io.land import mirrored, on_land, squares
+from shoal.io.land import middles, mirrored, on_land, squares
 from shoal.io.national_planes import likely_planes
 from shoal.io.values import DecimalCommas, numbers, points
-from shoal.model.intake import Reading
+from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
-from shoal.model.true_lengths import PlaneLengths, error_in_words
+from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words, lies_far
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
 
@@ -57,6 +57,7 @@ class Positions:
         self.degrees = self.crs is not None and _is_wgs84(self.crs)
         self.notes: list[str] = []
         self.middle_lon_deg: float | None = None
+        self._middle_lat_deg = 0.0
         if self.crs is not None:
             is_geographic(self.crs)
         if columns.angles and reading.crs is not None and (given is None or not _is_wgs84(given)):
@@ -189,14 +190,15 @@ class Positions:
                 angle = np.radians(first[part])
                 for place, values in enumerate((np.sin(angle), np.cos(angle), second[part] / 90)):
                     self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
-        if self.degrees and first.size:
+        if self.keeps_degrees and first.size:
             step = max(1, len(first) // _LOOKED_AT)
             lon, lat = first[::step], second[::step]
-            elsewhere = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
-            self._looked_at += len(lon)
-            self._swapped += int(np.count_nonzero(elsewhere & ~on_land(lon, lat) & on_land(lat, lon)))
             square, count = np.unique(squares(lon, lat), return_counts=True)
             self._of_table.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
+            if self.degrees:
+                elsewhere = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
+                self._looked_at += len(lon)
+                self._swapped += int(np.count_nonzero(elsewhere & ~on_land(lon, lat) & on_land(lat, lon)))
         if self.crs is None and first.size:
             corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
             self._bounds = np.maximum(self._bounds, corners)
@@ -227,14 +229,29 @@ class Positions:
         self._tell_national()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
+        self._tell_wide()
         return own
 
     def _own_plane(self) -> str:
         """The equal-area plane around these degrees: shoal's choice, which a later reading may name."""
         sine, cosine, latitude = self._sums
-        middle_lon = np.degrees(np.arctan2(sine, cosine))
-        self.middle_lon_deg = float(middle_lon)
-        return equal_area_plane(np.array([middle_lon]), np.array([90 * latitude / FINE / self._rows]))
+        self.middle_lon_deg = float(np.degrees(np.arctan2(sine, cosine)))
+        self._middle_lat_deg = 90 * latitude / FINE / self._rows
+        return equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
+
+    def _tell_wide(self) -> None:
+        """A note where most of these degrees, and most squares they lie in, are far from the middle."""
+        if self.middle_lon_deg is None or not self._squares:
+            return
+        square, count = np.array(list(self._squares.items())).T
+        far = lies_far(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
+        share = count[far].sum() / count.sum()
+        if min(share, far.mean()) > 0.5:  # of fewer, the check of a release tells
+            self.notes.append(
+                f"{TOO_WIDE}: {share:.0%} of the positions of {self._name} lie so far from the middle of all "
+                f"that lengths in a plane around them are wrong by more than {MOST_WRONG:.0%}; publish each "
+                "region on its own"
+            )
 
     def _tell_national(self) -> None:
         """A note where local meters look like the coordinates of a country."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import frames, lake_folders, object_stores, servers, zip_files
-from shoal.io.formats import ARCHIVE, is_read, open_file, telling_unused
+from shoal.io.formats import ARCHIVE, is_lines, is_read, open_file, telling_unused
 from shoal.io.named_files import STANDARD_INPUT, files
 from shoal.io.tables import Table, with_constants
 from shoal.model.intake import Reading
@@ -71,6 +71,13 @@ class FileOpener:
         except OSError:
             return 0
 
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none."""
+        try:
+            return is_lines(self.path.name) and self.path.stat().st_size == 0
+        except OSError:
+            return False
+
     def parts(self) -> list[range]:
         """What of it can be read apart, in order."""
         return self().parts
@@ -102,9 +109,22 @@ class ObjectOpener:
         """How large it is."""
         return self.size
 
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none."""
+        return is_lines(self.path) and self.size == 0
+
     def parts(self) -> list[range]:
         """What of it can be read apart, in order; nothing of what has to be copied first."""
         return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
+
+
+def without_blank(waiting: Sequence[Opener]) -> list[Opener]:
+    """These but for texts of zero bytes, as programs write them that found nothing; all if nothing else is.
+
+    What has a beginning or an end of its own, such as Parquet, JSON or packed text, was cut when so short.
+    """
+    some = [each for each in waiting if not (isinstance(each, FileOpener | ObjectOpener) and each.is_blank())]
+    return some or list(waiting)
 
 
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:

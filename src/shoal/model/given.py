@@ -1,8 +1,10 @@
 """What a caller handed over is what a function takes, or one sentence says what it is and what to do."""
 
+from collections.abc import Iterable
 from typing import Final
 
-from shoal.errors import MisuseError
+from shoal.errors import InputError, MisuseError
+from shoal.model.intake import TOO_WIDE
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -21,6 +23,15 @@ def require_given(original: object, rng: object) -> None:
     """Raise MisuseError unless these are what a method works on: raw data, and where chance comes from."""
     require_trajectories(original)
     require_randomness(rng)
+
+
+def require_one_region(notes: Iterable[str]) -> None:
+    """Raise InputError where these notes of the reading say that no length of a release would be right."""
+    if any(note.startswith(TOO_WIDE) for note in notes):
+        raise InputError(
+            f"{TOO_WIDE} for one plane, so that no length would mean what it says; publish each region on "
+            "its own"
+        )
 
 
 def require_release(value: object) -> None:

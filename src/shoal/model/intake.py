@@ -23,6 +23,8 @@ _WORDS: Final = {
 OUT_OF_ORDER: Final = "rows out of time order"  # how many, the order of the input decides
 # how the note begins that local meters were read though columns of degrees lie beside them
 BESIDE_DEGREES: Final = "local meters were read, although columns of degrees lie beside them"
+# how the note begins that no plane around all positions has true distances
+TOO_WIDE: Final = "the data spans too much of the earth"
 
 
 def require_types(kind: type, values: Mapping[str, Any]) -> None:

@@ -62,7 +62,7 @@ class PlaneLengths:
         wrong = off
         if 2 * off.sum() <= len(off) and off.any():
             angle = _angles_to(int(np.nanargmin(error)), lon, lat) + _AROUND_M / _EARTH_M
-            wrong = off & ~(error <= 1 / np.cos(np.minimum(angle, _FARTHEST) / 2) - 1)
+            wrong = off & ~(error <= _unavoidable(angle))
         worst = float(np.nan_to_num(error[wrong], nan=np.inf).max()) if wrong.any() else 0.0
         return len(error), int(wrong.sum()), worst, int((off & ~wrong).sum())
 
@@ -74,6 +74,12 @@ def require_text_alone(crs: str) -> None:
         raise InputError(
             "the text of the plane names a file to read from; give a definition that stands alone"
         )
+
+
+def lies_far(middle_lon: float, middle_lat: float, lon: Floats, lat: Floats) -> Flags:
+    """[n]: whether distances at a place are wrong in an equal-area plane around a middle (degrees)."""
+    angle = _angles_to(0, np.append(middle_lon, lon), np.append(middle_lat, lat))
+    return _unavoidable(angle[1:]) > MOST_WRONG
 
 
 def error_in_words(worst: float) -> str:
@@ -97,6 +103,11 @@ def _errors(crs: str, places: Floats) -> Floats:
             ratio = np.asarray(earth.inv(lon_a, lat_a, lon_b, lat_b)[2], dtype=np.float64) / _SHORT_M
             worst = np.maximum(worst, np.maximum(ratio, 1 / ratio) - 1)
     return worst
+
+
+def _unavoidable(angle: Floats) -> Floats:
+    """[n]: the error of an equal-area plane at these angles from its middle, seen from the earth's center."""
+    return 1 / np.cos(np.minimum(angle, _FARTHEST) / 2) - 1
 
 
 def _known(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:

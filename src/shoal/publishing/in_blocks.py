@@ -18,6 +18,7 @@ from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.storing import store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
+from shoal.model.given import require_one_region
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import PEOPLE_FILE, StoredPeople
@@ -127,7 +128,7 @@ def publish_in_blocks(
     MisuseError
         For blocks too small for k, or more people than the memory is enough for.
     InputError
-        When the folder beside ``output`` holds parts of another job.
+        When the folder beside ``output`` holds parts of another job, or the data spans too much of the earth.
     """
     run = run or Run()
     require_absent(output)
@@ -154,6 +155,7 @@ def publish_in_blocks(
                 people = store_people(given.source, reading, folder / PEOPLE, run, engine=workers)
                 given.require_unchanged()
             told(people)
+            require_one_region(people.intake.notes)
             if ground is not NOTHING_BEHIND:
                 x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
                 ground.require_over(around(x_m, y_m), people.crs)

@@ -35,13 +35,14 @@ RECORD_TRIES: Final = 200  # that the rows of COSTS for the record are for, as t
 class Counts:
     """How much there is to work on: rows that were read, rows that can be used, and the people in them.
 
-    each: [people] usable rows of everybody.
+    each: [people] usable rows of everybody. notes: on where they are.
     """
 
     rows: int
     samples: int
     people: int
     each: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64), compare=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +206,13 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
 
     taken = take_in(source, reading, run, keep)
     each = of_code[of_code > 0]
-    return Counts(rows=taken.rows_read, samples=int(each.sum()), people=len(each), each=each)
+    return Counts(
+        rows=taken.rows_read,
+        samples=int(each.sum()),
+        people=len(each),
+        each=each,
+        notes=tuple(taken.positions.notes),
+    )
 
 
 def require_possible(method: Method, people: int, reading: Reading) -> None:

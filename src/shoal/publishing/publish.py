@@ -16,7 +16,7 @@ from shoal.attacks.questions import TRIES
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
-from shoal.model.given import require_given, require_trajectories
+from shoal.model.given import require_given, require_one_region, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
@@ -147,7 +147,7 @@ def publish(
     MisuseError
         When the method cannot work on this data.
     InputError
-        When nothing of the map's ground lies where the data is.
+        When nothing of the map's ground lies where the data is, or the data spans too much of the earth.
 
     Examples
     --------
@@ -162,6 +162,7 @@ def publish(
     ['manifest.json', 'release.parquet', 'report.html']
     """
     require_given(original, rng)
+    require_one_region(original.intake.notes)
     if isinstance(method, (str, type)) or not hasattr(method, "about"):
         raise MisuseError("a method is needed with its parameters, such as shoal.Glove(k=5)")
     output = path_of(output, "the release folder")

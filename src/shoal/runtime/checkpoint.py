@@ -60,6 +60,7 @@ class Checkpoint:
     def until_done(cls, folder: Path, job: Mapping[str, Any]) -> Iterator["Checkpoint"]:
         """A folder in which nobody else works meanwhile, and which is removed when the block ends well.
 
+        It is also removed when the block ends otherwise while it holds no part: nothing could be continued.
         Raises as ``open`` does, OutputError when the folder cannot be written, and InUseError when somebody
         works in it.
         """
@@ -70,7 +71,12 @@ class Checkpoint:
             _lock(folder, descriptor)
             with explained_write(folder):
                 opened = cls.open(folder, job)
-            yield opened
+            try:
+                yield opened
+            except BaseException:
+                if {path.name for path in folder.glob("*")} <= {_JOB_FILE}:  # it may be gone
+                    shutil.rmtree(folder, ignore_errors=True)
+                raise
             shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.close(descriptor)

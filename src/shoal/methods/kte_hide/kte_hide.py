@@ -77,7 +77,7 @@ class KteHide:
         "least-cost": the hiders of a turn are the assignment of least cost; "cycles": one cycle through
         everybody, each step the cheapest left (Alg. 2, line 11).
     neighborhood
-        People among whom hiders are looked for at first.
+        People among whom hiders are looked for at first. The default becomes 2 k where that is more.
     space_weight_s
         A pair costs what k-merge costs, and besides the sides of its hull (dx + dy) as if they lasted so many
         seconds. 0 is the paper's cost.
@@ -161,7 +161,7 @@ class KteHide:
         default=64,
         unit="people",
         bound=at_least(4),
-        help="People among whom hiders are looked for at first.",
+        help="People among whom hiders are looked for at first; 2 k where the default is less.",
         meaning="people in one area among whom those who hide each other are looked for at first",
     )
     space_weight_s: float = parameter(
@@ -184,6 +184,8 @@ class KteHide:
     def __post_init__(self) -> None:
         self.claim()
         require_declared(self)
+        if self.neighborhood == KteHide.neighborhood:
+            object.__setattr__(self, "neighborhood", max(self.neighborhood, 2 * self.k))
         if self.neighborhood < 2 * self.k:
             raise MisuseError(
                 f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
