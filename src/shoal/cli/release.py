@@ -156,6 +156,7 @@ def anonymize(
     """
     timings = Timings() if timed else None
     from shoal.attacks.questions import TRIES
+    from shoal.io.sources import require_outside
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
     from shoal.publishing.ahead import compiled_ahead
@@ -178,6 +179,7 @@ def anonymize(
     size: int | MemoryBound | None = bound or blocks
     if planned:
         require_absent(output)
+        require_outside(source, output, linkage, private_report)
         require_targets(parameters, output, linkage, private_report)
         counts = count_input(source, reading, quiet=quiet)
         in_parts, work = publication_in_blocks(
@@ -195,6 +197,7 @@ def anonymize(
     kept = resume or blocks is not None or memory is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
         require_absent(output)
+        require_outside(source, output, linkage, private_report)
         run = Run(progress=bars, timings=timings)
         from shoal.model.intake import Reading
 

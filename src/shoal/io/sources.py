@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import (
     ais_files,
     arrow_files,
@@ -240,6 +240,18 @@ def files(source: str | Path) -> Iterator[Path]:
             yield from files(match)
     else:
         raise InputError(f"no file or folder {source}; check the path")
+
+
+def require_outside(source: str | Path, *written: Path | None) -> None:
+    """Raise OutputError for what would be written into the folder of an input, and be read with it."""
+    if "://" in str(source) or not Path(source).is_dir():
+        return
+    for path in written:
+        if path is not None and path.resolve().is_relative_to(Path(source).resolve()):
+            raise OutputError(
+                f"{path} would lie inside the input {source}, whose files are read as raw data; write it "
+                "elsewhere"
+            )
 
 
 def _within(folder: Path) -> list[Path]:
