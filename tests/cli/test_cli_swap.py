@@ -69,6 +69,9 @@ def test_swap_locations_from_file_to_judged_release(shoal: Shoal, tmp_path: Path
     checked = shoal("verify", raw, folder, "--linkage", linkage)
     assert checked.code == 0, checked.out
     assert "the shuffle was fair" in checked.out
+    streamed = shoal("verify", raw, folder, "--linkage", linkage, "--streamed")
+    assert streamed.code == 2
+    assert "holds points, which are not checked in a stream; leave out --streamed" in streamed.err
     played = json.loads(
         shoal(
             "attack", raw, folder, "--linkage", linkage, "--knowledge", "triples:2", "--json", "--quiet"
