@@ -14,16 +14,19 @@ import shoal
 from attack_cases import evaluation_of
 from command_line import Shoal
 from shoal.attacks import ATTACKS, Attacked, attack, default_knowledge
+from shoal.attacks.cylinders import middles_of
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.exact import answers
 from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.target import PointIndex, PointTarget
 from shoal.errors import InputError, MisuseError
+from shoal.kernels import moved_inward
 from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, pass_nearest
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from small_points import crowd, small_crowds
 from test_every_point_method import table_of_fleet
 
@@ -101,6 +104,115 @@ def test_the_nearest_record_is_that_of_brute_force(
         for rule, of_records in enumerate(sums):
             best = [r for r, one in enumerate(of_records) if one <= min(of_records) + 1e-9]
             assert found[rule] == pytest.approx((own in best) / len(best))
+
+
+@pytest.mark.kernels
+@given(
+    known=small_crowds(),
+    published=small_crowds() | doubled_crowds(),
+    p=st.integers(1, 4),
+    radius=st.sampled_from([0.0, 3.0, 50.0]),
+    seed=st.integers(0, 100),
+)
+def test_who_stands_moved_into_a_cylinder_is_that_of_brute_force(
+    known: Trajectories, published: Trajectories, p: int, radius: float, seed: int
+) -> None:
+    evaluation, rng = strangers_in(known, published, seed), np.random.default_rng(seed)
+    middles = (
+        np.column_stack([published.x, published.y]) + rng.integers(-5, 6, (published.n_samples, 2)) * 1.0
+    )
+    told = [evaluation.draw_rows(victim, p, rng) for victim in range(known.n_subjects)]
+    offsets, taken = np.cumsum([0, *map(len, told)]), np.concatenate(told)
+    lines = Lines(published.offsets, published.t, published.x, published.y)
+    chances = np.zeros((known.n_subjects, moved_inward.N_SUMS))
+    moved_inward.stand_moved(
+        KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.own),
+        lines,
+        middles,
+        radius,
+        chances,
+    )
+
+    def off(place: np.ndarray, middle: np.ndarray, point: np.ndarray) -> float:
+        way = point - middle
+        away = float(np.hypot(*way))
+        moved = middle + (way if away <= radius else way / away * radius)
+        return float(np.hypot(*(place - moved)))
+
+    assert len(told) == known.n_subjects > 0
+    for rows, own, found in zip(told, evaluation.own.tolist(), chances, strict=True):
+        sums: list[list[float]] = [[], []]
+        for record in range(published.n_subjects):
+            mine = slice(published.offsets[record], published.offsets[record + 1])
+            t, at = published.t[mine], np.column_stack([published.x[mine], published.y[mine]])
+            both = np.column_stack([at, middles[mine]])
+            now, any_time = 0.0, 0.0
+            for row in rows:
+                point = np.array([known.x[row], known.y[row]])
+                line = [(float(a), float(b), float(c)) for a, (b, c) in zip(t, at, strict=True)]
+                near = min(np.hypot(*(point - one)) for one in places_at(line, float(known.t[row]))[0])
+                moment = stands_at(t, both, float(known.t[row]))
+                offs = [off(moment[:2], moment[2:], point)]
+                now += np.log1p(near) + np.log(offs[0] + 0.01)
+                offs += [off(place, middle, point) for place, middle in zip(at, middles[mine], strict=True)]
+                any_time += np.log1p(near) + np.log(min(offs) + 0.01)
+            sums[0].append(now)
+            sums[1].append(any_time)
+        for rule, of_records in enumerate(sums):
+            best = [r for r, one in enumerate(of_records) if one <= min(of_records) + 1e-9]
+            assert found[rule] == pytest.approx((own in best) / len(best))
+
+
+def stands_at(t: np.ndarray, columns: np.ndarray, when: float) -> np.ndarray:
+    """Columns at a time on straight lines; the first of several rows of that time, the ends beyond them."""
+    if not (t > when).any() and not (t == when).any():
+        return np.asarray(columns[-1])
+    after = int(np.flatnonzero(t >= when)[0])
+    if t[after] == when or after == 0:
+        return np.asarray(columns[after])
+    share = (when - t[after - 1]) / (t[after] - t[after - 1])
+    return np.asarray(columns[after - 1] + share * (columns[after] - columns[after - 1]))
+
+
+@pytest.mark.parametrize(
+    "method", [shoal.Nwa(k=4, delta_m=250, pi_s=50, step_s=10), shoal.W4m(k=3, delta_m=60)]
+)
+def test_published_points_show_the_middle_of_their_cylinder(method: shoal.Nwa | shoal.W4m) -> None:
+    """Where three were moved, and where nobody was: as the method has it, which no release says."""
+    original = crowd(60, 40, seed=3)
+    release, linkage = method.anonymize(original, Randomness.for_research(0))
+    found = middles_of(PointTarget.of_release(release), method.delta_m)
+    record_of = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    number_of = {name: number for number, name in enumerate(release.trajectory_ids)}
+    three, nobody = [], []
+    for cluster in method.clusters(original, Run()):
+        true_x, true_y = cluster.x.mean(axis=0), cluster.y.mean(axis=0)
+        moved = (np.hypot(cluster.x - true_x, cluster.y - true_y) > method.delta_m / 2).sum(axis=0)
+        for member in cluster.members.tolist():
+            begin = int(release.offsets[number_of[record_of[original.ids[member]]]])
+            own = found[begin : begin + len(cluster.t)]
+            shown = np.hypot(own[:, 0] - true_x, own[:, 1] - true_y) < 0.1
+            three += shown[moved > 2].tolist()
+            nobody += shown[moved == 0].tolist()
+    assert len(three) > 100
+    assert len(nobody) > 10
+    assert np.mean(three) > 0.95 < np.mean(nobody)
+
+
+def test_moves_into_cylinders_name_the_record_and_no_stranger() -> None:
+    """Two points tell the record of most people, far from 1/k, and of people who are not there nothing."""
+    original = crowd(150, 40, seed=5)
+    inside, outside = original.keep(np.arange(100)), original.keep(np.arange(100, 150))
+    method = shoal.Nwa(k=5, delta_m=60, pi_s=50, step_s=10)
+    release, linkage = method.anonymize(inside, Randomness.for_research(0))
+    found = attack(
+        inside, release, linkage, knowledge=["nearest:2"], rng=Randomness.for_research(1), control=outside
+    )
+    rate = {one.target: one for one in found.rates}
+    assert rate["raw"].rate == 1
+    assert rate["release"].rule == "moved inward"
+    assert rate["release"].low > 3 / method.k
+    assert rate["control"].low <= 3 * rate["control"].baseline
 
 
 @given(people=doubled_crowds(), p=st.integers(1, 8), seed=st.integers(0, 100))

@@ -291,6 +291,12 @@ def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: 
             ("anonymize", "{city}", "--output", "{tmp}/r", "--linkage", "{tmp}/r/linkage.parquet"),
             "would lie inside the release folder",
         ),
+        # a folder's files are all raw data, to the next command at the latest
+        (("anonymize", "{tmp}", "--output", "{tmp}/r"), "r would lie inside the input"),
+        (
+            ("anonymize", "{tmp}", "--output", "{tmp}/../r", "--linkage", "{tmp}/l"),
+            "l would lie inside the input",
+        ),
         (
             ("anonymize", "{city}", "--output", "{tmp}/r", "--private-report", "{tmp}/r/p.html"),
             "inside the release folder",

@@ -69,6 +69,12 @@ def test_swap_locations_from_file_to_judged_release(shoal: Shoal, tmp_path: Path
     checked = shoal("verify", raw, folder, "--linkage", linkage)
     assert checked.code == 0, checked.out
     assert "the shuffle was fair" in checked.out
+    more = ("--method", "swap-locations", "--k", "3", "--crs", "local", "--output", str(tmp_path / "again"))
+    refused = shoal("anonymize", raw, *more, "--linkage", linkage.with_name("other.parquet"))
+    assert (refused.code, "choose a --linkage in another folder" in refused.err) == (2, True)
+    streamed = shoal("verify", raw, folder, "--linkage", linkage, "--streamed")
+    assert streamed.code == 2
+    assert "holds points, which are not checked in a stream; leave out --streamed" in streamed.err
     played = json.loads(
         shoal(
             "attack", raw, folder, "--linkage", linkage, "--knowledge", "triples:2", "--json", "--quiet"

@@ -362,7 +362,7 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: 
         ('[[runs]]\nmethod = "glove"\nkk = 2', "'kk' is no setting of glove"),
         ('[[runs]]\nmethod = "glove"\nk = 1', "k = 1 hides nobody"),
         ('[budget]\nat_most = 5\n[[runs]]\nmethod = "glove"', "at_most"),
-        ('[budget]\nwish = 5\n[[runs]]\nmethod = "glove"', "wish"),
+        ('[budget]\nwish = 5\n[[runs]]\nmethod = "glove"', "no budget has 'wish'; known: "),
         ('[budget]\nutility = "beauty"\n[[runs]]\nmethod = "glove"', "'beauty' is no metric"),
         ('knowledge = ["magic"]\n[[runs]]\nmethod = "glove"', "'magic' is not a knowledge"),
         ('knowledge = "points:4"\n[[runs]]\nmethod = "glove"', "knowledge = 'points:4' must be a list"),

@@ -23,6 +23,8 @@ SOURCES: dict[str, str] = {
     "s3://bucket/calls.csv": "not one that is read here",
     "postgresql://me@host/db": "query is missing",
     "postgresql://me:secret@host/db SELECT 1": "keeps no passwords",
+    "postgresql://me@host/db?password=:secret@ SELECT 1": "keeps no passwords",
+    "postgresql://me@host/db?sslmode=require&sslpassw%6Frd=:secret@ SELECT 1": "keeps no passwords",
     "postgresql://[me@host/db SELECT 1": "not one that is read here",
     "FOLDER/*.nothing": "no file matches",
     "FOLDER": "holds no file that shoal reads",

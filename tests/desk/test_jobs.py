@@ -97,6 +97,32 @@ def test_a_result_belongs_to_its_choices_and_to_the_file(
     assert 'id="found"' not in newcomer.get("data").html
 
 
+def test_a_result_belongs_to_every_file_of_a_folder(
+    newcomer: Visitor, desk_city: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "calls"
+    (folder / "may").mkdir(parents=True)
+    file = folder / "may" / "calls.csv"
+    file.write_text(desk_city.read_text())
+    (folder / "notes.txt.swp").write_text("not read")
+    newcomer.post("data", "start:data", source=str(folder))
+    assert 'id="found"' in newcomer.get("data").html
+    (folder / "notes.txt.swp").unlink()
+    assert 'id="found"' in newcomer.get("data").html
+    file.write_text(desk_city.read_text() + "new,1704100000,48.85,2.35\n")  # the folders stay as they are
+    assert 'id="found"' not in newcomer.get("data").html
+
+
+def test_nothing_is_written_into_a_folder_of_data(visitor: Visitor, desk_city: Path) -> None:
+    (folder := visitor.folder / "calls").mkdir()
+    (folder / "calls.csv").write_text(desk_city.read_text())
+    visitor.desk.case.change(visitor.desk.case.choices().version, source=str(folder))
+    away = visitor.folder / "away"
+    for output, linkage in ((folder / "out", away), (away, folder / "may" / "l")):
+        page = visitor.post("release", "start:release", output=output, linkage=linkage)
+        assert "would lie inside the input" in page.sentence
+
+
 def test_work_that_died_says_so_and_goes_on_where_it_was(tmp_path: Path, desk_city: Path) -> None:
     look = Command(name="inspect", words=(str(desk_city),))
     launched: list[Path] = []

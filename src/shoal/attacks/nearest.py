@@ -1,17 +1,21 @@
 """The adversary who knows true points of a person and names the record that passes nearest to them.
 
 (k, delta)-co-location with delta > 0 leaves most people where they were in relation to the others of their
-cylinder, which this adversary uses; a swapped record passes where its people live.
+cylinder, which this adversary uses: also by where in each cylinder such a person would stand, since everybody
+outside was moved straight toward its middle. A swapped record passes where its people live.
 """
 
 from typing import Final
 
 import numpy as np
 
+from shoal.attacks.cylinders import middles_of
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import PointTarget
+from shoal.kernels import moved_inward
 from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, pass_nearest
+from shoal.model.claims import KDeltaAnonymity
 
 _PART: Final = 50
 _RULES: Final = (
@@ -22,6 +26,12 @@ _RULES: Final = (
     ),
     ("whole time", "passes nearest to them, of those that exist at all of their times"),
 )
+_INWARD: Final = "passes near and stands where they would be, moved straight into its cylinder,"
+_RULES_IN_CYLINDERS: Final = (
+    *_RULES,
+    ("moved inward", f"{_INWARD} at their times"),
+    ("moved inward, any time", f"{_INWARD} at any time"),
+)
 
 
 def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
@@ -29,20 +39,27 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
 
     Rules name the record with the least sum of distances, or of their logarithms, where a record stands still
     before its first point and after its last; or with the least sum among those that exist at all known
-    times. If a record has several points at one moment, the nearest counts. A tie among c records counts 1/c
-    if the right one is among them. Of a person with fewer than p points all are known.
+    times. In a release of cylinders two more rules ask which record stands where these points would have been
+    moved to. If a record has several points at one moment, the nearest counts. A tie among c records counts
+    1/c if the right one is among them. Of a person with fewer than p points all are known.
     """
     target, n, people = evaluation.target, len(evaluation.victims), evaluation.known
     rows = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]
     offsets, taken = np.cumsum([0, *map(len, rows)], dtype=np.int64), np.concatenate(rows)
     t, x, y = people.t[taken], people.x[taken], people.y[taken]
     lines = Lines(target.offsets, target.t, target.x, target.y)
-    chances = np.zeros((n, N_SUMS))
+    claim = evaluation.around.claim
+    delta_m = claim.delta_m if isinstance(claim, KDeltaAnonymity) else None
+    rules = _RULES if delta_m is None else _RULES_IN_CYLINDERS
+    middles = None if delta_m is None else middles_of(target, delta_m)
+    chances, inward = np.zeros((n, N_SUMS)), np.zeros((n, len(rules) - N_SUMS))
 
     def part(begin: int) -> None:
         end = min(begin + _PART, n)
         known = KnownPoints(offsets[begin : end + 1], t, x, y, evaluation.own[begin:end])
         pass_nearest(known, lines, chances[begin:end])
+        if delta_m is not None and middles is not None:
+            moved_inward.stand_moved(known, lines, middles, delta_m / 2, inward[begin:end])
 
     for _ in evaluation.run.map(part, range(0, n, _PART), label=f"measuring distances ({evaluation.label})"):
         pass
@@ -51,8 +68,8 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     return [
         Rate.best_of(
             [
-                Rule(name=name, does=f"{knows} {does}", chances=chances[:, number])
-                for number, (name, does) in enumerate(_RULES)
+                Rule(name=name, does=f"{knows} {does}", chances=won)
+                for (name, does), won in zip(rules, np.hstack([chances, inward]).T, strict=True)
             ],
             name="nearest-linkage",
             knowledge=points_known.format("true "),

@@ -74,12 +74,14 @@ def compare(
     from shoal.comparison.compare import compare as run_study
     from shoal.comparison.study import read_study
     from shoal.io import read
+    from shoal.io.named_files import require_outside
     from shoal.report.pages.comparison import is_anonymity
     from shoal.runtime.run import Run
 
     reading = take_reading(options)
     study = read_study(config)
     study = study if frontier is None else replace(study, frontier=frontier)
+    require_outside(source, output)
     if planned:
         counts = count_input(source, reading, quiet=quiet, releases=True)
         work, left_out = comparison(study, counts.people, reading)

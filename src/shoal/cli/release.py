@@ -160,6 +160,7 @@ def anonymize(
     """
     timings = Timings() if timed else None
     from shoal.attacks.questions import TRIES
+    from shoal.io.named_files import require_outside
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
     from shoal.publishing.ahead import compiled_ahead
@@ -187,6 +188,7 @@ def anonymize(
     size: int | MemoryBound | None = bound or blocks
     if planned:
         require_absent(output)
+        require_outside(source, output, linkage, private_report)
         require_targets(parameters, output, linkage, private_report)
         counts = count_input(source, reading, quiet=quiet, releases=True)
         in_parts, work = publication_in_blocks(
@@ -204,6 +206,7 @@ def anonymize(
     kept = resume or blocks is not None or memory is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
         require_absent(output)
+        require_outside(source, output, linkage, private_report)
         run = Run(progress=bars, timings=timings)
         if bound is not None:
             from shoal.publishing.within_memory import bound_of_blocks

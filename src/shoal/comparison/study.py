@@ -108,6 +108,9 @@ def read_study(path: Path | str) -> Study:
         raise InputError(f"{path} sets '{unknown[0]}', which no study has; known: {', '.join(_KNOWN)}")
     try:
         _require_kinds(entries, _KINDS, "")
+        wish = next((name for name in entries.get("budget", {}) if name not in _BUDGET_KINDS), None)
+        if wish is not None:
+            raise MisuseError(f"no budget has '{wish}'; known: {', '.join(_BUDGET_KINDS)}")
         _require_kinds(entries.get("budget", {}), _BUDGET_KINDS, "budget.")
         for text in entries.get("knowledge", ()):
             _require_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from shoal.errors import ShoalError
 from shoal.io.named_files import STANDARD_INPUT, files
@@ -106,10 +106,12 @@ def checked_source(text: str) -> str:
         raise RefusedError("error.signs")
     if is_address(text):
         try:
-            password = urlsplit(text.split(maxsplit=1)[0]).password
+            address = urlsplit(text.split(maxsplit=1)[0])
+            named = [name for name, _ in parse_qsl(address.query, keep_blank_values=True)]
+            secret = address.password is not None or any("password" in name.lower() for name in named)
         except ValueError as error:
             raise RefusedError("error.address") from error
-        if password is not None:
+        if secret:
             raise RefusedError("error.password")
         if len(text.split()) < 2:
             raise RefusedError("error.no_query")

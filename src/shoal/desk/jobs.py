@@ -21,6 +21,8 @@ from typing import Any, Final, Literal
 from shoal.desk.case import write_private
 from shoal.desk.commands import Plan
 from shoal.desk.work import LOCK_FILE, PLAN_FILE, PROGRESS_FILE, STATUS_FILE, held, result_file
+from shoal.errors import ShoalError
+from shoal.io.named_files import states
 from shoal.runtime.progress_file import Seen, read_progress
 from shoal.version import __version__
 
@@ -151,10 +153,9 @@ class Job:
             return free is None
 
 
-def _state_of(source: str) -> list[int] | None:
-    """Size and time of the file or folder that a job reads; None of what is none."""
+def _state_of(source: str) -> list[tuple[str, int, int]] | None:
+    """Size and time of each file that a job reads; None of what is not in files, or not there."""
     try:
-        found = Path(source).stat()
-    except (OSError, ValueError):
+        return [(str(state.path), state.size, state.changed_ns) for state in states(source)]
+    except (ShoalError, OSError, ValueError):
         return None
-    return [found.st_size, found.st_mtime_ns]

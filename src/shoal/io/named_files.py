@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.io import lake_folders, object_stores, servers
 from shoal.io.formats import is_hidden, is_known, is_read, known_endings
 
@@ -60,6 +60,18 @@ def files(source: str | Path) -> Iterator[Path]:
             yield from files(match)
     else:
         raise InputError(f"no file or folder {source}; check the path")
+
+
+def require_outside(source: str | Path, *written: Path | None) -> None:
+    """Raise OutputError for what would be written into the folder of an input, and be read with it."""
+    if "://" in str(source) or not Path(source).is_dir():
+        return
+    for path in written:
+        if path is not None and path.resolve().is_relative_to(Path(source).resolve()):
+            raise OutputError(
+                f"{path} would lie inside the input {source}, whose files are read as raw data; write it "
+                "elsewhere"
+            )
 
 
 def _within(folder: Path) -> list[Path]:

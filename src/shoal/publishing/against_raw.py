@@ -24,7 +24,7 @@ from shoal.runtime.staging import explained_write
 from shoal.runtime.tasks import Engine
 from shoal.verification.composition.candidates import Issued
 from shoal.verification.composition.several import Together, reveal_together
-from shoal.verification.files.streamed import verify_streamed_folder
+from shoal.verification.files.streamed import require_streamed, verify_streamed_folder
 
 _COLUMNS: Final = ("id", "person", "time", "lat", "lon", "x", "y")
 
@@ -105,6 +105,7 @@ def stream_against_raw(
             "a release in another format is read and checked as a whole; leave out --streamed, or check the "
             "release that it was made from"
         )
+    require_streamed(folder)
     with (
         explained_write(folder),
         TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch,

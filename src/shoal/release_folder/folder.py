@@ -166,7 +166,8 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
             "published"
         )
     if path.exists():
-        raise OutputError(f"{path} exists; choose another --linkage or remove it first")
+        other = "a --linkage in another folder" if path.name == TRACE_FILE else "another --linkage"
+        raise OutputError(f"{path} exists; choose {other} or remove it first")
 
 
 def read_linkage(path: Path | str) -> Linkage:

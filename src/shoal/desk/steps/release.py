@@ -18,6 +18,7 @@ from shoal.desk.settings import K, fields_of, settings_from
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 from shoal.errors import MisuseError, ShoalError
+from shoal.io.named_files import require_outside
 from shoal.methods import METHODS
 from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
@@ -57,6 +58,7 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
             continue
         if not text or text != getattr(choices, name):
             wanted[name] = str(new_path(text, keys[name]))
+    accepted(lambda: require_outside(choices.source, *(Path(text) for text in wanted.values() if text)))
     secret = [Path(wanted[name]) for name in ("linkage", "private_report") if wanted[name]]
     if any(file.is_relative_to(wanted["output"]) for file in secret):
         raise RefusedError("error.secret_inside")

@@ -74,10 +74,10 @@ def verify_streamed_folder(
     folder cannot be read, MisuseError for a claim whose check needs everything at once.
     """
     workers = engine or Run(threads=1)
+    require_streamed(folder)
     manifest = read_manifest(folder)
     header = without_boxes(folder, manifest)
     check = check_of(header.claim)
-    _streamed_check(check, header.claim)
     layout, file = _opened(folder / RELEASE_FILE)
     spreading = Spreading(
         folder=folder.resolve(),
@@ -198,6 +198,15 @@ def examine_bucket(task: BucketTask) -> Judged:
         beyond=beyond_parameters(part),
         differing=int((stored != stored[first]).any(axis=1).sum()),
     )
+
+
+def require_streamed(folder: Path) -> None:
+    """Raise MisuseError for a release whose check needs everything at once, before anybody is read."""
+    manifest = read_manifest(folder)
+    if manifest.kind != "boxes":
+        raise MisuseError(f"{folder} holds points, which are not checked in a stream; leave out --streamed")
+    claim = without_boxes(folder, manifest).claim
+    _streamed_check(check_of(claim), claim)
 
 
 def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:

@@ -117,8 +117,8 @@ def read_struct(source: Source, shape: Shape) -> dict[str, Any]:
         known = shape.fields.get(number)
         if known is None:
             raise InputError(
-                f"{source.where} has a field {number} in its {shape.name}, which is not part of the format; "
-                "write the release again"
+                f"{source.where} has a field {number} in its {shape.name}, which shoal does not know "
+                "and does not write; write the release again"
             )
         if head & 0x0F not in CODES[known.kind]:
             raise source.broken()
