@@ -185,7 +185,7 @@ def test_from_a_file_to_a_release_and_its_deletion(browser: Browser, town: Town,
 
 def begun(folder: Path, town: Town) -> Person:
     """Somebody who has looked at her trip."""
-    at = Addresses(town.collector, town.authority, poll_s=0.02, patience_s=0.2)
+    at = Addresses(town.collector, town.authority, poll_s=0.02, patience_s=20)
     person = Person(StateFolder(folder), at)
     person.take_files([("ride.gpx", track(9).encode())])
     person.pick(1)

@@ -246,5 +246,6 @@ def test_data_from_everywhere_on_earth_is_bad_input_not_a_broken_promise(
         "anonymize", tmp_path / "world.csv", "--output", tmp_path / "r", "--risk-tries", "0", "--quiet"
     )
     assert outcome.code == 2
-    assert "the data spans too much of the earth; publish each region on its own" in outcome.err
+    assert "the data spans too much of the earth for one plane" in outcome.err
+    assert "publish each region on its own" in outcome.err
     assert [path.name for path in tmp_path.iterdir()] == ["world.csv"]
