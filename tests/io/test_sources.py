@@ -17,6 +17,7 @@ from shoal.io import read, read_with
 from shoal.io.formats import FORMATS
 from shoal.io.named_files import files
 from shoal.io.presets import PRESETS
+from shoal.io.servers import told
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 
@@ -159,6 +160,23 @@ def test_ids_as_bytes_are_one_text_in_every_batch() -> None:
     assert read(views).ids == got.ids
     fixed = pa.table({"id": pa.array([hashed, b"\x00" * 32], pa.binary(32)), **rest})
     assert read(fixed).ids == ("0x" + "00" * 32, "0x" + "fffe" * 16)
+
+
+@pytest.mark.parametrize(
+    ("address", "said", "told_instead"),
+    [
+        ("postgresql://host:5432/db SELECT 1", "no server at port 5432", "no server at port 5432"),
+        ("postgresql://ann@host:5432/db", "no server at port 5432", "no server at port 5432"),
+        ("postgresql://ann:se:cret@host:5432/db", "ann:se:cret at port 5432", "ann:*** at port 5432"),
+        ("postgresql://host/db?password=se/cr@et&x=1 SELECT 1", "no se/cr@et", "no ***"),
+    ],
+)
+def test_a_message_of_a_server_loses_the_password_and_nothing_else(
+    address: str, said: str, told_instead: str
+) -> None:
+    with pytest.raises(InputError) as refused, told(address):
+        raise pa.ArrowInvalid(said)
+    assert str(refused.value) == f"the database cannot be read: {told_instead}"
 
 
 def test_a_query_on_a_real_server_and_no_password_in_a_message(postgres_url: str) -> None:

@@ -16,7 +16,7 @@ from shoal.io.tables import Table, geometry_of
 NAME: Final = "the database"
 _ADDRESS: Final = re.compile(r"^(postgres(?:ql)?://\S+)\s+(.*)$", re.DOTALL | re.IGNORECASE)
 _VALUE: Final = re.compile(r":\s*[\"'][^\"']*[\"']")  # servers quote values of rows after a colon
-_SECRET: Final = re.compile(r"(?:://[^/@]*:|password=)([^/@&\s]*)", re.IGNORECASE)
+_SECRET: Final = re.compile(r"://[^/@:\s]*:([^/@\s]+)@|password=([^&\s]+)", re.IGNORECASE)
 _SCHEME: Final = re.compile(r"^postgres(?:ql)?://", re.IGNORECASE)
 
 
@@ -87,8 +87,8 @@ def told(address: str, *, writes: bool = False) -> Iterator[None]:
         ):
             raise
         line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
-        for secret in filter(None, _SECRET.findall(address)):
-            line = line.replace(secret, "***")
+        for found in _SECRET.finditer(address):
+            line = line.replace(found[found.lastindex or 0], "***")
         line = _VALUE.sub(": a value", line)
         if writes:
             raise OutputError(f"the database cannot be written, and nothing was: {line}") from None

@@ -217,8 +217,9 @@ def _blocks(
 def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:
     """Have all blocks finished that are not."""
     label = "anonymizing blocks"
-    waiting = [task for task in tasks if not (folder / f"{name_of(task.block)}.npz").exists()]
-    begun = [task for task in tasks if task not in waiting]
+    begun, waiting = list[BlockTask](), list[BlockTask]()
+    for task in tasks:
+        (begun if (folder / f"{name_of(task.block)}.npz").exists() else waiting).append(task)
     if begun:  # by an earlier run; what is damaged is made again
         for _ in carried_out(anonymize_block, begun, engine, run, "looking at finished blocks"):
             pass

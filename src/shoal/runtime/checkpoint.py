@@ -29,6 +29,8 @@ Arrays = Mapping[str, Numbers]
 _JOB_FILE: Final = "job.json"
 _SUM: Final = "crc32"  # of what was put apart, as a zip file keeps it of what it holds
 _AT_ONCE: Final = 1 << 24  # bytes
+# what NumPy and zipfile raise for a file that is not there, or of which a byte is another one
+_DAMAGED: Final = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Checkpoint:
         apart: the name of an array that is not handed out. It lies in a file of its own, ``PART.bin``, for
         those who need a few of its rows, and is read here only to find out whether it is damaged.
         """
-        with suppress(FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
+        with suppress(*_DAMAGED):
             arrays = self.finished(part)
             if apart is None or arrays.get(_SUM) == _crc32(self.rows_of(part)):
                 return arrays
