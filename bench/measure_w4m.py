@@ -67,13 +67,20 @@ def off_the_middle(
     return meters * grid.cell_m, seconds * grid.slot_s, wide * grid.cell_m, long * grid.slot_s
 
 
-def row(name: str, k: int, snapped: Trajectories, release: Release, linkage: Linkage, *more: str) -> str:
-    boxes = release if release.kind == "boxes" else release.as_boxes(Grid())
+def row(
+    name: str,
+    k: int,
+    original: Trajectories,
+    snapped: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    *more: str,
+) -> str:
     losses, n = release.losses, snapped.n_subjects
     published = np.isin(snapped.ids, linkage.uids)
     whole = int(snapped.lengths[~published].sum())
     played = attack(
-        snapped, boxes, linkage, knowledge=[KNOWLEDGE], rng=shoal.Randomness.for_research(0), tries=1000
+        original, release, linkage, knowledge=[KNOWLEDGE], rng=shoal.Randomness.for_research(0), tries=1000
     )
     linked = next(rate for rate in played.rates if rate.target == "release")
     cells = [
@@ -126,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             line = row(
                 f"W4M-LC, {distance.upper()}",
                 k,
+                given,
                 snapped,
                 points,
                 who,
@@ -150,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{meters:,.0f} m (box {wide:,.0f} m)",
             f"{seconds / 60:,.0f} min (box {long / 60:,.0f} min)",
         )
-        print(f"{row('GLOVE', k, snapped, boxes, who, *errors)} | {took} |", flush=True)
+        print(f"{row('GLOVE', k, snapped, snapped, boxes, who, *errors)} | {took} |", flush=True)
 
 
 if __name__ == "__main__":
