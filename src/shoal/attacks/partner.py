@@ -16,6 +16,7 @@ from shoal.attacks.rate import Rate
 from shoal.attacks.target import PointTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
+from shoal.kernels.moved_inward import find_moved
 from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.runtime.arrays import Flags, Floats, Integers
 
@@ -263,13 +264,9 @@ class Gathered:
 
         W4M moves samples in time, too; so they may have been there at any time.
         """
-        radius, found = self.delta_m / 2, x.copy()
-        off = _away(_moved(x, middle, radius), p)
+        found = x.copy()
         samples = np.column_stack(self.known.samples_of(one)[1:])
-        for at in np.flatnonzero(off > _EDGE_M).tolist():
-            each = _away(_moved(samples, middle[at], radius), p[at])
-            if each.min() < off[at]:
-                found[at] = samples[each.argmin()]
+        find_moved(samples, middle, self.delta_m / 2, p, _EDGE_M, found)
         return found
 
     def as_it_stands(self, victim: int) -> Told:
@@ -282,12 +279,6 @@ class Gathered:
 def _away(places: Floats, middle: Floats) -> Floats:
     """How far places [..., 2] are from others."""
     return np.asarray(np.hypot(*np.moveaxis(places - middle, -1, 0)))
-
-
-def _moved(places: Floats, middle: Floats, radius: float) -> Floats:
-    """Places [..., 2] moved straight to within the radius of a middle."""
-    share = radius / np.maximum(_away(places, middle), max(radius, _MOVED_M))
-    return np.asarray(middle + (places - middle) * share[..., None])
 
 
 def _far_along(one: Floats, other: Floats, both: Floats) -> tuple[Floats, Flags]:

@@ -36,6 +36,27 @@ def _off(
 
 
 @compiled
+def find_moved(
+    samples: Floats, middles: Floats, radius: float, shown: Floats, near_m: float, found: Floats
+) -> None:
+    """Replace places found [s, 2] that do not end at shown [s, 2] when moved into cylinders.
+
+    By those of samples [m, 2] that end nearest to it, if they end nearer; not where found ends within near_m.
+    middles: [s, 2], of the cylinders.
+    """
+    for at in range(len(found)):
+        x, y = shown[at]
+        least = _off(x, y, middles[at, 0], middles[at, 1], found[at, 0], found[at, 1], radius)
+        if least <= near_m:
+            continue
+        for sample in range(len(samples)):
+            off = _off(x, y, middles[at, 0], middles[at, 1], samples[sample, 0], samples[sample, 1], radius)
+            if off < least:
+                least = off
+                found[at] = samples[sample]
+
+
+@compiled
 def off_at_its_time(
     lines: Lines, middles: Floats, radius: float, record: int, t: float, x: float, y: float
 ) -> float:
