@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks import attack
-from shoal.kernels.moved_inward import ANY_TIME, MOST_DEVIATIONS, Errors, stand_moved_blurred
+from shoal.kernels.moved_inward import ANY_TIME, MOST_DEVIATIONS, Errors, find_moved, stand_moved_blurred
 from shoal.kernels.passing import KnownPoints, Lines
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -68,6 +68,24 @@ def test_who_fits_points_with_errors_is_that_of_brute_force(
         best = [record for record, fit in enumerate(fits) if fit >= max(fits) - 1e-9]
         if len(best) == 1 or own[number] not in best:  # equal fits may differ by rounding
             assert chances[number] == (own[number] in best)
+
+
+@pytest.mark.kernels
+@given(seed=st.integers(0, 1000), radius=st.sampled_from([0.0, 2.0, 9.0]))
+def test_the_sample_that_was_moved_is_the_one_that_ends_nearest(seed: int, radius: float) -> None:
+    draw = np.random.default_rng(seed)
+    samples, middles, shown, first = (draw.normal(0, 4, (n, 2)) for n in (5, 7, 7, 7))
+    found = first.copy()
+    find_moved(samples, middles, radius, shown, 0.5, found)
+
+    def off(place: np.ndarray, at: int) -> float:
+        way = place - middles[at]
+        return float(np.hypot(*(middles[at] + way * min(1.0, radius / np.hypot(*way)) - shown[at])))
+
+    for at in range(7):
+        each = [off(place, at) for place in (first[at], *samples)]
+        best = 0 if each[0] <= 0.5 else int(np.argmin(each))
+        assert off(found[at], at) == pytest.approx(each[best])
 
 
 def test_errors_and_who_is_there_are_told_by_moves_into_cylinders() -> None:
