@@ -9,7 +9,7 @@ Deleted: raw samples of published people that are not published. Errors: for W4M
 were moved; for GLOVE, how far samples are from the middle of their box. Linked: victims whose record is named
 by somebody who knows four of their samples to about 500 m and 15 min; at most 1/k if records were
 k-anonymous. Nearest: the same for somebody who knows four true samples and names the record of W4M that
-passes nearest to them.
+passes nearest to them, or stands where they would be moved to.
 """
 
 import argparse

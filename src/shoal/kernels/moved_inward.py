@@ -12,6 +12,7 @@ from shoal.runtime.compiled import compiled
 
 N_SUMS: Final = 2
 FLOOR_M: Final = 0.01  # nearer than that nobody is: what writing a place as degrees may move it
+_ROUNDING: Final = 1e-6  # of sums of logarithms
 MOST_DEVIATIONS: Final = 6.0  # of time; beyond only the neighbors of a moment count
 ANY_TIME: Final = 1e-9  # the weight of a point at any other time
 
@@ -82,18 +83,38 @@ def off_at_its_time(
 
 @compiled
 def _sums(
-    lines: Lines, middles: Floats, radius: float, record: int, known: KnownPoints, victim: int, sums: Floats
+    lines: Lines,
+    middles: Floats,
+    radius: float,
+    record: int,
+    known: KnownPoints,
+    victim: int,
+    most: float,
+    sums: Floats,
 ) -> None:
-    """Write how badly a record fits a victim's points, at their times and at any time, with how far it is."""
+    """Write how badly a record fits a victim's points, at their times and at any time, with how far it is.
+
+    most: above it the second sum need not be exact, and is infinite.
+    """
     sums[:] = 0.0
-    for row in range(known.offsets[victim], known.offsets[victim + 1]):
+    begin, end = known.offsets[victim], known.offsets[victim + 1]
+    bound = (end - begin) * math.log(FLOOR_M) - _ROUNDING
+    for row in range(begin, end):
+        away, _ = apart(lines, record, known.t[row], known.x[row], known.y[row])
+        off = off_at_its_time(lines, middles, radius, record, known.t[row], known.x[row], known.y[row])
+        sums[0] += math.log1p(away) + math.log(off + FLOOR_M)
+        bound += math.log1p(away)
+    for row in range(begin, end):
+        if bound > most:  # even if it stood there exactly
+            sums[1] = math.inf
+            return
         t, x, y = known.t[row], known.x[row], known.y[row]
         away, _ = apart(lines, record, t, x, y)
         off = off_at_its_time(lines, middles, radius, record, t, x, y)
-        sums[0] += math.log1p(away) + math.log(off + FLOOR_M)
         for at in range(lines.offsets[record], lines.offsets[record + 1]):
             off = min(off, _off(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius))
         sums[1] += math.log1p(away) + math.log(off + FLOOR_M)
+        bound += math.log(off + FLOOR_M) - math.log(FLOOR_M)
 
 
 @compiled
@@ -110,14 +131,14 @@ def stand_moved(
     for victim in range(len(known.own)):
         ties[:] = 0
         for record in range(len(lines.offsets) - 1):
-            _sums(lines, middles, radius, record, known, victim, sums)
+            _sums(lines, middles, radius, record, known, victim, least[victim, 1], sums)
             for rule in range(N_SUMS):
                 if sums[rule] < least[victim, rule]:
                     least[victim, rule] = sums[rule]
                     ties[rule] = 0
                 if sums[rule] == least[victim, rule]:
                     ties[rule] += 1
-        _sums(lines, middles, radius, known.own[victim], known, victim, own)
+        _sums(lines, middles, radius, known.own[victim], known, victim, math.inf, own)
         for rule in range(N_SUMS):
             chances[victim, rule] = 1.0 / ties[rule] if own[rule] == least[victim, rule] else 0.0
 
