@@ -9,7 +9,7 @@ Deleted: raw samples of published people that are not published. Errors: for W4M
 were moved; for GLOVE, how far samples are from the middle of their box. Linked: victims whose record is named
 by somebody who knows four of their samples to about 500 m and 15 min; at most 1/k if records were
 k-anonymous. Nearest: the same for somebody who knows four true samples and names the record of W4M that
-passes nearest to them.
+passes nearest to them, or stands where they would be moved to.
 """
 
 import argparse
@@ -67,13 +67,20 @@ def off_the_middle(
     return meters * grid.cell_m, seconds * grid.slot_s, wide * grid.cell_m, long * grid.slot_s
 
 
-def row(name: str, k: int, snapped: Trajectories, release: Release, linkage: Linkage, *more: str) -> str:
-    boxes = release if release.kind == "boxes" else release.as_boxes(Grid())
+def row(
+    name: str,
+    k: int,
+    original: Trajectories,
+    snapped: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    *more: str,
+) -> str:
     losses, n = release.losses, snapped.n_subjects
     published = np.isin(snapped.ids, linkage.uids)
     whole = int(snapped.lengths[~published].sum())
     played = attack(
-        snapped, boxes, linkage, knowledge=[KNOWLEDGE], rng=shoal.Randomness.for_research(0), tries=1000
+        original, release, linkage, knowledge=[KNOWLEDGE], rng=shoal.Randomness.for_research(0), tries=1000
     )
     linked = next(rate for rate in played.rates if rate.target == "release")
     cells = [
@@ -126,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             line = row(
                 f"W4M-LC, {distance.upper()}",
                 k,
+                given,
                 snapped,
                 points,
                 who,
@@ -150,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{meters:,.0f} m (box {wide:,.0f} m)",
             f"{seconds / 60:,.0f} min (box {long / 60:,.0f} min)",
         )
-        print(f"{row('GLOVE', k, snapped, boxes, who, *errors)} | {took} |", flush=True)
+        print(f"{row('GLOVE', k, snapped, snapped, boxes, who, *errors)} | {took} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -124,13 +124,14 @@ def test_who_stands_moved_into_a_cylinder_is_that_of_brute_force(
     told = [evaluation.draw_rows(victim, p, rng) for victim in range(known.n_subjects)]
     offsets, taken = np.cumsum([0, *map(len, told)]), np.concatenate(told)
     lines = Lines(published.offsets, published.t, published.x, published.y)
-    chances = np.zeros((known.n_subjects, moved_inward.N_SUMS))
+    chances, least = np.zeros((2, known.n_subjects, moved_inward.N_SUMS))
     moved_inward.stand_moved(
         KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.own),
         lines,
         middles,
         radius,
         chances,
+        least,
     )
 
     def off(place: np.ndarray, middle: np.ndarray, point: np.ndarray) -> float:
@@ -140,7 +141,7 @@ def test_who_stands_moved_into_a_cylinder_is_that_of_brute_force(
         return float(np.hypot(*(place - moved)))
 
     assert len(told) == known.n_subjects > 0
-    for rows, own, found in zip(told, evaluation.own.tolist(), chances, strict=True):
+    for rows, own, found, lowest in zip(told, evaluation.own.tolist(), chances, least, strict=True):
         sums: list[list[float]] = [[], []]
         for record in range(published.n_subjects):
             mine = slice(published.offsets[record], published.offsets[record + 1])
@@ -161,6 +162,7 @@ def test_who_stands_moved_into_a_cylinder_is_that_of_brute_force(
         for rule, of_records in enumerate(sums):
             best = [r for r, one in enumerate(of_records) if one <= min(of_records) + 1e-9]
             assert found[rule] == pytest.approx((own in best) / len(best))
+            assert lowest[rule] == pytest.approx(min(of_records))
 
 
 def stands_at(t: np.ndarray, columns: np.ndarray, when: float) -> np.ndarray:

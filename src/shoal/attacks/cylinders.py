@@ -7,15 +7,42 @@ cylinder that person would stand.
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import PointTarget
+from shoal.kernels.passing import Lines
+from shoal.model.claims import KDeltaAnonymity
 from shoal.runtime.arrays import Floats, Integers
 
 _SLACK_M: Final = 0.01  # what writing a place as degrees may move it
 _AT_EDGE: Final = 3  # that many people show a circle of known radius
+
+
+class Cylinders(NamedTuple):
+    """Published records, and for each point the middle of the cylinder that it seems to stand in.
+
+    middles: float64 [m, 2]. radius: of all cylinders, in meters.
+    """
+
+    lines: Lines
+    middles: Floats
+    radius: float
+
+
+def cylinders_of(evaluation: Evaluation[PointTarget] | None) -> Cylinders | None:
+    """Those of the records; None = this is no release of cylinders."""
+    claim = None if evaluation is None else evaluation.around.claim
+    if evaluation is None or not isinstance(claim, KDeltaAnonymity):
+        return None
+    target = evaluation.target
+    return Cylinders(
+        Lines(target.offsets, target.t, target.x, target.y),
+        middles_of(target, claim.delta_m),
+        claim.delta_m / 2,
+    )
 
 
 def middles_of(target: PointTarget, delta_m: float) -> Floats:
@@ -26,6 +53,12 @@ def middles_of(target: PointTarget, delta_m: float) -> Floats:
     delta_m
         The diameter of all cylinders.
     """
+    if delta_m not in target.middles:
+        target.middles[delta_m] = _middles(target, delta_m)
+    return target.middles[delta_m]
+
+
+def _middles(target: PointTarget, delta_m: float) -> Floats:
     same_times: dict[bytes, list[int]] = {}
     for record in range(target.n_records):
         own = target.t[target.offsets[record] : target.offsets[record + 1]]

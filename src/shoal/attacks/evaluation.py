@@ -11,7 +11,7 @@ from shoal.attacks.adversary import Adversary
 from shoal.attacks.rate import TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.attacks.victims import Victims
-from shoal.model.claims import Claim
+from shoal.model.claims import Claim, KDeltaAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
@@ -62,6 +62,9 @@ class Evaluation(Generic[Target]):
         Progress and threads.
     around
         Who and what else is there.
+    as_given
+        The same with points as given, where this is of the cells of records that were moved into cylinders.
+        None = it is not.
     """
 
     known: Trajectories
@@ -72,6 +75,7 @@ class Evaluation(Generic[Target]):
     start: float
     run: Run
     around: Surroundings = field(default_factory=Surroundings)
+    as_given: "Evaluation[PointTarget] | None" = None
 
     @property
     def guess(self) -> float:
@@ -153,11 +157,15 @@ class Evaluations:
                 return snapped
             return people.snapped_to(grid) if people.grid is None else people
 
-        return self._on(
+        in_cells = self._on(
             lambda: BoxTarget.of_trajectories(snapped),
             lambda release: BoxTarget.of_release(release, grid),
             known_of,
         )
+        if self.release is None or given.grid is not None or not _in_cylinders(self.release):
+            return in_cells
+        both = zip(in_cells, self._on_points(), strict=True)
+        return (replace(one, as_given=as_given) for one, as_given in both)
 
     def _on_points(self) -> Iterator[Evaluation[PointTarget]]:
         self.original.require_points_as_given()
@@ -206,3 +214,8 @@ class Evaluations:
             outside=None if outside is None else replace(outside, known=known_of(outside.known)),
             earlier=self.earlier,
         )
+
+
+def _in_cylinders(release: Release) -> bool:
+    """Whether its records are points that were moved into cylinders."""
+    return release.kind == "points" and isinstance(release.claim, KDeltaAnonymity)

@@ -7,12 +7,15 @@ right for half of them: this half is the baseline, and the advantage is twice wh
 import numpy as np
 import numpy.typing as npt
 
+from shoal.attacks.cylinders import Cylinders, cylinders_of
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
 from shoal.kernels.evidence import strongest_evidence
+from shoal.kernels.moved_inward import N_SUMS, stand_moved
+from shoal.kernels.passing import KnownPoints
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 
@@ -40,22 +43,49 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
         if len(yes) < _FEWEST:
             raise MisuseError(f"a control group of fewer than {2 * _FEWEST} cannot be held against itself")
     each = min(len(yes), len(no))
-    strengths = np.concatenate(
-        [
-            _strengths(evaluation.target, inside.known, yes[:each], p, rng),
-            _strengths(evaluation.target, outside.known, no[:each], p, rng),
-        ]
-    )
+    people = ((inside.known, yes[:each]), (outside.known, no[:each]))
+    strengths = np.concatenate([_strengths(evaluation.target, *those, p, rng) for those in people])
     member = np.arange(2 * each) < each
+    knows = (
+        f"knows {p} random sample{'s' * (p > 1)} of a person exactly, "
+        "and says whether the person is in the data"
+    )
+    right = says_rightly(strengths, member)
+    points = f"{p} exact point{'s' * (p > 1)}"
+    half = "Half of those asked about are; guessing is right for half."
+    moved, as_given = cylinders_of(evaluation.as_given), evaluation.as_given
+    if moved is None or as_given is None or as_given.around.outside is None:
+        return [
+            Rate.of(
+                right,
+                name="membership",
+                knowledge=points,
+                attacker=f"Someone who {knows}. {half}",
+                target=evaluation.label,
+                baseline=0.5,
+            )
+        ]
+    known = as_given.around.outside.known if evaluation.label == "control" else as_given.known
+    given = ((known, yes[:each]), (as_given.around.outside.known, no[:each]))
+    off = np.concatenate([_off(moved, *those, p, rng) for those in given])
+    rules = [Rule(name="cells", does=f"{knows}, by cells alone", chances=right)] + [
+        Rule(
+            name=name,
+            does=f"{knows}, by whether a record stands where they would be, moved into its cylinder, {when}",
+            chances=says_rightly(-sums, member),
+        )
+        for name, when, sums in zip(
+            ("moved inward", "moved inward, any time"), ("at their times", "at any time"), off.T, strict=True
+        )
+    ]
     return [
-        Rate.of(
-            says_rightly(strengths, member),
+        Rate.best_of(
+            rules,
             name="membership",
-            knowledge=f"{p} exact point{'s' * (p > 1)}",
-            attacker=f"Someone who knows {p} random sample{'s' * (p > 1)} of a person exactly, and says "
-            "whether the person is in the data. Half of those asked about are; guessing is right for half.",
+            knowledge=points,
             target=evaluation.label,
             baseline=0.5,
+            clusters=np.arange(2 * each),
         )
     ]
 
@@ -86,13 +116,7 @@ def _strengths(
     target: BoxTarget, known: Trajectories, people: Integers, p: int, rng: np.random.Generator
 ) -> Floats:
     """[v]: how strongly the release speaks for each of these people."""
-    rows = [
-        known.offsets[one]
-        + rng.choice(int(known.lengths[one]), size=min(p, int(known.lengths[one])), replace=False)
-        for one in people.tolist()
-    ]
-    offsets = np.cumsum([0, *(len(own) for own in rows)], dtype=np.int64)
-    taken = np.concatenate(rows)
+    offsets, taken = _rows(known, people, p, rng)
     samples = np.column_stack([known.t[taken], known.x[taken], known.y[taken]]).astype(np.int64)
     strengths = np.zeros(len(people))
     strongest_evidence(
@@ -104,6 +128,28 @@ def _strengths(
         strengths,
     )
     return strengths
+
+
+def _off(moved: Cylinders, known: Trajectories, people: Integers, p: int, rng: np.random.Generator) -> Floats:
+    """[v, rules]: how far the record that is nearest to it is from where each would be in its cylinder."""
+    offsets, taken = _rows(known, people, p, rng)
+    nobody = np.zeros(len(people), dtype=np.int64)
+    points = KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], nobody)
+    chances, least = np.empty((2, len(people), N_SUMS))
+    stand_moved(points, *moved, chances, least)
+    return least / np.maximum(np.diff(offsets), 1)[:, None]
+
+
+def _rows(
+    known: Trajectories, people: Integers, p: int, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """(offsets [v + 1], rows): p random samples of each, all of those who have fewer."""
+    rows = [
+        known.offsets[one]
+        + rng.choice(int(known.lengths[one]), size=min(p, int(known.lengths[one])), replace=False)
+        for one in people.tolist()
+    ]
+    return np.cumsum([0, *(len(own) for own in rows)], dtype=np.int64), np.concatenate(rows)
 
 
 def _largest_volume(boxes: Integers) -> int:

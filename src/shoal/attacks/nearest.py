@@ -9,13 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.cylinders import middles_of
+from shoal.attacks.cylinders import cylinders_of
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import PointTarget
 from shoal.kernels import moved_inward
 from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, pass_nearest
-from shoal.model.claims import KDeltaAnonymity
 
 _PART: Final = 50
 _RULES: Final = (
@@ -48,18 +47,17 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     offsets, taken = np.cumsum([0, *map(len, rows)], dtype=np.int64), np.concatenate(rows)
     t, x, y = people.t[taken], people.x[taken], people.y[taken]
     lines = Lines(target.offsets, target.t, target.x, target.y)
-    claim = evaluation.around.claim
-    delta_m = claim.delta_m if isinstance(claim, KDeltaAnonymity) else None
-    rules = _RULES if delta_m is None else _RULES_IN_CYLINDERS
-    middles = None if delta_m is None else middles_of(target, delta_m)
+    cylinders = cylinders_of(evaluation)
+    rules = _RULES if cylinders is None else _RULES_IN_CYLINDERS
     chances, inward = np.zeros((n, N_SUMS)), np.zeros((n, len(rules) - N_SUMS))
 
     def part(begin: int) -> None:
         end = min(begin + _PART, n)
         known = KnownPoints(offsets[begin : end + 1], t, x, y, evaluation.own[begin:end])
         pass_nearest(known, lines, chances[begin:end])
-        if delta_m is not None and middles is not None:
-            moved_inward.stand_moved(known, lines, middles, delta_m / 2, inward[begin:end])
+        if cylinders is not None:
+            least = np.empty((end - begin, moved_inward.N_SUMS))
+            moved_inward.stand_moved(known, *cylinders, inward[begin:end], least)
 
     for _ in evaluation.run.map(part, range(0, n, _PART), label=f"measuring distances ({evaluation.label})"):
         pass

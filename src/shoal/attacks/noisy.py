@@ -4,11 +4,14 @@ from typing import Final
 
 import numpy as np
 
+from shoal.attacks.cylinders import cylinders_of
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import rules_of, weigh_blurred
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
+from shoal.kernels.moved_inward import Errors, stand_moved_blurred
 from shoal.kernels.noisy_likelihood import Noise
+from shoal.kernels.passing import KnownPoints
 from shoal.model.trajectories import Grid
 from shoal.units import show_m, show_s
 
@@ -38,9 +41,21 @@ def attack_noisy(
         f"knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of {errors} (standard "
         "deviation on each axis)"
     )
+    rules = rules_of(knows, "the records that could explain them", found.chances)
+    moved = cylinders_of(evaluation.as_given)
+    if moved is not None:
+        grid = evaluation.target.grid
+        t, x, y = (seen * [grid.slot_s, grid.cell_m, grid.cell_m]).T
+        won = np.zeros(len(evaluation.victims))
+        part = KnownPoints(offsets, t, x, y, evaluation.own)
+        stand_moved_blurred(part, *moved, Errors(noise_m, noise_s), won)
+        does = (
+            f"{knows} and names the record that stands where they would be, moved straight into its cylinder"
+        )
+        rules.append(Rule(name="moved inward", does=does, chances=won))
     return [
         Rate.best_of(
-            rules_of(knows, "the records that could explain them", found.chances),
+            rules,
             name="noisy-linkage",
             knowledge=f"{p} point{'s' * (p > 1)} with noise of {errors}",
             target=evaluation.label,

@@ -10,16 +10,19 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.cluster import clusters_of
+from shoal.attacks.cylinders import middles_of
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import PointTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
+from shoal.kernels.moved_inward import find_moved
 from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 
 _NEAR_M: Final = 1.0  # how near to the truth a place is told, where places were moved
 _MOVED_M: Final = 1e-4  # a shorter step is taken for rounding
+_PARALLEL: Final = 1e-3  # ways that turn less than that do not say how far on each
 _EDGE_M: Final = 1e-3  # how near to the edge of a cylinder a point counts as moved there
 
 Told = tuple[float, float, float]  # of a person: points said of it, right ones of these, those it published
@@ -222,25 +225,70 @@ class Gathered:
             for some in (members, np.setdiff1d(others, members))
         )
         strangers, radius = len(others) - len(members), self.delta_m / 2
-        step = p - x
-        size = np.hypot(step[..., 0], step[..., 1])
-        most, every = size.argmax(axis=0), np.arange(len(t))
-        size = size[most, every]
-        moved = size > _MOVED_M  # a member's step leads straight to the middle, and ends at the radius
-        middle = p[most, every] + step[most, every] / np.maximum(size, _MOVED_M)[:, None] * radius
-        at_edge = np.hypot(*(shown - middle).T) >= radius - _EDGE_M
-        true = np.hypot(q[..., 0] - middle[:, 0], q[..., 1] - middle[:, 1]) < radius - _EDGE_M
-        of_all = x.sum(axis=0) + (q * (strangers > 0)).sum(axis=0)
-        told = np.where(
-            (moved & at_edge & (true.all(axis=0) | (strangers == 0)))[:, None],
-            (len(others) + 1) * middle - of_all,
-            shown,
+        middle = self._middle(victim, x, p, np.concatenate([p, q, shown[None]]))
+        places = np.stack(
+            [self._moved_from(one, x[row], p[row], middle) for row, one in enumerate(members.tolist())]
         )
+        at_edge = _away(shown, middle) >= radius - _EDGE_M
+        moved = (_away(q, middle) >= radius - _EDGE_M) & (strangers > 0)
+        known = places.sum(axis=0) + np.where(moved[..., None], 0, q * (strangers > 0)).sum(axis=0)
+        alone, told = at_edge & ~moved.any(axis=0), shown.copy()
+        told[alone] = ((len(others) + 1) * middle - known)[alone]
+        pair = at_edge & (moved.sum(axis=0) == 1)
+        other = q[moved.argmax(axis=0), np.arange(len(t))]
+        both = (len(others) + 1) * middle - known  # where the two were, added
+        far, sure = _far_along(shown - middle, other - middle, both - 2 * middle)
+        told = np.where((pair & sure)[:, None], middle + far[:, None] * (shown - middle), told)
         right = np.hypot(*(told - self.raw_at(victim, t)).T) <= _NEAR_M
         return len(t), float(right.sum()), len(t)
+
+    def _middle(self, victim: int, x: Floats, p: Floats, crowd: Floats) -> Floats:
+        """The middle [s, 2] of the cylinder at each time.
+
+        A member's step, from where it was x [m, s, 2] to where it stands p, leads straight there, and ends at
+        the edge. Where no step does so that everybody of the crowd [n, s, 2] is within it, published points
+        show it.
+        """
+        radius = self.delta_m / 2
+        step = p - x
+        size = np.hypot(step[..., 0], step[..., 1])
+        most, every = size.argmax(axis=0), np.arange(x.shape[1])
+        size = size[most, every]
+        middle = p[most, every] + step[most, every] / np.maximum(size, _MOVED_M)[:, None] * radius
+        shows = (size > _MOVED_M) & (_away(crowd, middle).max(axis=0) <= radius + _EDGE_M)
+        own = slice(*self.target.offsets[self.record[victim] + np.arange(2)].tolist())
+        return np.where(shows[:, None], middle, middles_of(self.target, self.delta_m)[own])
+
+    def _moved_from(self, one: int, x: Floats, p: Floats, middle: Floats) -> Floats:
+        """Where [s, 2] a member was who now stands at p: at x, or where a move from an own sample ends there.
+
+        W4M moves samples in time, too; so they may have been there at any time.
+        """
+        found = x.copy()
+        samples = np.column_stack(self.known.samples_of(one)[1:])
+        find_moved(samples, middle, self.delta_m / 2, p, _EDGE_M, found)
+        return found
 
     def as_it_stands(self, victim: int) -> Told:
         """The points of the person's record."""
         t, shown = self.published(victim)
         right = np.hypot(*(shown - self.raw_at(victim, t)).T) <= _NEAR_M
         return len(t), float(right.sum()), len(t)
+
+
+def _away(places: Floats, middle: Floats) -> Floats:
+    """How far places [..., 2] are from others."""
+    return np.asarray(np.hypot(*np.moveaxis(places - middle, -1, 0)))
+
+
+def _far_along(one: Floats, other: Floats, both: Floats) -> tuple[Floats, Flags]:
+    """(how many times the first way [s, 2], with some times the second, gives both; whether that is sure).
+
+    People at an edge were moved there from outside: each goes its way at least once.
+    """
+    across = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
+    sure = np.abs(across) > _PARALLEL * np.hypot(*one.T) * np.hypot(*other.T)
+    across = np.where(sure, across, 1.0)
+    far = (both[:, 0] * other[:, 1] - both[:, 1] * other[:, 0]) / across
+    farther = (one[:, 0] * both[:, 1] - one[:, 1] * both[:, 0]) / across
+    return far, sure & (far >= 1) & (farther >= 1)

@@ -295,7 +295,8 @@ class PointTarget:
 
     offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds,
     x, y: meters, float64 [m] each. tracks: int64 [m], the track that each point seems to be of, by the k of
-    clusters; filled as trackers ask.
+    clusters; filled as trackers ask. middles: float64 [m, 2], of the cylinder that each point seems to stand
+    in, by the diameter; filled in the same way.
     """
 
     offsets: Integers
@@ -303,6 +304,7 @@ class PointTarget:
     x: Floats
     y: Floats
     tracks: dict[int, Integers] = field(default_factory=dict)
+    middles: dict[float, Floats] = field(default_factory=dict)
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "PointTarget":

@@ -1,7 +1,7 @@
 """Which records stand where somebody who is known at some points would stand after a move into a cylinder."""
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,16 @@ from shoal.runtime.compiled import compiled
 
 N_SUMS: Final = 2
 FLOOR_M: Final = 0.01  # nearer than that nobody is: what writing a place as degrees may move it
+_ROUNDING: Final = 1e-6  # of sums of logarithms
+MOST_DEVIATIONS: Final = 6.0  # of time; beyond only the neighbors of a moment count
+ANY_TIME: Final = 1e-9  # the weight of a point at any other time
+
+
+class Errors(NamedTuple):
+    """Standard deviations of what is known, in meters on each axis and in seconds."""
+
+    m: float
+    s: float
 
 
 @compiled
@@ -24,6 +34,27 @@ def _off(
     share = radius / away if away > radius else 1.0
     off_x, off_y = x - middle_x - along_x * share, y - middle_y - along_y * share
     return math.sqrt(off_x * off_x + off_y * off_y)
+
+
+@compiled
+def find_moved(
+    samples: Floats, middles: Floats, radius: float, shown: Floats, near_m: float, found: Floats
+) -> None:
+    """Replace places found [s, 2] that do not end at shown [s, 2] when moved into cylinders.
+
+    By those of samples [m, 2] that end nearest to it, if they end nearer; not where found ends within near_m.
+    middles: [s, 2], of the cylinders.
+    """
+    for at in range(len(found)):
+        x, y = shown[at]
+        least = _off(x, y, middles[at, 0], middles[at, 1], found[at, 0], found[at, 1], radius)
+        if least <= near_m:
+            continue
+        for sample in range(len(samples)):
+            off = _off(x, y, middles[at, 0], middles[at, 1], samples[sample, 0], samples[sample, 1], radius)
+            if off < least:
+                least = off
+                found[at] = samples[sample]
 
 
 @compiled
@@ -52,40 +83,110 @@ def off_at_its_time(
 
 @compiled
 def _sums(
-    lines: Lines, middles: Floats, radius: float, record: int, known: KnownPoints, victim: int, sums: Floats
+    lines: Lines,
+    middles: Floats,
+    radius: float,
+    record: int,
+    known: KnownPoints,
+    victim: int,
+    most: float,
+    sums: Floats,
 ) -> None:
-    """Write how badly a record fits a victim's points, at their times and at any time, with how far it is."""
+    """Write how badly a record fits a victim's points, at their times and at any time, with how far it is.
+
+    most: above it the second sum need not be exact, and is infinite.
+    """
     sums[:] = 0.0
-    for row in range(known.offsets[victim], known.offsets[victim + 1]):
+    begin, end = known.offsets[victim], known.offsets[victim + 1]
+    bound = (end - begin) * math.log(FLOOR_M) - _ROUNDING
+    for row in range(begin, end):
+        away, _ = apart(lines, record, known.t[row], known.x[row], known.y[row])
+        off = off_at_its_time(lines, middles, radius, record, known.t[row], known.x[row], known.y[row])
+        sums[0] += math.log1p(away) + math.log(off + FLOOR_M)
+        bound += math.log1p(away)
+    for row in range(begin, end):
+        if bound > most:  # even if it stood there exactly
+            sums[1] = math.inf
+            return
         t, x, y = known.t[row], known.x[row], known.y[row]
         away, _ = apart(lines, record, t, x, y)
         off = off_at_its_time(lines, middles, radius, record, t, x, y)
-        sums[0] += math.log1p(away) + math.log(off + FLOOR_M)
         for at in range(lines.offsets[record], lines.offsets[record + 1]):
             off = min(off, _off(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius))
         sums[1] += math.log1p(away) + math.log(off + FLOOR_M)
+        bound += math.log(off + FLOOR_M) - math.log(FLOOR_M)
 
 
 @compiled
-def stand_moved(known: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats) -> None:
+def stand_moved(
+    known: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats, least: Floats
+) -> None:
     """Fill chances [v, 2]: to be right when one of the records with the least of each sum is named.
 
-    middles: float64 [m, 2], of the cylinder of each point of the records.
+    middles: float64 [m, 2], of the cylinder of each point of the records. least: float64 [v, 2], these sums.
     """
-    n_records = len(lines.offsets) - 1
-    sums, own, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)
+    sums, own = np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)
+    least[:] = math.inf
     for victim in range(len(known.own)):
-        least[:] = math.inf
         ties[:] = 0
-        for record in range(n_records):
-            _sums(lines, middles, radius, record, known, victim, sums)
+        for record in range(len(lines.offsets) - 1):
+            _sums(lines, middles, radius, record, known, victim, least[victim, 1], sums)
             for rule in range(N_SUMS):
-                if sums[rule] < least[rule]:
-                    least[rule] = sums[rule]
+                if sums[rule] < least[victim, rule]:
+                    least[victim, rule] = sums[rule]
                     ties[rule] = 0
-                if sums[rule] == least[rule]:
+                if sums[rule] == least[victim, rule]:
                     ties[rule] += 1
-        _sums(lines, middles, radius, known.own[victim], known, victim, own)
+        _sums(lines, middles, radius, known.own[victim], known, victim, math.inf, own)
         for rule in range(N_SUMS):
-            chances[victim, rule] = 1.0 / ties[rule] if own[rule] == least[rule] else 0.0
+            chances[victim, rule] = 1.0 / ties[rule] if own[rule] == least[victim, rule] else 0.0
+
+
+@compiled
+def _blurred_sum(
+    lines: Lines,
+    middles: Floats,
+    radius: float,
+    errors: Errors,
+    record: int,
+    known: KnownPoints,
+    victim: int,
+) -> float:
+    """How well a record fits points that are known with errors; the greater, the better.
+
+    For each of them the mean over the record's points, weighed by how far off they are in time.
+    """
+    begin, end = lines.offsets[record], lines.offsets[record + 1]
+    fit = 0.0
+    for row in range(known.offsets[victim], known.offsets[victim + 1]):
+        t, x, y = known.t[row], known.x[row], known.y[row]
+        first = first_not_below(lines.t, begin, end, t - MOST_DEVIATIONS * errors.s)
+        after = first_not_below(lines.t, begin, end, t + MOST_DEVIATIONS * errors.s)
+        seen, weights = 0.0, 0.0
+        for at in range(max(first - 1, begin), min(after + 1, end)):  # with the neighbors, however long ago
+            late = (lines.t[at] - t) / errors.s
+            weight = math.exp(-late * late / 2) + ANY_TIME
+            off = _off(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius) / errors.m
+            off_x, off_y = (lines.x[at] - x) / errors.m, (lines.y[at] - y) / errors.m
+            seen += weight / ((1 + off * off) * (1 + math.sqrt(off_x * off_x + off_y * off_y)))
+            weights += weight
+        fit += math.log(seen / weights)
+    return fit
+
+
+@compiled
+def stand_moved_blurred(
+    known: KnownPoints, lines: Lines, middles: Floats, radius: float, errors: Errors, chances: Floats
+) -> None:
+    """Fill chances [v] as ``stand_moved``, of points that are known with errors, by the greatest fit."""
+    for victim in range(len(known.own)):
+        most, ties = -math.inf, 0
+        for record in range(len(lines.offsets) - 1):
+            fit = _blurred_sum(lines, middles, radius, errors, record, known, victim)
+            if fit > most:
+                most, ties = fit, 0
+            if fit == most:
+                ties += 1
+        own = _blurred_sum(lines, middles, radius, errors, known.own[victim], known, victim)
+        chances[victim] = 1.0 / ties if own == most else 0.0

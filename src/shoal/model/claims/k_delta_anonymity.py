@@ -47,8 +47,8 @@ class KDeltaAnonymity:
     )
     in_classes: ClassVar[bool] = False
     privacy_model: ClassVar[str] = (
-        "none of the standard's; a form of the K-anonymity model in which records are near each other, not "
-        "equal"
+        "none of the standard's; records are near each other, not equal, so that nobody is one of k who are "
+        "alike"
     )
     vanished: ClassVar[str] = (
         "A raw sample vanished when no published point stands for it: its crowd has no point for it, so "
@@ -96,7 +96,9 @@ class KDeltaAnonymity:
         return (
             "This is not k-anonymity of trajectories. Whoever knows some true points of a person can often "
             "tell which record was moved from them, although others are near (Trujillo-Rasua and "
-            "Domingo-Ferrer, 2013).",
+            "Domingo-Ferrer, 2013). Neither a large k nor a small delta prevents that, since published "
+            "points show where people were moved to; points known with errors, and whether somebody is in "
+            "the data at all, are told in the same way.",
             "Points were moved, created and deleted: what is published did not happen so.",
             *self.cautions,
         )
