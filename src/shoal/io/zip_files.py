@@ -12,7 +12,6 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -21,12 +20,12 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.io import plt_files
+from shoal.io.formats import ARCHIVE, is_hidden
 from shoal.io.tables import Owner, Table, reshaped
 from shoal.io.whose import stem_of
-from shoal.io.xml_files import BROKEN_GZIP
+from shoal.io.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
-# what zipfile raises for damage, an unknown compression, a missing password and an early end
-BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
 _BLOCK: Final = 1 << 20
 _DAWARICH: Final = "data.json"
 _DAWARICH_START: Final = re.compile(rb'\{\s*"counts"\s*:')
@@ -42,18 +41,22 @@ _ROOTS: Final = ((b"<gpx", ".gpx"), (b"<kml", ".kml"), (b"<TrainingCenterDatabas
 _ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
 
 
-def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
-    """The files of an archive that are to be read, in the order of their names.
+def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
+    """The files of an archive that are to be read, in the order of their names, with their unpacked bytes.
 
-    Raises InputError when there is none.
+    Raises InputError when there is none, and for archives within the archive: what is in them would be lost.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if not name.endswith("/")]
+            sizes = {one.filename: one.file_size for one in archive.infolist() if not one.is_dir()}
+            names = list(sizes)
             dawarich = _is_dawarich(archive)
     except (zipfile.BadZipFile, OSError) as error:
         raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
-    found = sorted(name for name in names if reads(Path(name)))
+    read = sorted(name for name in names if reads(Path(name)))
+    labels = plt_files.labels(map(PurePosixPath, read))
+    found = [name for name in read if PurePosixPath(name) not in labels]
+    inner = [name for name in names if name.lower().endswith(ARCHIVE) and not is_hidden(Path(name))]
     if _is_strava(names):
         found = [name for name in found if name.startswith("activities/")]
     if dawarich:
@@ -61,9 +64,15 @@ def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
     timeline = [name for name in found if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
     if timeline:
         found = timeline
+    of_an_account = dawarich or timeline or _is_strava(names)
+    if inner and not of_an_account:
+        raise InputError(
+            f"{path.name} holds another archive, {Path(inner[0]).name}, whose files would be left out; "
+            f"unpack {path.name} into a folder, and name that"
+        )
     if not found:
         raise InputError(f"{path.name} holds no file that shoal reads")
-    return found
+    return {name: sizes[name] for name in found}
 
 
 def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
