@@ -1,5 +1,6 @@
 """What lies beside the movement in folders and archives: blank files, other archives, GeoLife's labels."""
 
+import gzip
 import io
 import zipfile
 from pathlib import Path
@@ -94,6 +95,17 @@ def test_serial_days_that_a_workbook_counts_from_1904_are_refused(tmp_path: Path
         read(other, time_unit="serial-days")
     other = archive(tmp_path / "of 1900.xlsx", {**parts, sheet: parts[sheet].replace(b' s="1"', b"")})
     assert read(other, time_unit="serial-days").t.tolist() == read(book).t.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.fit", b""), ("a.fit.gz", b""), ("a.fit.gz", gzip.compress(b""))]
+)
+def test_a_watch_s_file_without_bytes_was_cut(name: str, content: bytes, tmp_path: Path) -> None:
+    pytest.importorskip("fitdecode", reason="fitdecode is not installed")
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "calls.csv").write_text(ROWS)
+    with pytest.raises(InputError, match=r"a\.fit(\.gz)? is (empty|not a whole FIT file)"):
+        read(tmp_path)
 
 
 def test_utf_16_without_a_mark_is_told_as_such(tmp_path: Path) -> None:
