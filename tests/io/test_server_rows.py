@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,7 +14,8 @@ pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is 
 
 NOON_S = 1_714_564_800
 MADE = """CREATE TABLE calls (id text, t timestamptz, lat numeric, lon numeric);
-INSERT INTO calls VALUES ('ann', '2024-05-01 12:00+00', 48.85, 2.35), ('ann', '2024-05-01 17:40+05:30', 48.86, 2.36),
+INSERT INTO calls VALUES ('ann', '2024-05-01 12:00+00', 48.85, 2.35),
+('ann', '2024-05-01 17:40+05:30', 48.86, 2.36),
 ('bob', NULL, 48.8, 2.3), (NULL, '2024-05-01 12:00+00', 48.8, 2.3), ('bob', '2024-05-01 12:00+00', NULL, 2.3),
 ('bob', '2024-05-01 12:00+00', 'NaN', 2.3), ('bob', '2024-05-01 12:00+00', 48.87, 2.37)"""
 LOST = {"empty id": 1, "empty or unreadable coordinate": 1, "coordinate not finite": 1}
@@ -37,7 +39,7 @@ def calls(postgres_url: str) -> str:
         ("(t AT TIME ZONE 'UTC')::date AS day, (t AT TIME ZONE 'UTC')::time AS t", {"date": "day"}),
     ],
 )
-def test_times_numbers_and_nulls_of_the_server(calls: str, times: str, option: dict[str, str]) -> None:
+def test_times_numbers_and_nulls_of_the_server(calls: str, times: str, option: dict[str, Any]) -> None:
     got = read(f"{calls} SELECT id, {times}, lat, lon FROM calls", snap=False, **option)
     assert list(got.ids) == ["ann", "bob"]
     assert got.t.tolist() == [NOON_S, NOON_S + 600, NOON_S]
@@ -54,7 +56,7 @@ def test_times_numbers_and_nulls_of_the_server(calls: str, times: str, option: d
     ],
 )
 def test_types_and_rows_that_cannot_be_read_are_told_in_words(
-    calls: str, query: str, option: dict[str, str], said: str
+    calls: str, query: str, option: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
         read(f"{calls} SELECT {query} FROM calls WHERE lat IS NOT NULL", **option)
@@ -67,7 +69,7 @@ def test_a_server_that_ends_in_the_middle_is_told_in_words(calls: str) -> None:
         with psycopg.connect(calls, autocommit=True) as connection:
             running = "query LIKE '%generate_series%' AND pid <> pg_backend_pid()"
             while not ended:
-                asked = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {running}"  # noqa: S608
+                asked = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {running}"
                 connection.execute(asked)
                 time.sleep(0.05)
 

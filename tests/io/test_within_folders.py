@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -66,6 +67,32 @@ def test_an_archive_within_an_archive_is_refused(tmp_path: Path) -> None:
     place = folder(tmp_path / "calls", {"a.csv": ROWS})
     (place / "in.zip").write_bytes(inner.getvalue())
     assert read(place).n_subjects == 3
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_files_of_one_name_in_an_archive_are_refused(tmp_path: Path) -> None:
+    """The format allows it, and whoever opens one gets the last."""
+    with zipfile.ZipFile(tmp_path / "calls.zip", "w") as packed:
+        packed.writestr("a.csv", ROWS)
+        packed.writestr("a.csv", ROWS.replace("ann", "cyd"))
+    with pytest.raises(InputError, match=r"calls\.zip holds two files of one name, a\.csv"):
+        read(tmp_path / "calls.zip")
+
+
+def test_points_among_lines_keep_their_own_times(tmp_path: Path) -> None:
+    point = {"type": "Point", "coordinates": [2.35, 48.85]}
+    line = {"type": "LineString", "coordinates": [[2.36, 48.86], [2.37, 48.87]]}
+    times = ["2024-05-01T12:10:00Z", "2024-05-01T12:20:00Z"]
+    features = [
+        {"type": "Feature", "geometry": point, "properties": {"id": "ann", "time": "2024-05-01T12:00:00Z"}},
+        {"type": "Feature", "geometry": line, "properties": {"id": "ann", "times": times, "time": "never"}},
+    ]
+    (tmp_path / "a.geojsonl").write_text("\n".join(map(json.dumps, features)))
+    (tmp_path / "a.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    for name in ("a.geojsonl", "a.geojson"):
+        got = read(tmp_path / name, snap=False)
+        assert (got.t - got.t[0]).tolist() == [0, 600, 1200]
+        assert not got.intake.dropped
 
 
 def test_the_labels_of_geolife_are_no_movement(tmp_path: Path) -> None:

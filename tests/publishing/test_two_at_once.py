@@ -1,4 +1,4 @@
-"""Two publications at one place: the first is kept whole, and of the second nothing stays, secrets included."""
+"""Two publications at one place: the first is kept whole, and of the second nothing stays, no secret."""
 
 from pathlib import Path
 from typing import Any

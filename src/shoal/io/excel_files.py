@@ -41,8 +41,8 @@ def open_table(path: Path, reading: Reading) -> Table:
         raise InputError(f"{path.name} is empty")
     if reading.time_unit == SERIAL_DAYS and _counts_from_1904(path):
         raise InputError(
-            f"{path.name} counts its days from 1904 and not from 1900, so that they mean other dates; give the "
-            "cells of its times the format of a date and time, and leave out --time-unit serial-days"
+            f"{path.name} counts its days from 1904 and not from 1900, so that they mean other dates; give "
+            "the cells of its times the format of a date and time, and leave out --time-unit serial-days"
         )
     try:
         sheet = _wanted(path.name, reading.table, CalamineWorkbook.from_path(str(path)))

@@ -9,6 +9,7 @@ from shoal.io.json_text import flat, text_of
 from shoal.units import counted
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
+_TIME: Final = ("time", "t", "timestamp", "datetime")
 _WGS84: Final = ("crs84", "4326")
 _PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
 _FEATURES: Final = "features"
@@ -37,6 +38,7 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         )
     features = content[_FEATURES] if content["type"] == "FeatureCollection" else [content]
     found: list[tuple[dict[str, Any], Any, Any, Any]] = []
+    points: list[tuple[dict[str, Any], int]] = []
     shapes = 0
     for feature in features:
         one = feature if isinstance(feature, dict) else {}
@@ -46,6 +48,7 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         kind, places = geometry.get("type"), geometry.get("coordinates")
         if kind == "Point" or not geometry:
             lon, lat = _pair(places)
+            points.append((properties, len(found)))
             found.append((properties, None, lon, lat))
         elif kind in {"LineString", "MultiPoint", "MultiLineString"}:
             moments = _moments(properties)
@@ -59,12 +62,16 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         else:
             shapes += 1
     timed = any(time is not None for _, time, _, _ in found)
+    if timed:  # points have one time each, among their properties
+        for properties, row in points:
+            own = next((value for name, value in properties.items() if _last(name) in _TIME), None)
+            found[row] = (properties, own, *found[row][2:])
     skipped = {*_PLACE, *(name.lower() for name in _TIMES)}
     names = [
         name
         for name in dict.fromkeys(name for properties, *_ in found for name in properties)
         if name.lower() not in skipped
-        and not (timed and _last(name) in {"time", "t", "timestamp", "datetime"})
+        and not (timed and _last(name) in _TIME)
         and _last(name) not in {each.lower() for each in _TIMES}
     ]
     columns = (*names, *(("datetime",) if timed else ()), "lat", "lon")

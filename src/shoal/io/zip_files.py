@@ -14,6 +14,7 @@ import weakref
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
@@ -48,8 +49,8 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            sizes = {one.filename: one.file_size for one in archive.infolist() if not one.is_dir()}
-            names = list(sizes)
+            inside = [one for one in archive.infolist() if not one.is_dir()]
+            names = [one.filename for one in inside]
             dawarich = _is_dawarich(archive)
     except (zipfile.BadZipFile, OSError) as error:
         raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
@@ -72,6 +73,13 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
         )
     if not found:
         raise InputError(f"{path.name} holds no file that shoal reads")
+    sizes = {one.filename: one.file_size for one in inside}
+    if len(set(found)) < len(found):
+        twice = next(one for one, later in pairwise(found) if one == later)  # they are sorted
+        raise InputError(
+            f"{path.name} holds two files of one name, {Path(twice).name}, of which only one could be read; "
+            "pack it anew"
+        )
     return {name: sizes[name] for name in found}
 
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from shoal.collect.device.http_client import (
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
-    PASSING,
     RemoteServer,
     silence_in_words,
 )
@@ -84,22 +83,9 @@ def admitted(
     request = TokenRequest(device.device_key, device.server_key, registrar, device.account_key)
 
     def send(call: Call, signing_seed: bytes = request.account_seed) -> Reply:
-        until_s, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
-        while True:
-            last = time.monotonic() + pause_s > until_s
-            try:
-                reply = server.send(call, device, time.time(), signing_seed)
-                if last or reply.refusal is None or reply.refusal[0] not in PASSING:
-                    return reply
-            except _DOWN as error:
-                if last or isinstance(error, ssl.SSLCertVerificationError):  # waiting mends no certificate
-                    raise InputError(
-                        f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
-                    ) from error
-            if tell is not None and pause_s == FIRST_PAUSE_S:
-                tell(f"the registrar does not answer yet; trying again for {patience_s / 60:.0f} min")
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        return _patiently(
+            server, lambda: server.send(call, device, time.time(), signing_seed), patience_s, tell
+        )
 
     def taken(reply: Reply) -> bytes:
         if reply.refusal is None:
@@ -130,6 +116,28 @@ def admitted(
             f"the registrar at {server.url} answers with a key or token that does not hold ({error}); ask "
             "its operator"
         ) from error
+
+
+def _patiently(
+    server: RemoteServer, send: Callable[[], Reply], patience_s: float, tell: Callable[[str], None] | None
+) -> Reply:
+    """Send a request again while the registrar, or its database, is away; raise InputError in the end."""
+    until_s, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
+    while True:
+        last = time.monotonic() + pause_s > until_s
+        try:
+            reply = send()
+            if last or reply.status < 500:
+                return reply
+        except _DOWN as error:
+            if last or isinstance(error, ssl.SSLCertVerificationError):  # waiting mends no certificate
+                raise InputError(
+                    f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
+                ) from error
+        if tell is not None and pause_s == FIRST_PAUSE_S:
+            tell(f"the registrar does not answer yet; trying again for {patience_s / 60:.0f} min")
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def _periods_of(content: bytes) -> list[Any]:

@@ -33,7 +33,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 # refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
 # machine or the server was stopped in the middle of a request
-PASSING: Final = ("unavailable", "clock-skew", "too-slow")
+_PASSING: Final = ("unavailable", "clock-skew", "too-slow")
 
 
 class RemoteServer:
@@ -295,7 +295,7 @@ def run_round(
         asked = _waiting(call, held_s, seen[1] if seen[0] == call.target else b"") if waits else call
         try:
             reply = servers[call.to].send(asked, own_round.device, now_s, own_round.entry.signing_seed)
-            passing = reply.refusal is not None and reply.refusal[0] in PASSING
+            passing = reply.refusal is not None and reply.refusal[0] in _PASSING
             trouble = f"status {reply.status}" if reply.status >= 500 or passing else None
         except _DOWN as error:
             trouble = type(error).__name__
