@@ -481,7 +481,7 @@ class Restarted(RemoteServer):
             return Reply(503, b'{"error": "unavailable", "message": "the database does not answer"}')
         reply = super().send(call, device, now_s, signing_seed)
         if self.troubles == 0:
-            raise http.client.RemoteDisconnected
+            raise http.client.RemoteDisconnected("its answer was lost")
         return reply
 
 

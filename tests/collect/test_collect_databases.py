@@ -9,10 +9,10 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections import namedtuple
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -260,7 +260,7 @@ def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path, monkeypatch:
         assert full.startswith("unusable")
         assert not database.trouble(write=True), "there is room again"
         with monkeypatch.context() as patch:  # a heartbeat still fits into what the file has, letters do not
-            nearly = namedtuple("Usage", "total used free")(1 << 30, (1 << 30) - (1 << 20), 1 << 20)
+            nearly = SimpleNamespace(total=1 << 30, used=(1 << 30) - (1 << 20), free=1 << 20)
             patch.setattr(shutil, "disk_usage", lambda _: nearly)
             assert database.trouble(write=True) == "the disk is full"
             assert not database.trouble(write=False)

@@ -59,11 +59,13 @@ def test_an_archive_within_an_archive_is_refused(tmp_path: Path) -> None:
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as packed:
         packed.writestr("more.csv", ROWS.replace("ann", "cyd"))
-    for files in ({"a.csv": ROWS, "in.zip": inner.getvalue()}, {"in.ZIP": inner.getvalue()}):
+    both: dict[str, str | bytes] = {"a.csv": ROWS, "in.zip": inner.getvalue()}
+    alone: dict[str, str | bytes] = {"in.ZIP": inner.getvalue()}
+    for files in (both, alone):
         with pytest.raises(InputError, match=r"calls\.zip holds another archive, in\.(zip|ZIP), .* unpack"):
-            read(archive(tmp_path / "calls.zip", dict(files)))
-    hidden = {"a.csv": ROWS, "__MACOSX/in.zip": b"", ".in.zip": b""}
-    assert read(archive(tmp_path / "calls.zip", dict(hidden))).n_subjects == 2
+            read(archive(tmp_path / "calls.zip", files))
+    hidden: dict[str, str | bytes] = {"a.csv": ROWS, "__MACOSX/in.zip": b"", ".in.zip": b""}
+    assert read(archive(tmp_path / "calls.zip", hidden)).n_subjects == 2
     place = folder(tmp_path / "calls", {"a.csv": ROWS})
     (place / "in.zip").write_bytes(inner.getvalue())
     assert read(place).n_subjects == 3
