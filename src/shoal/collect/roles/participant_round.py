@@ -459,8 +459,8 @@ class ParticipantRound:
             message += "; what you released may be stored all the same, without your claim to it"
         elif self._state is State.FAILED and self._identifier is not None:
             message += (
-                "; what you released is stored all the same, without your claim to it: 'shoal collect mine' shows "
-                "it, and deletes it"
+                "; what you released is stored all the same, without your claim to it: 'shoal collect mine' "
+                "shows it, and deletes it"
             )
         self.ending = Ending(
             _KINDS[self._state],
