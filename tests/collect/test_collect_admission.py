@@ -1,5 +1,6 @@
 """Who takes part: persons with one token each, spent once, and rosters that everybody can check."""
 
+import http.client
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -41,6 +42,7 @@ from shoal.collect.roles.consent import roster_in_words, who_takes_part
 from shoal.collect.roles.lottery import LotteryPart
 from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.registrar import Registrar, code_digest, write_code
+from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.terms import RegistrarTerms, Terms
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_registrar import registrar_application
@@ -466,6 +468,23 @@ def test_a_person_gets_one_token_in_a_period(office: Office) -> None:
     assert office.entry(device_key, now_s=START_S + 86_400) != entry
 
 
+class Restarted(RemoteServer):
+    """The way to a registrar that starts anew: away, its database away, an answer lost on its way back."""
+
+    troubles = 3
+
+    def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
+        self.troubles -= 1
+        if self.troubles == 2:
+            raise ConnectionRefusedError
+        if self.troubles == 1:
+            return Reply(503, b'{"error": "unavailable", "message": "the database does not answer"}')
+        reply = super().send(call, device, now_s, signing_seed)
+        if self.troubles == 0:
+            raise http.client.RemoteDisconnected("its answer was lost")
+        return reply
+
+
 def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
     """By the authority that is also the registrar; by the clock of the system."""
     book = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset({COLLECTOR}))
@@ -483,6 +502,14 @@ def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
         entry = admitted(server, device, office.terms, CODES[3])
         assert len(entry.token) == TOKEN_BYTES
         assert admitted(server, device, office.terms, None) == entry
+        restarted = Restarted(url, key=office.registrar.public_key)
+        told: list[str] = []
+        assert admitted(restarted, device, office.terms, None, told.append, patience_s=60) == entry
+        assert told == ["the registrar does not answer yet; trying again for 1 min"]
+        restarted.troubles = 3
+        with pytest.raises(InputError, match="does not answer"):
+            admitted(restarted, device, office.terms, None)
+        restarted.close()
         stranger = replace(device, device_key=seed("device", 8))
         with pytest.raises(InputError, match="does not exist, or that has been used"):
             admitted(server, stranger, office.terms, CODES[3])

@@ -5,12 +5,14 @@ Counts as brute force gives them, old files brought up to date, transactions who
 
 import os
 import resource
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -245,7 +247,7 @@ def test_threads_that_have_ended_leave_no_connections(tmp_path: Path) -> None:
         assert len(database._all) <= 2
 
 
-def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path) -> None:
+def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "c.sqlite"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with Database(file) as database:
@@ -257,6 +259,11 @@ def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert full.startswith("unusable")
         assert not database.trouble(write=True), "there is room again"
+        with monkeypatch.context() as patch:  # a heartbeat still fits into what the file has, letters do not
+            nearly = SimpleNamespace(total=1 << 30, used=(1 << 30) - (1 << 20), free=1 << 20)
+            patch.setattr(shutil, "disk_usage", lambda _: nearly)
+            assert database.trouble(write=True) == "the disk is full"
+            assert not database.trouble(write=False)
         with PhiStore(database) as store:
             store.add_all([release(n, n, [Cylinder(10, 5, 0, 0, 10)]) for n in range(1, 60)], 0)
     content = file.read_bytes()

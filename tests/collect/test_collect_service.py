@@ -34,7 +34,9 @@ from shoal.collect.matching.records import Release, encode_release
 from shoal.collect.roles.collector import ANSWER_BYTES
 from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.wire import BODY_BYTES, DAY_S, bundles, unbundle
+from shoal.collect.server.http_authority import ClaimBook
 from shoal.collect.storage.database import Database
+from shoal.collect.storage.migrations import AUTHORITY
 from shoal.collect.storage.phi import PhiStore
 from shoal.collect.storage.stored import StoredReleases
 
@@ -178,6 +180,20 @@ def test_nobody_is_late_while_the_collector_is_away(database: Database) -> None:
     endings = town.run(most_s=20_000)
     assert not moments, endings
     assert kinds(endings) == {"shared"}, endings
+
+
+def test_who_is_refused_by_the_authority_hears_that_her_release_is_stored(database: Database) -> None:
+    """An authority that was told another collector's key takes no claim; the release is there, and hers."""
+    town = Town(database, 3)
+    town.book = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset({bytes(32)}))
+    endings = town.run()
+    assert kinds(endings) == {"failed"}
+    assert town.n_records == 3
+    for ending in endings.values():
+        assert ending.identifier is not None
+        assert "the authority refused" in ending.message
+        assert "stored all the same" in ending.message
+        assert "shoal collect mine" in ending.message
 
 
 def chances(thing: object, seen: set[int]) -> Iterator[Chance]:

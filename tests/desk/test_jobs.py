@@ -171,6 +171,21 @@ def test_a_job_outlives_its_server_and_ends_when_it_is_canceled(tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["job"]
 
 
+def test_a_job_that_is_canceled_while_it_begins_does_nothing(tmp_path: Path, desk_city: Path) -> None:
+    """Its process is on its way and cannot be told yet; the same button begins it again."""
+    look = Command(name="inspect", words=(str(desk_city),))
+    job = Jobs(tmp_path, lambda _: None).at(tmp_path / "job", Plan(commands=(look,)))
+    job.start()
+    assert state_of(job) == "starting"
+    job.cancel()
+    WorkerHere(job.folder).run()
+    assert (state_of(job), job.result()) == ("canceled", None)
+    job.cancel()
+    job.start()
+    WorkerHere(job.folder).run()
+    assert state_of(job) == "done"
+
+
 def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
     target = tmp_path / "people.parquet"
     long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})

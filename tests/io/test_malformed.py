@@ -233,7 +233,17 @@ COUNTED: Final[Mapping[str, tuple[Writer, dict[str, int]]]] = {
     "GeoJSON, fewer times than places": (
         geojson({"type": "LineString", "coordinates": [[2.35, 48.85], [2.36, 48.86]]},
         times=["2024-05-01T12:00Z"]),
-        {NO_TIME: 2},
+        {NO_TIME: 1, "same person, cell and minute after rounding": 1},
+    ),
+    "GeoJSON, parts of a line that are none": (
+        geojson({"type": "MultiLineString", "coordinates": [None, 7, [[2.35, 48.85], None]]},
+        times=[None, ["2024-05-01T12:00Z"], ["2024-05-01T12:00Z", "2024-05-01T12:05Z"]]),
+        {NO_PLACE: 2, "same person, cell and minute after rounding": 1},
+    ),
+    "NMEA, 61 minutes of a degree": (
+        text("a.nmea", "$GPRMC,120000,A,4861.0,N,00221.0,E,,,010524,,\n"
+        "$GPRMC,120000,A,4851.0,N,00221.0,E,,,010524,,\n"),
+        {NO_PLACE: 1},
     ),
     "JSON Lines, broken lines": (of("JSON Lines", 1.0), {"line that is no JSON object": 1}),
     "JSON Lines, a value missing": (

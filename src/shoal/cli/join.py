@@ -114,7 +114,12 @@ def join(**options: Any) -> int:
                 _say_declined(as_json=as_json)
                 return 0
             participation.begin(
-                there, plan, os.urandom, options["invitation"], lambda text: click.echo(text, err=True)
+                there,
+                plan,
+                os.urandom,
+                options["invitation"],
+                lambda text: click.echo(text, err=True),
+                patience_s=options["patience_s"],
             )
         else:
             say(

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 from shoal.desk.case import write_private
 from shoal.desk.commands import Plan
-from shoal.desk.work import LOCK_FILE, PLAN_FILE, PROGRESS_FILE, STATUS_FILE, held, result_file
+from shoal.desk.work import CANCEL_FILE, LOCK_FILE, PLAN_FILE, PROGRESS_FILE, STATUS_FILE, held, result_file
 from shoal.errors import ShoalError
 from shoal.io.named_files import states
 from shoal.runtime.progress_file import Seen, read_progress
@@ -126,14 +126,18 @@ class Job:
                 "commands": [command.arguments() for command in self.plan.commands],
                 "files": {str(path): text for path, text in self.plan.files.items()},
             }
+            (self.folder / CANCEL_FILE).unlink(missing_ok=True)
             write_private(self.folder / PLAN_FILE, json.dumps(plan))
             write_private(self.folder / STATUS_FILE, json.dumps({"state": "starting", "at": time.time()}))
             self.launch(self.folder)
 
     def cancel(self) -> None:
         """End it; what is finished is kept, and ``start`` continues."""
+        if not self.busy:
+            return
+        write_private(self.folder / CANCEL_FILE, "")  # first: a process on its way looks once it can be told
         said = self._status()
-        if said is not None and self.busy and "pid" in said:
+        if said is not None and "pid" in said:
             try:
                 os.kill(int(said["pid"]), signal.SIGTERM)
             except ProcessLookupError:  # the worker is gone, and its command still holds the lock

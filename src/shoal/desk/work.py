@@ -25,6 +25,7 @@ PLAN_FILE: Final = "plan.json"
 STATUS_FILE: Final = "status.json"
 PROGRESS_FILE: Final = "progress.json"
 LOCK_FILE: Final = "lock"
+CANCEL_FILE: Final = "cancel"
 _TRIES: Final = 20
 _TELLS: Final = (
     0,
@@ -115,6 +116,8 @@ class Worker:
                 continue
             (self._folder / PROGRESS_FILE).unlink(missing_ok=True)
             self._say("running", command=number, pid=os.getpid())
+            if (self._folder / CANCEL_FILE).exists():  # left before this process could be told
+                self._stopped = True
             message = self._one(number, arguments)
             if self._stopped:
                 self._say("canceled", command=number)

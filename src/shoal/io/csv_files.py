@@ -221,6 +221,8 @@ def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
     first, _, rest = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
     try:
         line = first.decode("utf-8").strip("\r")
+        if "\0" in line:  # UTF-16 without a mark
+            raise InputError(_not_utf8(name))
     except UnicodeDecodeError as error:
         raise InputError(_not_utf8(name)) from error
 

@@ -3,6 +3,8 @@
 One sheet is read; its first row gives the names of the columns.
 """
 
+import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import islice
@@ -13,9 +15,15 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.tables import Table, text_batch
+from shoal.io.times import SERIAL_DAYS
+from shoal.io.xml_files import BROKEN_ARCHIVE
 from shoal.model.intake import Reading
 
 _ROWS: Final = 1 << 14
+_FROM_1904: Final = (
+    ("xl/workbook.xml", re.compile(rb"date1904\s*=\s*[\"'](1|true)[\"']")),
+    ("content.xml", re.compile(rb"null-date\b[^>]*date-value\s*=\s*[\"']1904-")),
+)
 
 
 def open_table(path: Path, reading: Reading) -> Table:
@@ -31,6 +39,11 @@ def open_table(path: Path, reading: Reading) -> Table:
         ) from error
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
+    if reading.time_unit == SERIAL_DAYS and _counts_from_1904(path):
+        raise InputError(
+            f"{path.name} counts its days from 1904 and not from 1900, so that they mean other dates; give "
+            "the cells of its times the format of a date and time, and leave out --time-unit serial-days"
+        )
     try:
         sheet = _wanted(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
     except (CalamineError, OSError, ValueError) as error:
@@ -70,6 +83,18 @@ def _wanted(name: str, given: str | None, book: Any) -> Any:
             + (f": {', '.join(filled)}; name one with --table" if filled else "; there is nothing to read")
         )
     return wanted
+
+
+def _counts_from_1904(path: Path) -> bool:
+    """Whether a workbook (.xlsx, .ods) says that its days are counted from 1904."""
+    try:
+        with zipfile.ZipFile(path) as book:
+            inside = set(book.namelist())
+            return any(
+                bool(pattern.search(book.read(part))) for part, pattern in _FROM_1904 if part in inside
+            )
+    except (*BROKEN_ARCHIVE, OSError):
+        return False  # .xls is no archive; what is damaged is told by whoever opens it
 
 
 def _is_filled(row: Sequence[Any]) -> bool:

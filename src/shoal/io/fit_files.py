@@ -35,8 +35,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
         device = ""
         try:
             with opened(path) as file:
+                content = file.read()
+                if not content:  # the decoder takes nothing for a file without records
+                    raise InputError(f"{path.name} is empty")
                 fit = fitdecode.FitReader(
-                    file.read(),
+                    content,
                     check_crc=fitdecode.CrcCheck.RAISE,
                     error_handling=fitdecode.ErrorHandling.RAISE,
                 )

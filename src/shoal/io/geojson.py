@@ -1,6 +1,7 @@
 """GeoJSON: points with properties, and lines with an array of times."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from shoal.errors import InputError
@@ -8,6 +9,7 @@ from shoal.io.json_text import flat, text_of
 from shoal.units import counted
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
+_TIME: Final = ("time", "t", "timestamp", "datetime")
 _WGS84: Final = ("crs84", "4326")
 _PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
 _FEATURES: Final = "features"
@@ -36,6 +38,7 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         )
     features = content[_FEATURES] if content["type"] == "FeatureCollection" else [content]
     found: list[tuple[dict[str, Any], Any, Any, Any]] = []
+    points: list[tuple[dict[str, Any], int]] = []
     shapes = 0
     for feature in features:
         one = feature if isinstance(feature, dict) else {}
@@ -45,28 +48,30 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         kind, places = geometry.get("type"), geometry.get("coordinates")
         if kind == "Point" or not geometry:
             lon, lat = _pair(places)
+            points.append((properties, len(found)))
             found.append((properties, None, lon, lat))
         elif kind in {"LineString", "MultiPoint", "MultiLineString"}:
             moments = _moments(properties)
             if moments is None:
                 shapes += 1
                 continue
-            if kind == "MultiLineString":
-                places = [place for line in places or () for place in line]
-                moments = [time for line in moments for time in (line if isinstance(line, list) else [line])]
-            along: list[Any] = places if isinstance(places, list) else []
-            for index in range(max(len(along), len(moments))):
-                lon, lat = _pair(along[index]) if index < len(along) else (None, None)
-                found.append((properties, moments[index] if index < len(moments) else None, lon, lat))
+            lines = _lines(places, moments) if kind == "MultiLineString" else [(_listed(places), moments)]
+            for along, times in lines:
+                for place, time in zip_longest(along, times):
+                    found.append((properties, time, *_pair(place)))
         else:
             shapes += 1
     timed = any(time is not None for _, time, _, _ in found)
+    if timed:  # points have one time each, among their properties
+        for properties, row in points:
+            own = next((value for name, value in properties.items() if _last(name) in _TIME), None)
+            found[row] = (properties, own, *found[row][2:])
     skipped = {*_PLACE, *(name.lower() for name in _TIMES)}
     names = [
         name
         for name in dict.fromkeys(name for properties, *_ in found for name in properties)
         if name.lower() not in skipped
-        and not (timed and _last(name) in {"time", "t", "timestamp", "datetime"})
+        and not (timed and _last(name) in _TIME)
         and _last(name) not in {each.lower() for each in _TIMES}
     ]
     columns = (*names, *(("datetime",) if timed else ()), "lat", "lon")
@@ -93,6 +98,21 @@ def _moments(properties: Mapping[str, Any]) -> list[Any] | None:
         if name.rpartition(".")[2] in _TIMES and isinstance(value, list):
             return value
     return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _lines(places: Any, moments: list[Any]) -> list[tuple[list[Any], list[Any]]]:
+    """The positions and the times of each part of a line; times in one list go along all parts.
+
+    A part with too few times, or too many, takes none of the next one.
+    """
+    parts = [_listed(part) for part in _listed(places)]
+    if any(isinstance(some, list) for some in moments):
+        return [(_listed(part), _listed(times)) for part, times in zip_longest(parts, moments)]
+    return [([place for part in parts for place in part], moments)]
 
 
 def _pair(place: Any) -> tuple[Any, Any]:

@@ -17,8 +17,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
-from shoal.io.xml_files import Element, ended
-from shoal.io.zip_files import BROKEN_ARCHIVE
+from shoal.io.xml_files import BROKEN_ARCHIVE, Element, ended
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "placemark", "datetime", "lat", "lon")

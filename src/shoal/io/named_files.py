@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, OutputError
-from shoal.io import lake_folders, object_stores, servers
+from shoal.io import lake_folders, object_stores, plt_files, servers
 from shoal.io.formats import is_hidden, is_known, is_read, known_endings
 
 STANDARD_INPUT: Final = "-"
@@ -99,7 +99,8 @@ def _within(folder: Path) -> list[Path]:
     found = [path for path in found if is_known(path) and not is_hidden(path.relative_to(folder))]
     for path in found:
         _require_file(path)
-    return found
+    labels = plt_files.labels(found)
+    return [path for path in found if path not in labels]
 
 
 def _require_file(path: Path) -> None:

@@ -25,6 +25,7 @@ BROKEN: Final = "NMEA sentence with a wrong checksum or too few fields"
 _SENTENCE: Final = re.compile(r"([$!])([A-Z]{2}[A-Z]{3}|P[A-Z]{3,}),([^*]*)(?:\*([0-9A-Fa-f]{2}))?")
 _LINES: Final = 1 << 16
 _FIELDS: Final = 9
+_MINUTES: Final = 60  # of a degree
 _CENTURY_FROM: Final = 80  # two digits of a year: 80 is 1980, when GPS began
 _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
 
@@ -94,7 +95,10 @@ def _degrees(text: str, side: str, digits: int) -> str:
     """Degrees from degrees and minutes written together: 4807.038 is 48 degrees and 7.038 minutes."""
     if side not in _SIGNS or not re.fullmatch(rf"\d{{{digits + 2}}}(\.\d*)?", text):
         return ""
-    value = round(int(text[:digits]) + float(text[digits:]) / 60, 9)
+    minutes = float(text[digits:])
+    if minutes >= _MINUTES:
+        return ""
+    value = round(int(text[:digits]) + minutes / _MINUTES, 9)
     return f"{_SIGNS[side] * value:g}" if value == int(value) else f"{_SIGNS[side] * value:.9f}".rstrip("0")
 
 

@@ -65,16 +65,17 @@ def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewher
                 progress(0.0)
     if taken is None:
         raise InputError(f"there is nothing to read in {name}")
+    among = f"{len(every):,} files" if name.endswith(" files") else f"{len(every):,} files of {name}"
     if taken.rows_read == 0:
         raise InputError(
             f"{name} holds no rows, only column names"
             if len(every) == 1
-            else f"none of the {name} holds a row"
+            else f"none of the {among} holds a row"
         )
     taken.empty_tables += len(every) - len(waiting)
     if taken.empty_tables:
         holds = "holds" if taken.empty_tables == 1 else "hold"
-        taken.notes.append(f"{taken.empty_tables:,} of {name} {holds} no rows")
+        taken.notes.append(f"{taken.empty_tables:,} of {among} {holds} no rows")
     if len(taken.people.kinds) > 1:
         taken.notes.append("ids are numbers in one place and text in another; they are compared as text")
     return taken

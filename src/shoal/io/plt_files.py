@@ -6,9 +6,9 @@ folder of the file. Column ``file`` tells single files apart (``--person file``)
 people, as ``PERSON/FILE``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 import pyarrow as pa
@@ -21,6 +21,21 @@ COLUMNS: Final = ("uid", "file", "track", "datetime", "lat", "lon")
 _PREAMBLE_LINES: Final = 6
 _FIELDS: Final = 7
 _LINES: Final = 1 << 16
+
+
+def labels(paths: Iterable[PurePath]) -> set[PurePath]:
+    """GeoLife's means of transport (``010/labels.txt``) among these files: no movement, so nobody reads them.
+
+    Examples
+    --------
+    >>> from pathlib import PurePosixPath
+    >>> people = [PurePosixPath(one) for one in ("10/labels.txt", "10/Trajectory/1.plt", "11/labels.txt")]
+    >>> [str(one) for one in labels(people)]
+    ['10/labels.txt']
+    """
+    every = set(paths)
+    people = {_person(path) for path in every if path.suffix.lower() == ".plt"}
+    return {path for path in every if path.name == "labels.txt" and path.parent in people}
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
@@ -70,5 +85,10 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 def _folder(path: Path) -> Path:
     """The person's folder."""
-    folder = path.resolve().parent
+    return Path(_person(path.resolve()))
+
+
+def _person(path: PurePath) -> PurePath:
+    """The person's folder, of a path that names it."""
+    folder = path.parent
     return folder.parent if folder.name.lower() == "trajectory" else folder

@@ -83,7 +83,8 @@ def told(address: str, *, writes: bool = False) -> Iterator[None]:
         yield
     except Exception as error:
         if not (
-            isinstance(error, pa.ArrowException) or type(error).__module__.startswith("adbc_driver_manager")
+            isinstance(error, pa.ArrowException | OSError)  # OSError: rows that break off on their way
+            or type(error).__module__.startswith("adbc_driver_manager")
         ):
             raise
         line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -20,6 +20,7 @@ from shoal.io.tables import Table, with_constants
 from shoal.model.intake import Reading
 
 Opener = Callable[[], Table]
+_BLANK_BYTES: Final = 1 << 12  # blank lines alone, at most; nobody writes more of them
 
 
 def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
@@ -72,15 +73,35 @@ class FileOpener:
             return 0
 
     def is_blank(self) -> bool:
-        """Whether it is lines of text, and there are none."""
+        """Whether it is lines of text, and there are none, or blank ones alone."""
         try:
-            return is_lines(self.path.name) and self.path.stat().st_size == 0
+            if not is_lines(self.path.name) or self.path.stat().st_size > _BLANK_BYTES:
+                return False
+            return not self.path.read_bytes().strip()
         except OSError:
             return False
 
     def parts(self) -> list[range]:
         """What of it can be read apart, in order."""
         return self().parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberOpener:
+    """A file in an archive. size: in bytes, unpacked."""
+
+    reading: Reading
+    archive: Path
+    member: str
+    size: int
+
+    def __call__(self) -> Table:
+        """The table; raises InputError where it cannot be opened."""
+        return zip_files.open_member(self.archive, self.member, partial(_open, self.reading))
+
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none."""
+        return is_lines(self.member) and self.size == 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +144,8 @@ def without_blank(waiting: Sequence[Opener]) -> list[Opener]:
 
     What has a beginning or an end of its own, such as Parquet, JSON or packed text, was cut when so short.
     """
-    some = [each for each in waiting if not (isinstance(each, FileOpener | ObjectOpener) and each.is_blank())]
+    kinds = FileOpener | MemberOpener | ObjectOpener
+    some = [each for each in waiting if not (isinstance(each, kinds) and each.is_blank())]
     return some or list(waiting)
 
 
@@ -138,8 +160,8 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     for number, path in zip(_numbers([path.name for path in paths]), paths, strict=True):
         if path.name.lower().endswith(ARCHIVE):
             opened += [
-                partial(zip_files.open_member, path, member, partial(_open, reading))
-                for member in zip_files.members(path, is_read)
+                MemberOpener(reading=reading, archive=path, member=member, size=size)
+                for member, size in zip_files.members(path, is_read).items()
             ]
         else:
             opened.append(

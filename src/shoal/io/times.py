@@ -264,8 +264,14 @@ def clock_jumps(t_s: Numbers) -> list[str]:
 
 
 def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:
-    """Dates and clock times from two columns as one column of text; null where either is missing."""
+    """Dates and clock times from two columns as one column of text; null where either is missing.
+
+    Raises InputError for columns of a type that is none of these.
+    """
     date, clock = plain(date), plain(clock)
+    for kind in (date.type, clock.type):
+        if not (is_text(kind) or is_number(kind) or pa.types.is_temporal(kind) or pa.types.is_null(kind)):
+            raise InputError(f"the columns of dates and of clock times hold {kind}; convert it to text")
     if pa.types.is_timestamp(date.type):
         date = date.cast(pa.date32(), safe=False)
     if pa.types.is_timestamp(clock.type):  # a spreadsheet's clock stands on a day of its own

@@ -21,7 +21,7 @@ _WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): p
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The column without dictionary, extension or view; bytes become text, and text is trimmed."""
+    """The column without dictionary, extension or view; bytes that are text become it, and it is trimmed."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -32,7 +32,10 @@ def plain(column: pa.Array) -> pa.Array:
         or pa.types.is_large_binary(column.type)
         or pa.types.is_binary_view(column.type)
     ):
-        column = column.cast(pa.large_string())
+        try:
+            column = column.cast(pa.large_string())
+        except pa.ArrowInvalid:  # a server's own type, such as point, comes as its bytes
+            return column
     return pc.utf8_trim_whitespace(column) if is_text(column.type) else column
 
 

@@ -1,6 +1,7 @@
 """XML files, read piece by piece: safely, and in little memory."""
 
 import gzip
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from shoal.errors import InputError
 
 # what reading a packed file raises where it is damaged or cut
 BROKEN_GZIP: Final = (gzip.BadGzipFile, EOFError, zlib.error)
+# what zipfile raises for damage, an unknown compression, a missing password and an early end
+BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
 _BLOCK_BYTES: Final = 1 << 18
 Element = ElementTree.Element
 

@@ -12,21 +12,21 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.io import plt_files
+from shoal.io.formats import ARCHIVE, is_hidden
 from shoal.io.tables import Owner, Table, reshaped
 from shoal.io.whose import stem_of
-from shoal.io.xml_files import BROKEN_GZIP
+from shoal.io.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
-# what zipfile raises for damage, an unknown compression, a missing password and an early end
-BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
 _BLOCK: Final = 1 << 20
 _DAWARICH: Final = "data.json"
 _DAWARICH_START: Final = re.compile(rb'\{\s*"counts"\s*:')
@@ -42,18 +42,22 @@ _ROOTS: Final = ((b"<gpx", ".gpx"), (b"<kml", ".kml"), (b"<TrainingCenterDatabas
 _ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
 
 
-def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
-    """The files of an archive that are to be read, in the order of their names.
+def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
+    """The files of an archive that are to be read, in the order of their names, with their unpacked bytes.
 
-    Raises InputError when there is none.
+    Raises InputError when there is none, and for archives within the archive: what is in them would be lost.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if not name.endswith("/")]
+            inside = [one for one in archive.infolist() if not one.is_dir()]
+            names = [one.filename for one in inside]
             dawarich = _is_dawarich(archive)
     except (zipfile.BadZipFile, OSError) as error:
         raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
-    found = sorted(name for name in names if reads(Path(name)))
+    read = sorted(name for name in names if reads(Path(name)))
+    labels = plt_files.labels(map(PurePosixPath, read))
+    found = [name for name in read if PurePosixPath(name) not in labels]
+    inner = [name for name in names if name.lower().endswith(ARCHIVE) and not is_hidden(Path(name))]
     if _is_strava(names):
         found = [name for name in found if name.startswith("activities/")]
     if dawarich:
@@ -61,9 +65,22 @@ def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
     timeline = [name for name in found if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
     if timeline:
         found = timeline
+    of_an_account = dawarich or timeline or _is_strava(names)
+    if inner and not of_an_account:
+        raise InputError(
+            f"{path.name} holds another archive, {Path(inner[0]).name}, whose files would be left out; "
+            f"unpack {path.name} into a folder, and name that"
+        )
     if not found:
         raise InputError(f"{path.name} holds no file that shoal reads")
-    return found
+    sizes = {one.filename: one.file_size for one in inside}
+    if len(set(found)) < len(found):
+        twice = next(one for one, later in pairwise(found) if one == later)  # they are sorted
+        raise InputError(
+            f"{path.name} holds two files of one name, {Path(twice).name}, of which only one could be read; "
+            "pack it anew"
+        )
+    return {name: sizes[name] for name in found}
 
 
 def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:

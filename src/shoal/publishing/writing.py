@@ -22,7 +22,7 @@ from shoal.release_folder.tables import require_places_on_earth
 from shoal.runtime.freed import give_back
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
-from shoal.runtime.staging import staged_file
+from shoal.runtime.staging import require_absent, staged_file
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:
@@ -78,7 +78,11 @@ def finish_release(
 def staged_secrets(
     output: Path, release: Release, linkage: Linkage, linkage_file: Path | None
 ) -> Iterator[None]:
-    """Write linkage and trace when asked; they get their final names when the block succeeds."""
+    """Write linkage and trace when asked; they get their final names when the block succeeds.
+
+    Raises OutputError when somebody else has published at ``output`` meanwhile: no secrets stay then, which
+    would belong to no release.
+    """
     with ExitStack() as beside:
         if linkage_file is not None:
             beside.enter_context(staged_linkage(linkage, linkage_file, output))
@@ -86,6 +90,7 @@ def staged_secrets(
                 trace_file = linkage_file.with_name(TRACE_FILE)
                 beside.enter_context(staged_trace(linkage.trace, release, trace_file))
         yield
+        require_absent(output)
 
 
 def write_page(page: str, path: Path) -> None:

@@ -2,12 +2,18 @@
 
 import http.client
 import json
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from shoal.collect.device.http_client import RemoteServer, silence_in_words
+from shoal.collect.device.http_client import (
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    RemoteServer,
+    silence_in_words,
+)
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.admission import MOST_CLEARANCES, Entry, TokenRequest
 from shoal.collect.roles.participant_round import Device
@@ -44,8 +50,12 @@ def admitted(
     registrar: RegistrarTerms,
     invitation: str | None,
     tell: Callable[[str], None] | None = None,
+    *,
+    patience_s: float = 0.0,
 ) -> Entry:
     """Get the token of this period, with an invitation or a login the first time.
+
+    Asked again, the registrar gives the same token, so an answer that was lost costs nothing.
 
     Parameters
     ----------
@@ -58,7 +68,10 @@ def admitted(
     invitation
         The code that she was given; None when she was admitted before.
     tell
-        Told where to log in, where that is needed; then the login is waited for.
+        Told where to log in, where that is needed; then the login is waited for. Also told when the registrar
+        is away.
+    patience_s
+        How long the registrar may be away, in seconds.
 
     Raises
     ------
@@ -70,12 +83,9 @@ def admitted(
     request = TokenRequest(device.device_key, device.server_key, registrar, device.account_key)
 
     def send(call: Call, signing_seed: bytes = request.account_seed) -> Reply:
-        try:
-            return server.send(call, device, time.time(), signing_seed)
-        except _DOWN as error:
-            raise InputError(
-                f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
-            ) from error
+        return _patiently(
+            server, lambda: server.send(call, device, time.time(), signing_seed), patience_s, tell
+        )
 
     def taken(reply: Reply) -> bytes:
         if reply.refusal is None:
@@ -106,6 +116,28 @@ def admitted(
             f"the registrar at {server.url} answers with a key or token that does not hold ({error}); ask "
             "its operator"
         ) from error
+
+
+def _patiently(
+    server: RemoteServer, send: Callable[[], Reply], patience_s: float, tell: Callable[[str], None] | None
+) -> Reply:
+    """Send a request again while the registrar, or its database, is away; raise InputError in the end."""
+    until_s, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
+    while True:
+        last = time.monotonic() + pause_s > until_s
+        try:
+            reply = send()
+            if last or reply.status < 500:
+                return reply
+        except _DOWN as error:
+            if last or isinstance(error, ssl.SSLCertVerificationError):  # waiting mends no certificate
+                raise InputError(
+                    f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
+                ) from error
+        if tell is not None and pause_s == FIRST_PAUSE_S:
+            tell(f"the registrar does not answer yet; trying again for {patience_s / 60:.0f} min")
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def _periods_of(content: bytes) -> list[Any]:

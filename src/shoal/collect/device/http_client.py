@@ -29,7 +29,7 @@ from shoal.errors import InputError, MisuseError
 
 _TIMEOUT_S: Final = 60.0
 _HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 # refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
 # machine or the server was stopped in the middle of a request
@@ -101,7 +101,7 @@ class RemoteServer:
         InputError
             If no server of shoal answers.
         """
-        until_s, pause_s = time.monotonic() + patience_s, _FIRST_PAUSE_S
+        until_s, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
         while True:
             try:
                 reply, signed = self._exchange("GET", "/v1/about", b"", {})
@@ -112,10 +112,10 @@ class RemoteServer:
                     raise InputError(
                         f"{silence_in_words(self.url, error)}; check the address, and that the server runs"
                     ) from error
-            if pause_s == _FIRST_PAUSE_S:
+            if pause_s == FIRST_PAUSE_S:
                 say(f"{self.url} does not answer yet; trying again for {patience_s / 60:.0f} min")
             time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         if reply.status != 200:
             raise InputError(
                 f"{self.url} is not a server of shoal (status {reply.status}); check the address"
@@ -278,7 +278,7 @@ def run_round(
     PeerError
         If somebody else answers in a server's place.
     """
-    changed, phase, pause_s, down_since = True, "", _FIRST_PAUSE_S, None
+    changed, phase, pause_s, down_since = True, "", FIRST_PAUSE_S, None
     held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
     seen: tuple[str, bytes] = "", b""
     while own_round.ending is None:
@@ -307,10 +307,10 @@ def run_round(
                     "it goes on from here"
                 )
             time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             changed = False
             continue
-        pause_s, down_since = _FIRST_PAUSE_S, None
+        pause_s, down_since = FIRST_PAUSE_S, None
         changed = own_round.replied(call, reply, time.time())
         seen = call.target, reply.body
         if call.poll and not changed and own_round.ending is None:

@@ -24,6 +24,8 @@ def begin(
     draw_bytes: Callable[[int], bytes],
     invitation: str | None = None,
     tell: Callable[[str], None] | None = None,
+    *,
+    patience_s: float = 0.0,
 ) -> None:
     """Start a round, under a key that lives as long as it; get a token for it where the terms ask for one.
 
@@ -39,6 +41,8 @@ def begin(
         The registrar's invitation, the first time.
     tell
         Told where to log in, where the registrar asks for that; then the login is waited for.
+    patience_s
+        How long the registrar may be away, in seconds.
 
     Raises
     ------
@@ -53,7 +57,7 @@ def begin(
     else:
         server = RemoteServer(registrar.url, there.ca, bytes.fromhex(registrar.key))
         try:
-            entry = admitted(server, there.kept.device, registrar, invitation, tell)
+            entry = admitted(server, there.kept.device, registrar, invitation, tell, patience_s=patience_s)
         finally:
             server.close()
     there.kept.own_round = ParticipantRound(

@@ -457,6 +457,11 @@ class ParticipantRound:
         released = self._draft.release.points if self._draft is not None and stored else ()
         if self._state is State.FAILED and self._draft is not None and not stored:
             message += "; what you released may be stored all the same, without your claim to it"
+        elif self._state is State.FAILED and self._identifier is not None:
+            message += (
+                "; what you released is stored all the same, without your claim to it: 'shoal collect mine' "
+                "shows it, and deletes it"
+            )
         self.ending = Ending(
             _KINDS[self._state],
             message,

@@ -7,6 +7,7 @@ acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
 
 import math
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -22,6 +23,7 @@ from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
 _PATIENCE_MS: Final = 30_000
 _LOOK_EVERY_S: Final = 3600.0
+_ROOM_BYTES: Final = 1 << 25  # for the longest request, in the log of writes and in the file
 # a server that is cut off without a word is given up after half a minute, not after hours (libpq's options)
 _ALIVE: Final[dict[str, Any]] = {
     "keepalives_idle": 10,
@@ -132,6 +134,8 @@ class Database:
             if write:
                 with self.transaction():
                     self.change("UPDATE heartbeat SET n = n + 1")
+                if self._is_on_full_disk():
+                    return "the disk is full"
             if not self.postgres and time.monotonic() >= self._look_again_s:
                 self._damage = str(self.rows("PRAGMA quick_check(1)")[0][0])
                 self._look_again_s = time.monotonic() + _LOOK_EVERY_S
@@ -139,6 +143,15 @@ class Database:
             # each driver has errors of its own, and some quote the address
             return f"unusable ({type(error).__name__})"
         return "" if self._damage == "ok" else "damaged"
+
+    def _is_on_full_disk(self) -> bool:
+        """Whether a request of the greatest length may no longer fit beside a SQLite file.
+
+        A heartbeat fits into pages that the file already has, long after letters do not.
+        """
+        if self.postgres or self._url is None:
+            return False
+        return shutil.disk_usage(Path(self._url).absolute().parent).free < _ROOM_BYTES
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
