@@ -6,19 +6,18 @@ cylinder that person would stand.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import PointTarget
+from shoal.kernels.cylinder_middles import find_middles
 from shoal.kernels.passing import Lines
 from shoal.model.claims import KDeltaAnonymity
 from shoal.runtime.arrays import Floats, Integers
 
 _SLACK_M: Final = 0.01  # what writing a place as degrees may move it
-_AT_EDGE: Final = 3  # that many people show a circle of known radius
 
 
 class Cylinders(NamedTuple):
@@ -68,8 +67,9 @@ def _middles(target: PointTarget, delta_m: float) -> Floats:
         steps = int(target.offsets[records[0] + 1] - target.offsets[records[0]])
         rows = target.offsets[records][:, None] + np.arange(steps)
         for crowd in _together(target.x, target.y, rows, delta_m):
-            x, y = _middle(target.x[crowd], target.y[crowd], delta_m / 2)
-            middles[crowd, 0], middles[crowd, 1] = x, y
+            x, y = target.x[crowd], target.y[crowd]
+            found = find_middles(x, y, x.mean(axis=0), y.mean(axis=0), delta_m / 2, _SLACK_M)
+            middles[crowd, 0], middles[crowd, 1] = found
     return middles
 
 
@@ -82,30 +82,3 @@ def _together(x: Floats, y: Floats, rows: Integers, delta_m: float) -> Iterator[
             near = near[(away <= delta_m + _SLACK_M).all(axis=1)]
         yield rows[near]
         rows = np.delete(rows, near, axis=0)
-
-
-def _middle(x: Floats, y: Floats, radius: float) -> tuple[Floats, Floats]:
-    """The middle at each time of people at [n, s].
-
-    Of the circles through two of them that hold all, the one with most at its edge, of several the one
-    nearest to their mean. Where less than three stand at an edge, and their mean is the middle of a circle
-    that all are within, nobody was moved, and the middle is that mean.
-    """
-    mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
-    middle_x, middle_y = mean_x.copy(), mean_y.copy()
-    most, least = np.zeros(x.shape[1], dtype=np.int64), np.full(x.shape[1], np.inf)
-    for one, other in combinations(range(len(x)), 2):
-        along_x, along_y = x[other] - x[one], y[other] - y[one]
-        apart = np.hypot(along_x, along_y)
-        aside = np.sqrt(np.maximum(radius**2 - apart**2 / 4, 0)) / np.where(apart > 0, apart, 1)
-        for side in (aside, -aside):
-            at_x, at_y = x[one] + along_x / 2 - side * along_y, y[one] + along_y / 2 + side * along_x
-            away = np.hypot(x - at_x, y - at_y)
-            at_edge = (away >= radius - _SLACK_M).sum(axis=0)
-            off = np.hypot(at_x - mean_x, at_y - mean_y)
-            better = (at_edge > most) | (at_edge == most) & (off < least)
-            better &= (apart > 0) & (away.max(axis=0) <= radius + _SLACK_M)
-            middle_x, middle_y = np.where(better, at_x, middle_x), np.where(better, at_y, middle_y)
-            most, least = np.where(better, at_edge, most), np.where(better, off, least)
-    nobody_moved = (most < _AT_EDGE) & (np.hypot(x - mean_x, y - mean_y).max(axis=0) < radius - _SLACK_M)
-    return np.where(nobody_moved, mean_x, middle_x), np.where(nobody_moved, mean_y, middle_y)
