@@ -104,7 +104,7 @@ def rates_again(
 ) -> tuple[list[tuple[str, Rate]], dict[str, str]]:
     """Every attack by itself with what was asked, from the files, and why one was not tried.
 
-    Those on the grid take data that were put on it here.
+    Those on the grid take data that were put on it here; of cylinders they need the points, too.
     """
     release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     rates: list[tuple[str, Rate]] = []
@@ -112,7 +112,7 @@ def rates_again(
     for text in known:
         raw, shown = (
             (original.snapped_to(Grid()), release.as_boxes(Grid()))
-            if text in ON_GRID
+            if text in ON_GRID and not isinstance(release.claim, KDeltaAnonymity)
             else (original, release)
         )
         try:

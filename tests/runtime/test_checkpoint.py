@@ -118,9 +118,11 @@ def test_a_part_of_which_any_byte_is_another_one_is_made_again(
     checkpoint.kept("part", make, apart="rows")
     path = tmp_path / "job" / "part.npz"
     sound = path.read_bytes()
+    found = []
     for at in range(len(sound)):
         path.write_bytes(sound[:at] + bytes([byte]) + sound[at + 1 :])
-        assert checkpoint.kept("part", make, apart="rows")["t"].tolist() == [0, 1, 2], at
+        found.append(checkpoint.kept("part", make, apart="rows")["t"].tolist())
+    assert found == [[0, 1, 2]] * len(sound)
 
 
 def test_an_interrupted_part_leaves_nothing_that_could_be_taken_for_finished(tmp_path: Path) -> None:
