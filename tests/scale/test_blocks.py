@@ -32,13 +32,16 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing import block_gaps, block_records, block_sample, block_table, block_vanished
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.block_input import BlockInput
+from shoal.publishing.block_records import records_at
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.words.numbers import exact
+from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine
 from shoal.scale import anonymizing
+from shoal.scale.anonymizing import name_of
 from shoal.scale.blocks import split_into_blocks
 from shoal.synthetic import write_synthetic
 from shoal.utility import Facts
@@ -499,6 +502,16 @@ def test_a_finished_block_that_is_damaged_is_made_again(
     in_blocks(city, tmp_path / "release", 20)
     for name in ("release.parquet", "manifest.json", "report.html"):
         assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_boxes_that_are_cut_short_meanwhile_are_an_error(tmp_path: Path) -> None:
+    kept, rows = Checkpoint.open(tmp_path / "job", {}), np.arange(18).reshape(3, 6)
+    kept.kept(name_of(0), lambda: {"boxes": rows}, apart="boxes")
+    kept.rows_of(name_of(0)).write_bytes(rows.tobytes()[:-1])
+    header: Any = None  # of a release, which is not asked for
+    zero, all_rows = np.zeros(1, dtype=np.int64), np.array([3])
+    with pytest.raises(InputError, match=r"block-000000.bin is cut short; run the same command again"):
+        records_at(header, ["r"], tmp_path / "job", zero, zero, all_rows)
 
 
 def with_old_times(path: Path, change: Callable[[], object]) -> None:

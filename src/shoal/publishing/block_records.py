@@ -10,6 +10,7 @@ from typing import Final, Self
 
 import numpy as np
 
+from shoal.errors import InputError
 from shoal.methods.glove.glove import Glove
 from shoal.model.names import Pseudonyms
 from shoal.model.omission import samples_by_reason
@@ -193,7 +194,9 @@ def records_at(
         with kept.rows_of(name_of(block)).open("rb", buffering=0) as file:
             for record in np.flatnonzero(blocks == block).tolist():
                 file.seek(starts[record] * rows.shape[1] * rows.itemsize)
-                file.readinto(rows[offsets[record] : offsets[record + 1]].data.cast("B"))
+                own = rows[offsets[record] : offsets[record + 1]]
+                if file.readinto(own.data.cast("B")) != own.nbytes:
+                    raise InputError(f"{file.name} is cut short; run the same command again")
     settings = {field.name: getattr(header, field.name) for field in fields(Release)}
     settings |= {
         "trajectory_ids": tuple(names),

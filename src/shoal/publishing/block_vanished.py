@@ -78,12 +78,13 @@ def vanished_of_stored(
         (True, pairwise([0, *ends.tolist(), len(crowds.sizes)])),
         (False, runs_of(len(alone), part)),
     ]
+    header = without_records(release)
     tasks = [
         CrowdsTask(
             people=people.folder,
             folder=scratch,
             job=crowds.job,
-            release=without_records(release),
+            release=header,
             zones=zones,
             clock=clock,
             of_crowds=of_crowds,
