@@ -41,6 +41,11 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes do not name a test: packed ones hold the time, and each worker would name another test."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture
 def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
     """The command line, with what it prints and its exit code."""
