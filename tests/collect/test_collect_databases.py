@@ -9,6 +9,8 @@ import shutil
 import sqlite3
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,12 +26,15 @@ from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.similarity import Thresholds
+from shoal.collect.roles.registrar import Registrar
 from shoal.collect.roles.requests import Call, Reply, answer_digest
-from shoal.collect.server.http_authority import ClaimBook
+from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
+from shoal.collect.server.http_registrar import registrar_application
 from shoal.collect.storage.database import Database, UnavailableError
 from shoal.collect.storage.migrations import AUTHORITY, MIGRATIONS
 from shoal.collect.storage.phi import PhiStore
+from shoal.collect.storage.register import RegisterBook
 from shoal.errors import InputError, MisuseError
 from test_collect_kills import kill_once
 from test_collect_round import naive_count, release, trajectories
@@ -270,3 +275,32 @@ def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path, monkeypatch:
     file.write_bytes(content[: len(content) * 2 // 3] + bytes(4096) + content[len(content) * 2 // 3 + 4096 :])
     with Database(file) as database:
         assert database.trouble(write=True)
+
+
+def test_authority_and_registrar_say_that_their_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They said that all was well while no claim and no token could be kept."""
+
+    def health(url: str) -> tuple[int, bytes]:
+        try:
+            with urllib.request.urlopen(f"{url}/health", timeout=20) as said:
+                return said.status, said.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    monkeypatch.setattr("shoal.collect.server.pools._FIRST_LOOK_S", 20)
+    nearly = SimpleNamespace(total=1 << 30, used=(1 << 30) - (1 << 20), free=1 << 20)
+    for full in (False, True):
+        with Database(tmp_path / "a.sqlite", AUTHORITY) as database, monkeypatch.context() as patch:
+            if full:
+                patch.setattr(shutil, "disk_usage", lambda _: nearly)
+            book, register = ClaimBook(database, seed("authority"), frozenset()), RegisterBook(database)
+            signer = Registrar(register, seed("registrar"), frozenset(), 1)
+            for app in (
+                authority_application(book, quiet=True),
+                registrar_application(signer, register, quiet=True),
+            ):
+                with running(app) as url:
+                    status, said = health(url)
+                assert (status, b"the disk is full" in said) == (503 if full else 200, full)

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import Release, decode_points, encode_points
 from shoal.collect.roles.collector import read_answer
 from shoal.collect.roles.days import NO_STATE, ClosedDay, require_chain, require_own
+from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.succession import Successor, sign_successor
 from shoal.collect.roles.terms import OtherCollector
 from shoal.collect.server.following import Following
@@ -31,6 +34,8 @@ from shoal.collect.storage.stored import StoredReleases
 WATCHED = TERMS.model_copy(
     update={"witnesses": (OtherCollector(url="https://w", key=identity_of(seed("witness", 0)).hex()),)}
 )
+
+TABLES = ("ticket", "asked", "record")  # what a witness has taken over
 
 
 def test_the_tree_is_that_of_certificate_transparency() -> None:
@@ -255,6 +260,78 @@ def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:
             asking(RemoteServer("http://127.0.0.1:1"), key, seed("witness", 0))("/v1/days")
 
 
+def test_what_passes_at_the_collector_passes_at_its_witness() -> None:
+    """A clock that is not set yet, or a database that is away for a moment, ends nobody's round."""
+    with Database() as database, pytest.MonkeyPatch.context() as patch:
+        app = collector_application(
+            database, seed("server"), WATCHED, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60,
+            quota=5, clock=lambda: START_S, quiet=True,
+        )  # fmt: skip
+        with running(app) as url:
+            server, target = RemoteServer(url), f"/v1/groups/{seed('session').hex()}/asked"
+            ask = asking(server, identity_of(seed("server")), seed("witness", 0))
+            patch.setattr("shoal.collect.device.http_client.time.time", lambda: START_S + 7200)
+            with pytest.raises(UnavailableError, match=r"\+7200 s from the server's time"):
+                ask(target)
+            patch.setattr("shoal.collect.device.http_client.time.time", lambda: START_S)
+
+            def away(*_: object) -> Any:
+                raise UnavailableError("the database is away")
+
+            with pytest.MonkeyPatch.context() as gone:
+                gone.setattr("shoal.collect.server.http_days.asked_by", away)
+                gone.setattr("shoal.collect.storage.groups.Groups.terms_of", away)
+                with pytest.raises(UnavailableError, match="try again"):
+                    ask(target)
+            with pytest.raises(PeerError, match="not-entitled"):
+                ask(target)
+            server.close()
+
+
+def test_a_member_who_names_a_day_to_come_makes_a_witness_forget_nothing() -> None:
+    """Else she could end all rounds of that day, and make an honest witness count otherwise."""
+    with Database() as database, Database() as own:
+        volunteers(PhiStore(database), 4, TODAY - 4)
+        identifier, key = database.rows("SELECT identifier, claim_key FROM record")[0]
+        StoredReleases(database).withdraw(identifier, bytes(key), TODAY - 1)
+        town = Town(database, 3, terms=WATCHED)
+        witness = Witness(own, seed("witness", 0), Following(own, of(database)))
+        honest, town.witnesses = town.answer, [witness]
+        tried = list[str]()
+
+        def answer(identity: bytes, call: Call) -> Reply:
+            if call.to == "witness 1":
+                before = [own.rows(f"SELECT COUNT(*) FROM {table}") for table in TABLES]
+                bad = honest(identity, replace(call, target=call.target.split("=")[0] + f"={2**31 - 1}"))
+                after = [own.rows(f"SELECT COUNT(*) FROM {table}") for table in TABLES]
+                tried.append(bad.refusal[0] if bad.refusal else "")
+                assert not before[0][0][0] or after == before
+            return honest(identity, call)
+
+        town.answer = answer  # type: ignore[method-assign]  # the attack
+        endings = town.run()
+        assert kinds(endings) == {"shared"}, endings
+        assert set(tried) == {"not-entitled"}
+        assert own.rows("SELECT COUNT(*) FROM record") == [(4,)], "it counts until no round can ask for it"
+
+
+def test_a_collector_restored_from_before_its_witness_is_found_by_the_state() -> None:
+    """Its log forks from the one that the witness holds; no round shares anything until people mend that."""
+    with Database() as database, Database() as own:
+        volunteers(PhiStore(database), 4, TODAY - 4)
+        following = Following(own, of(database))
+        following.until(TODAY)
+        for table in ("closed_day", "leaf"):
+            database.change(f"DELETE FROM {table}")
+        volunteers(PhiStore(database), 2, TODAY - 3)
+        database.change("DELETE FROM record WHERE day = ?", (TODAY - 4,))
+        town = Town(database, 3, terms=WATCHED)
+        town.witnesses = [Witness(own, seed("witness", 0), following)]
+        endings = town.run()
+        assert kinds(endings) == {"failed"}, endings
+        assert town.n_records == 2, "nothing is stored"
+
+
 def test_a_witness_goes_on_with_a_collector_whose_key_has_a_successor() -> None:
     """While it runs, and when it starts with the old key; without a successor it believes nobody."""
     old, new = seed("server"), seed("server", 1)
@@ -306,3 +383,28 @@ def test_a_witness_says_when_it_cannot_hear_its_collector(
     ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "ab" * 32)
     assert ended.code == 0
     assert "http://127.0.0.1:1 does not answer (ConnectionRefusedError); until it answers" in ended.err
+
+
+def test_a_witness_says_what_its_collector_would_refuse_it_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that is hours off, or a collector that was not told of it: rounds would end by it."""
+    monkeypatch.setattr("shoal.cli.witness.serve_app", lambda *_: None)
+    (tmp_path / "witness.key").write_text(seed("witness", 0).hex())
+    words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
+    for terms, ahead_s, lacks in (
+        (WATCHED, 0, ""),
+        (TERMS, 0, "the collector does not name this witness"),
+        (WATCHED, 7200, "the clock here is -7200 s from the collector's"),
+    ):
+        with Database() as database:
+            app = collector_application(
+                database, seed("server"), terms, PLACES, seed, round_size=3, join_s=60,
+                quota=5, clock=lambda ahead_s=ahead_s: time.time() + ahead_s, quiet=True,
+            )  # fmt: skip
+            with running(app) as url:
+                key = identity_of(seed("server")).hex()
+                ended = Shoal(capsys)("collect", "witness", *words, "--follow", url, key)
+        assert ended.code == 0
+        assert lacks in ended.err
+        assert bool(lacks) == ("this witness answers nothing" in ended.err)

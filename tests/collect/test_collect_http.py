@@ -28,7 +28,13 @@ from shoal.collect.faults import Kind as FaultKind
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.roles.participant_round import Device
-from shoal.collect.roles.requests import Call, authorization, body_digest, require_reply_signature
+from shoal.collect.roles.requests import (
+    Call,
+    authorization,
+    body_digest,
+    head_digest,
+    require_reply_signature,
+)
 from shoal.collect.roles.terms import read_terms
 from shoal.collect.roles.vouching import longest_vouching
 from shoal.collect.roles.wire import BODY_BYTES, unpack
@@ -194,7 +200,9 @@ def test_a_signed_request_cannot_be_used_for_anything_else(site: Site) -> None:
     )
     assert (first[0], again[:2]) == (200, first[:2]), "a replay gives the same answer"
     assert site.database.rows("SELECT SUM(n) FROM quota") == [(3,)], "and costs nothing"
+    digest = {"Shoal-Digest": body_digest(batch()).hex()}
     assert site.raw("POST", target, batch(1), header)[0] == 401
+    assert site.raw("POST", target, batch(1), header | digest)[0] == 400
     assert site.raw("POST", target.replace("questions", "releases"), question(1), header)[0] == 401
 
 
@@ -252,7 +260,7 @@ def test_who_may_send_nothing_is_refused_by_the_head_alone(site: Site) -> None:
     other = batch(1)
     header = authorization(MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, body, time.time())
     said = {"Authorization": header, "Shoal-Digest": body_digest(body).hex()}
-    assert site.raw("POST", target, other, said)[0] == 401, "another body than the signed one"
+    assert site.raw("POST", target, other, said)[0] == 400, "another body than the signed one"
     assert site.raw("POST", target, body, said)[0] == 200
 
 
@@ -380,7 +388,10 @@ def test_a_fault_of_our_own_is_named_and_says_no_more(
 def test_replies_are_signed_for_their_question(site: Site) -> None:
     status, body, headers = site.raw("GET", "/v1/about")
     assert status == 200
-    require_reply_signature(identity_of(KEY), "/v1/about", body, headers["shoal-signature"])
+    no_digest = "", "0", body_digest(b"").hex()
+    require_reply_signature(
+        identity_of(KEY), head_digest("GET", "/v1/about", *no_digest), body, headers["shoal-signature"]
+    )
     for key, target, content, signed in (
         (seed("x"), "/v1/about", body, headers["shoal-signature"]),
         (identity_of(KEY), "/v1/rounds", body, headers["shoal-signature"]),
@@ -389,7 +400,7 @@ def test_replies_are_signed_for_their_question(site: Site) -> None:
         (identity_of(KEY), "/v1/about", body, "no hexadecimal"),
     ):
         with pytest.raises(PeerError, match="bad-signature"):
-            require_reply_signature(key, target, content, signed)
+            require_reply_signature(key, head_digest("GET", target, *no_digest), content, signed)
     device = Device("user", MEMBER, bytes(32), identity_of(KEY), bytes(32), bytes(32))
     ask = Call(
         "POST",

@@ -2,10 +2,12 @@
 
 import http.client
 import re
+import resource
 import shutil
 import sqlite3
 import ssl
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -248,3 +250,25 @@ def test_what_a_command_only_reads_is_not_made_by_a_misspelled_name(
     assert ended.code == 2
     assert "misspelled" in ended.err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="only Linux says so of another process")
+@pytest.mark.parametrize("role", ["registrar", "authority"])
+def test_a_crash_of_a_server_leaves_no_image_of_its_memory(role: str, tmp_path: Path) -> None:
+    """It would hold keys; who started it may have allowed such images for everything."""
+    words = ["--database", f"sqlite:///{tmp_path / 'a.sqlite'}", "--key", str(tmp_path / "key")]
+    line = [*words, "--collector-key", "ab" * 32, "--port", "0", "--quiet"]
+    allowed = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    with subprocess.Popen(
+        [sys.executable, "-m", "shoal", "collect", role, *line],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (allowed, allowed)),
+    ) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline().startswith(f"{role} at http")
+            limits = Path(f"/proc/{server.pid}/limits").read_text()
+        finally:
+            server.kill()
+    assert re.search(r"Max core file size +0 +0 ", limits)

@@ -157,7 +157,8 @@ def test_devices_follow_both_servers_and_give_up_an_old_round(shoal: Shoal, tmp_
         assert (back.code, "was used before" in back.err) == (2, True)
     said = read_file(tmp_path / "successors.json")
     old, new = files["collector"]
-    books = [ClaimBook(Database(None, AUTHORITY), one, frozenset()) for one in files["authority"]]
+    known = frozenset(map(identity_of, (old, new)))
+    books = [ClaimBook(Database(None, AUTHORITY), one, known) for one in files["authority"]]
     folder = StateFolder(tmp_path / "state", Past(tmp_path / "account"))
     heard: list[str] = []
 

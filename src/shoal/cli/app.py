@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.collect import needs_extra, servers_of_a_round
+from shoal.cli.collect import leave_no_core, needs_extra, servers_of_a_round
 from shoal.cli.listening import page_in_a_browser
 from shoal.cli.options import PATH
 
@@ -39,6 +39,7 @@ from shoal.cli.options import PATH
 @page_in_a_browser(8451)
 def participant_app(**options: Any) -> int:
     """Take part on pages in a browser: pick a trip, see it blurred, agree, and follow the round."""
+    leave_no_core()
     with needs_extra("app"):
         from shoal.desk.participant.person import Addresses
         from shoal.desk.participant.serving import serve_participant

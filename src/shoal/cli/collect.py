@@ -1,5 +1,6 @@
 """The commands of the user-centric protocol; everything heavy is imported inside them."""
 
+import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -24,6 +25,11 @@ _CRYPTO_OFF: Final = (
     "protected"
 )
 _CRYPTO_ON: Final = "cryptography real: every question and release went through the mix"
+
+
+def leave_no_core() -> None:
+    """A crash leaves no image of this process on the disk: it would hold keys and what nobody should read."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.collect import needs_extra, require_points_as_given, servers_of_a_round
+from shoal.cli.collect import leave_no_core, needs_extra, require_points_as_given, servers_of_a_round
 from shoal.cli.options import DURATION, PATH, input_options, output_options, take_reading
 from shoal.cli.sections import Command
 from shoal.runtime.staging import explained_write
@@ -50,7 +50,11 @@ if TYPE_CHECKING:
 )
 @click.option("--max-gap", "max_gap_s", type=DURATION, default="30min", help="A longer pause ends a trip.")
 @click.option(
-    "--invitation", metavar="CODE", help="Your invitation, the first time at a collector with a registrar."
+    "--invitation",
+    metavar="CODE",
+    envvar="SHOAL_INVITATION",
+    help="Your invitation, the first time at a collector with a registrar. Where others use the machine, set "
+    "the variable SHOAL_INVITATION instead: they can read command lines.",
 )
 @click.option("--yes", is_flag=True, help="Consent without being asked.")
 @input_options
@@ -65,6 +69,7 @@ def join(**options: Any) -> int:
         from shoal.collect.device.profile import read_profile
         from shoal.collect.device.proposal import movement_of, prepare
 
+    leave_no_core()
     reading = take_reading(options)
     require_points_as_given(reading)
     as_json, quiet = options.pop("as_json"), options.pop("quiet")

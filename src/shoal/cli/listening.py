@@ -102,8 +102,11 @@ def require_listening(options: Mapping[str, Any]) -> None:
 
 def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) -> None:
     """Serve until somebody stops it; says who listens where, and its public key, as soon as it does."""
+    from shoal.cli.collect import leave_no_core
     from shoal.collect.server.metrics import metrics_at
     from shoal.collect.server.serving import serve
+
+    leave_no_core()
 
     def ready(url: str) -> None:
         click.echo(f"{who} at {url}, key {key}")

@@ -55,23 +55,36 @@ def witness(**options: Any) -> int:
             url, known = options["follow"]
             ask = asking(*_collector_at(url, known, options["ca"]), seed)
             following = Following(database, ask)
-            _say_whether_it_answers(ask)
+            _say_what_it_lacks(ask, verify_key(seed).hex())
         app = witness_application(database, seed, following, quiet=options["quiet"])
         serve_app(app, options, "witness", verify_key(seed).hex())
     return 0
 
 
-def _say_whether_it_answers(ask: Callable[[str], Any]) -> None:
+def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
     """A witness may start before the collector, but it answers nothing without it."""
+    import time
+
     from shoal.collect.faults import PeerError
+    from shoal.collect.roles.requests import SKEW_S
+    from shoal.collect.roles.terms import read_terms
     from shoal.collect.storage.database import UnavailableError
 
     try:
-        ask("/v1/about")
+        said = ask("/v1/about")
+        ahead_s, terms = time.time() - float(said["time_s"]), read_terms(said["terms"])
     except (PeerError, UnavailableError) as error:
-        click.echo(
-            f"{error.as_written}; until it answers, this witness answers nothing, and rounds wait", err=True
-        )
+        lacks = [f"{error.as_written}; until it answers"]
+    except (KeyError, TypeError, ValueError):
+        lacks = ["the collector does not describe itself; until it does"]
+    else:
+        lacks = []
+        if not abs(ahead_s) <= SKEW_S:
+            lacks.append(f"the clock here is {ahead_s:+.0f} s from the collector's; until it is set")
+        if key not in {one.key for one in terms.witnesses}:
+            lacks.append("the collector does not name this witness (--witness URL KEY); until it does")
+    for one in lacks:
+        click.echo(f"{one}, this witness answers nothing, and rounds wait", err=True)
 
 
 def _collector_at(url: str, key: str, ca: Path | None) -> tuple[Any, bytes]:

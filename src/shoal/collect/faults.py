@@ -26,12 +26,14 @@ Kind = Literal[
     "bad-record",  # not the canonical encoding of a record
     "out-of-range",
     "too-late",
+    "damaged",  # a body that was changed on the way; the same request may be sent again
     "too-slow",  # a body that did not come in time; the same request may be sent again
     "bad-answer",  # a server's answer that does not fit its question, or contradicts another server's
     "not-entitled",
     "clock-skew",
     "too-many",
     "busy",  # the server has too much to do at the moment
+    "unknown-collector",  # a claim on a release of a collector that the authority's operator has not named
 ]
 
 STATUS: Final[Mapping[Kind, int]] = {
@@ -51,12 +53,14 @@ STATUS: Final[Mapping[Kind, int]] = {
     "bad-record": 422,
     "out-of-range": 422,
     "too-late": 410,
+    "damaged": 400,
     "too-slow": 408,
     "bad-answer": 422,
     "not-entitled": 403,
     "clock-skew": 401,
     "too-many": 429,
     "busy": 503,
+    "unknown-collector": 503,  # the authority's own fault: the same claim holds when it is mended
 }
 _WIRE_NAMES: Final[Mapping[Kind, str]] = {"body-too-long": "bad-length"}  # the others go by their own names
 

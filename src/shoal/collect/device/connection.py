@@ -10,6 +10,7 @@ from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.device.keys import follow_authority, follow_collector, follow_registrar, remember
 from shoal.collect.device.past import Sent
+from shoal.collect.roles.authority import MAX_USER_BYTES
 from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.requests import SKEW_S
 from shoal.collect.roles.terms import PublicPlaces, Terms, read_terms
@@ -80,8 +81,9 @@ def connect(
     InputError
         If a server does not answer or shows another key than before, or the clocks differ too much.
     MisuseError
-        If the folder belongs to another user name.
+        If the folder belongs to another user name, or the name cannot be one.
     """
+    _require_name(user)
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
     said, lawful = (server.about(patience_s, say) for server in servers.values())
     for server in servers.values():
@@ -108,6 +110,7 @@ def connect(
     if kept.device.user != user:
         raise MisuseError("this folder belongs to another user name; give the same one (--user)")
     if kept.own_round is None:
+        _require_known_there(kept.device, authority_url, lawful)
         _keep_witnesses(folder, kept, terms)
         _keep_registrar(folder, kept, terms, said, now_s)
     return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca, _past_of(folder, kept.device))
@@ -135,6 +138,25 @@ def _follow(
         kept.own_round = None
         say("the round that was begun under the old key is given up; what it released counts as yours")
     folder.keep(kept)
+
+
+def _require_name(user: str) -> None:
+    """Raises MisuseError for a name that the authority would refuse when all is released."""
+    try:
+        size = len(user.encode())
+    except UnicodeEncodeError:  # bytes of the command line that are no text
+        size = 0
+    if not 0 < size <= MAX_USER_BYTES:
+        raise MisuseError(f"a user name is text of 1 to {MAX_USER_BYTES} bytes; give another one (--user)")
+
+
+def _require_known_there(device: Device, authority_url: str, lawful: Any) -> None:
+    """Raises InputError where nobody could claim what she would share."""
+    if device.server_key.hex() not in lawful.get("collectors", ()):
+        raise InputError(
+            f"the authority at {authority_url} does not know this collector, so nobody could claim there "
+            "what is shared; check the addresses of --server and --authority, or ask the authority's operator"
+        )
 
 
 def _past_of(folder: StateFolder, device: Device) -> Sent:

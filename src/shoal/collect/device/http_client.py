@@ -3,7 +3,7 @@
 import http.client
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from shoal.collect.roles.requests import (
     answer_digest,
     authorization,
     body_digest,
+    head_digest,
     read_json,
     require_reply_signature,
 )
@@ -32,8 +33,8 @@ _HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxie
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 # refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
-# machine or the server was stopped in the middle of a request
-_PASSING: Final = ("unavailable", "clock-skew", "too-slow")
+# machine or the server was stopped in the middle of a request, or because somebody changed it on the way
+_PASSING: Final = ("unavailable", "clock-skew", "too-slow", "damaged")
 
 
 class RemoteServer:
@@ -123,7 +124,9 @@ class RemoteServer:
         try:
             facts = read_json(reply.body)
             key = facts.get("server_key") or facts.get("signing_key")
-            require_reply_signature(bytes.fromhex(key), "/v1/about", reply.body, signed)
+            require_reply_signature(
+                bytes.fromhex(key), _head("GET", "/v1/about", b"", {}), reply.body, signed
+            )
         except (PeerError, AttributeError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.url} is not a server of shoal, or somebody answers in its place; check the address"
@@ -158,11 +161,12 @@ class RemoteServer:
             headers["Authorization"] = authorization(
                 seed, verify_key(seed), key, call.method, call.target, call.body, now_s
             )
-            if call.body:
-                headers["Shoal-Digest"] = body_digest(call.body).hex()
+        if call.body:
+            headers["Shoal-Digest"] = body_digest(call.body).hex()
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
         try:
-            require_reply_signature(key, call.target, reply.body, signed)
+            head = _head(call.method, call.target, call.body, headers)
+            require_reply_signature(key, head, reply.body, signed)
         except PeerError:
             if reply.refusal is None:
                 raise
@@ -238,6 +242,8 @@ def asking(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[s
             raise PeerError("bad-signature", str(error)) from error
         if reply is None:
             raise UnavailableError(f"{server.url} does not answer as the collector")
+        if (passing := _passing_in_words(reply)) is not None:
+            raise UnavailableError(f"{server.url} {passing}")
         if reply.refusal is not None:
             raise PeerError("not-entitled", f"the collector does not say: {reply.refusal[1]}")
         return read_json(reply.body)
@@ -274,9 +280,8 @@ def run_round(
     Raises
     ------
     InputError
-        If a server stays away longer; what was kept allows to go on later.
-    PeerError
-        If somebody else answers in a server's place.
+        If a server stays away longer, or somebody else answers in its place for so long; what was kept allows
+        to go on later.
     """
     changed, phase, pause_s, down_since = True, "", FIRST_PAUSE_S, None
     held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
@@ -295,16 +300,18 @@ def run_round(
         asked = _waiting(call, held_s, seen[1] if seen[0] == call.target else b"") if waits else call
         try:
             reply = servers[call.to].send(asked, own_round.device, now_s, own_round.entry.signing_seed)
-            passing = reply.refusal is not None and reply.refusal[0] in _PASSING
-            trouble = f"status {reply.status}" if reply.status >= 500 or passing else None
+            trouble = _passing_in_words(reply)
         except _DOWN as error:
-            trouble = type(error).__name__
+            trouble = f"does not answer ({type(error).__name__})"
+        except PeerError as error:
+            trouble = f"is not who answers there ({error})"
         if trouble is not None:
-            down_since = down_since or now_s
+            if down_since is None:
+                down_since = now_s
+                say(f"{servers[call.to].url} {trouble}; trying again for {patience_s / 60:.0f} min")
             if now_s - down_since > patience_s:
                 raise InputError(
-                    f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: "
-                    "it goes on from here"
+                    f"{servers[call.to].url} {trouble}; run the same command again later: it goes on from here"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
@@ -318,6 +325,21 @@ def run_round(
                 max(0.0, poll_s - (time.time() - now_s))
             )  # a server that holds requests has waited for us
     keep()
+
+
+def _passing_in_words(reply: Reply) -> str | None:
+    """Why a server cannot help now, though the same request may help later; None for any other reply."""
+    if reply.refusal is None or (reply.status < 500 and reply.refusal[0] not in _PASSING):
+        return None
+    return (
+        f"cannot help now ({reply.refusal[1]})" if reply.body else f"does not answer (status {reply.status})"
+    )
+
+
+def _head(method: str, target: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+    """The digest of a request's head, which its reply is signed for."""
+    said = headers.get("Authorization", ""), str(len(body)), headers.get("Shoal-Digest", "")
+    return head_digest(method, target, *said)
 
 
 def _waiting(call: Call, held_s: float, known: bytes) -> Call:

@@ -10,10 +10,9 @@ from shoal.collect.device.connection import Connection
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.proposal import Plan
-from shoal.collect.faults import PeerError
 from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.participant_round import Ending, ParticipantRound
-from shoal.errors import InputError, MisuseError
+from shoal.errors import MisuseError
 
 BEFORE_RELEASE: Final = ("lottery", "questions", "asking")  # the phases in which somebody may leave
 
@@ -82,19 +81,14 @@ def finish(
         f"witness {i}": RemoteServer(one.url, there.ca, bytes.fromhex(one.key))
         for i, one in enumerate(own_round.terms.witnesses, 1)
     }
-    try:
-        run_round(
-            own_round,
-            {**there.servers, **witnesses},
-            lambda: folder.keep(there.kept),
-            say,
-            poll_s=poll_s,
-            patience_s=patience_s,
-        )
-    except PeerError as error:
-        raise InputError(
-            f"somebody else answers in the place of a server ({error}); run the same command again"
-        ) from error
+    run_round(
+        own_round,
+        {**there.servers, **witnesses},
+        lambda: folder.keep(there.kept),
+        say,
+        poll_s=poll_s,
+        patience_s=patience_s,
+    )
     if own_round.ending is None:
         raise AssertionError("the round has ended")
     registrar = own_round.terms.registrar

@@ -97,7 +97,10 @@ class Authority:
         except UnicodeDecodeError as error:
             raise PeerError("bad-record", "a claim whose identifier or user is not text") from error
         if not any(_holds(one, b"receipt", raw_id + key, receipt_signed) for one in self._collector_keys):
-            raise PeerError("bad-signature", "an identifier that no known collector gave to this key")
+            raise PeerError(
+                "unknown-collector",
+                "an identifier of no collector that this authority knows; its operator has to name each one",
+            )
         require_signature(key, b"claim", self.public_key + raw_id + raw_user, own)
         return identifier, user
 

@@ -123,22 +123,33 @@ def _request(audience: bytes, method: str, target: str, moment: str, digest: byt
     return audience + digest + f"{method} {target} {moment}".encode()
 
 
-def sign_reply(signing_seed: bytes, target: str, body: bytes) -> str:
-    """Write the header that signs a reply to a request for this target."""
-    return signature(signing_seed, b"reply", _reply(target, body)).hex()
+def head_digest(method: str, target: str, who: str, length: str, body: str) -> bytes:
+    """Return what a reply is signed for: the head of its request, as the server has read it.
+
+    So nobody on the way can pass off a reply to another request, or to a changed one, as the reply to this.
+
+    Parameters
+    ----------
+    method, target
+        As in HTTP.
+    who, length, body
+        The headers Authorization, Content-Length ("0" without a body) and Shoal-Digest; empty for none.
+    """
+    return hashlib.blake2b(json.dumps([method, target, who, length, body]).encode(), digest_size=32).digest()
 
 
-def require_reply_signature(server_key: bytes, target: str, body: bytes, header: str | None) -> None:
-    """Raise PeerError unless the server signed this reply to this request."""
+def sign_reply(signing_seed: bytes, head: bytes, body: bytes) -> str:
+    """Write the header that signs a reply to the request whose head has this digest."""
+    return signature(signing_seed, b"reply", head + body).hex()
+
+
+def require_reply_signature(server_key: bytes, head: bytes, body: bytes, header: str | None) -> None:
+    """Raise PeerError unless the server signed this reply to the request whose head has this digest."""
     try:
         signed = bytes.fromhex(header or "")
     except ValueError as error:
         raise PeerError("bad-signature", "a reply whose signature is not hexadecimal") from error
-    require_signature(server_key, b"reply", _reply(target, body), signed)
-
-
-def _reply(target: str, body: bytes) -> bytes:
-    return hashlib.blake2b(target.encode(), digest_size=32).digest() + body
+    require_signature(server_key, b"reply", head + body, signed)
 
 
 def read_json(body: bytes) -> Any:

@@ -47,10 +47,24 @@ async def read_body(request: Request, limit_bytes: int) -> bytes:
     return b"".join(parts)
 
 
+def digest_said(request: Request) -> bytes:
+    """Return the digest of the body that the head brings, where there is one; raise PeerError without."""
+    said = request.headers.get("Shoal-Digest")
+    if said is None and request.headers.get("Content-Length", "0") == "0":
+        return body_digest(b"")
+    try:
+        digest = bytes.fromhex(said or "")
+    except ValueError:
+        digest = b""
+    if len(digest) != 32:
+        raise PeerError("bad-signature", "a body without the header 'Shoal-Digest', 64 hexadecimal digits")
+    return digest
+
+
 def require_digest(body: bytes, digest: bytes) -> None:
-    """Raise PeerError for another body than the one that was signed."""
+    """Raise PeerError for another body than the one that the head says: somebody changed it on the way."""
     if body_digest(body) != digest:
-        raise PeerError("bad-signature", "another body than the one that the head of the request signs")
+        raise PeerError("damaged", "another body than the one that the head of the request signs; try again")
 
 
 class BodyBudget:

@@ -22,9 +22,9 @@ from starlette.types import Scope
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.requests import body_digest, read_authorization, sign_reply
+from shoal.collect.roles.requests import head_digest, read_authorization, sign_reply
 from shoal.collect.roles.wire import BODY_BYTES, DAY_S, SETTLE_S
-from shoal.collect.server.bodies import BodyBudget, read_body, require_digest, require_length
+from shoal.collect.server.bodies import BodyBudget, digest_said, read_body, require_digest, require_length
 from shoal.collect.server.pools import Pools
 from shoal.collect.server.watch import TEXT_TYPE, Watch, Watched
 from shoal.collect.storage.database import Database, UnavailableError
@@ -131,11 +131,13 @@ def target_of(request: Request) -> str:
 def signed_reply(
     request: Request, content: Any, signing_seed: bytes, status: int = 200, media_type: str | None = None
 ) -> Response:
-    """Reply with bytes, or anything else as JSON, and the server's signature for this very address."""
+    """Reply with bytes, or anything else as JSON, and the server's signature for this very request."""
     binary = isinstance(content, bytes)
     body = content if binary else json.dumps(content).encode()
     kind = media_type or ("application/octet-stream" if binary else JSON)
-    signed = sign_reply(signing_seed, target_of(request), body)
+    said = (request.headers.get("Authorization", ""), request.headers.get("Content-Length", "0"))
+    head = head_digest(request.method, target_of(request), *said, request.headers.get("Shoal-Digest", ""))
+    signed = sign_reply(signing_seed, head, body)
     return Response(body, status, media_type=kind, headers={"Shoal-Signature": signed})
 
 
@@ -167,8 +169,10 @@ class Server:
 
     async def small(self, request: Request) -> tuple[bytes, bytes]:
         """Return who sent a short body, and the body."""
-        body = await read_body(request, require_length(request, _SMALL_BYTES))
-        return self.sender_of(request, body_digest(body)), body
+        body, digest = await read_body(request, require_length(request, _SMALL_BYTES)), digest_said(request)
+        sender = self.sender_of(request, digest)
+        require_digest(body, digest)
+        return sender, body
 
     @asynccontextmanager
     async def large(
@@ -183,15 +187,7 @@ class Server:
         limit_bytes
             How long a body this sender may send; raises PeerError for one who may send none.
         """
-        size = require_length(request, BODY_BYTES)
-        try:
-            digest = bytes.fromhex(request.headers.get("Shoal-Digest", ""))
-        except ValueError:
-            digest = b""
-        if len(digest) != 32:
-            raise PeerError(
-                "bad-signature", "a body without the header 'Shoal-Digest', 64 hexadecimal digits"
-            )
+        size, digest = require_length(request, BODY_BYTES), digest_said(request)
         sender = self.sender_of(request, digest)
         require_length(request, await self.pools.quick(limit_bytes, sender))
         with self.budget.of(sender, size):

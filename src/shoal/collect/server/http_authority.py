@@ -13,9 +13,10 @@ from shoal.collect.faults import PeerError
 from shoal.collect.roles.authority import Authority
 from shoal.collect.roles.registrar import Registrar
 from shoal.collect.roles.succession import Successor
-from shoal.collect.server.bodies import read_body
-from shoal.collect.server.http import new_application, signed_reply
+from shoal.collect.server.bodies import digest_said, read_body, require_digest
+from shoal.collect.server.http import add_health, new_application, signed_reply
 from shoal.collect.server.http_registrar import add_registrar
+from shoal.collect.server.pools import Pools
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 
@@ -38,12 +39,14 @@ class ClaimBook:
     seed
         32 secret bytes; both keys of the authority come from them.
     collector_keys
-        The collectors whose receipts hold.
+        The collectors whose receipts hold; ``collectors`` names them in hexadecimal.
     """
 
     def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
         sealing_secret, self.signing_seed = secrets_of(seed)
-        self._db, self._authority = database, Authority(sealing_secret, collector_keys)
+        self.database = self._db = database
+        self._authority = Authority(sealing_secret, collector_keys)
+        self.collectors = sorted(key.hex() for key in collector_keys)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -110,18 +113,18 @@ def authority_application(
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
     app = new_application("shoal authority", watch, book.signing_seed)
 
-    @app.get("/health")
-    def health() -> dict[str, str]:
-        return {"status": "ok", "claims": "readable" if book.n_claims >= 0 else ""}
+    add_health(app, Pools(), book.database)
 
     @app.get("/v1/about")
     def about(request: Request) -> Response:
-        facts = {**book.facts, "time_s": clock(), "successors": [one.model_dump() for one in successors]}
+        facts = {**book.facts, "collectors": book.collectors, "time_s": clock()}
+        facts["successors"] = [one.model_dump() for one in successors]
         return signed_reply(request, facts, book.signing_seed)
 
     @app.post("/v1/claims")
     async def claim(request: Request) -> Response:
         sealed = await read_body(request, _CLAIM_BYTES)
+        require_digest(sealed, digest_said(request))
         return signed_reply(request, await run_in_threadpool(book.take, sealed), book.signing_seed)
 
     if registrar is not None:

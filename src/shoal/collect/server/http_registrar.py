@@ -11,8 +11,9 @@ from shoal.collect.faults import PeerError
 from shoal.collect.roles.admission import CLEARANCE_BYTES, MOST_CLEARANCES
 from shoal.collect.roles.registrar import Registrar
 from shoal.collect.roles.wire import BODY_BYTES
-from shoal.collect.server.http import Server, named, new_application
+from shoal.collect.server.http import Server, add_health, named, new_application
 from shoal.collect.server.http_login import LoginDesk, add_logins
+from shoal.collect.server.pools import Pools
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.register import RegisterBook
 
@@ -44,11 +45,7 @@ def registrar_application(
     """
     app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
 
-    @app.get("/health")
-    def health() -> Response:
-        book.counts()
-        return Response('{"status": "ok"}', media_type="application/json")
-
+    add_health(app, Pools(), book.database)
     add_registrar(app, registrar, clock)
     if login is not None:
         add_logins(app, Server(registrar.signing_seed, clock), login)

@@ -58,7 +58,6 @@ class Witness:
         """
         if self._following is not None:
             self._following.group(session)
-            self._following.until(snapshot)
         _, members = self._groups.membership(identity, session)
         batch = read_batch(session, members, body)
         noted = AskedQuestions(self._db, 0).noted(session, questions_digest(batch.questions))
@@ -67,6 +66,10 @@ class Witness:
                 "not-entitled",
                 "questions that the collector has not answered from this day's state; ask it first",
             )
+        if self._following is not None:
+            self._following.until(
+                snapshot
+            )  # a day that the collector has answered, and not just anybody's word
         collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
         records = batch.records
         people = answers_again(records, noted[1], lambda record: collector.people(record, snapshot))

@@ -146,13 +146,16 @@ CREATE INDEX withdrawal_due ON withdrawal (due);
 """,
 )
 
-# when the clock was last looked at, and since when it has gone evenly; and what /health writes to
-_CLOCK: Final = Step(
-    both="""
-CREATE TABLE clock (seen_s DOUBLE PRECISION NOT NULL, even_since_s DOUBLE PRECISION NOT NULL);
+# what /health writes to
+_HEARTBEAT: Final = """
 CREATE TABLE heartbeat (n {NUMBER} NOT NULL);
 INSERT INTO heartbeat VALUES (0);
-""",
+"""
+
+# when the clock was last looked at, and since when it has gone evenly
+_CLOCK: Final = Step(
+    both="CREATE TABLE clock (seen_s DOUBLE PRECISION NOT NULL, even_since_s DOUBLE PRECISION NOT NULL);"
+    + _HEARTBEAT,
 )
 
 # closed days: how many releases, the roots, the state after the day; and what is under the roots (0:
@@ -206,7 +209,7 @@ CREATE TABLE clearance (identity {BYTES} PRIMARY KEY, digest {BYTES} NOT NULL, o
 )
 
 # a registrar may run inside the authority
-AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS, _EXCLUSION)
+AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS, _EXCLUSION, Step(_HEARTBEAT))
 MIGRATIONS: Final = (
     _RELEASES,
     _ROUNDS,

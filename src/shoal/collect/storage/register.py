@@ -16,7 +16,7 @@ class RegisterBook:
     """
 
     def __init__(self, database: Database) -> None:
-        self._db = database
+        self.database = self._db = database
 
     def invite(self, digests: Iterable[bytes]) -> None:
         """Add invitations, each by the digest of its code."""
