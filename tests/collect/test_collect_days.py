@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -385,6 +386,11 @@ def test_a_witness_says_when_it_cannot_hear_its_collector(
     assert "http://127.0.0.1:1 does not answer (ConnectionRefusedError); until it answers" in ended.err
 
 
+def shifted(ahead_s: float) -> float:
+    """A clock that is ahead."""
+    return time.time() + ahead_s
+
+
 def test_a_witness_says_what_its_collector_would_refuse_it_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,7 +406,7 @@ def test_a_witness_says_what_its_collector_would_refuse_it_for(
         with Database() as database:
             app = collector_application(
                 database, seed("server"), terms, PLACES, seed, round_size=3, join_s=60,
-                quota=5, clock=lambda ahead_s=ahead_s: time.time() + ahead_s, quiet=True,
+                quota=5, clock=partial(shifted, ahead_s), quiet=True,
             )  # fmt: skip
             with running(app) as url:
                 key = identity_of(seed("server")).hex()

@@ -1,4 +1,4 @@
-"""Somebody on the way reads and changes all that goes between a device and the servers: no round ends by it."""
+"""Somebody on the way reads and changes all between a device and the servers: no round ends by it."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -4,6 +4,7 @@ import http.client
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import urlsplit
@@ -44,7 +45,7 @@ class Said:
     headers: Mapping[str, str]
 
 
-def _some(headers: Mapping[str, str]) -> dict[str, str]:
+def _some(headers: "Message[str, str]") -> dict[str, str]:
     return {name.lower(): text for name, text in headers.items() if name.lower() in _PASSED_ON}
 
 

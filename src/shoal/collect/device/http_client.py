@@ -124,9 +124,8 @@ class RemoteServer:
         try:
             facts = read_json(reply.body)
             key = facts.get("server_key") or facts.get("signing_key")
-            require_reply_signature(
-                bytes.fromhex(key), _head("GET", "/v1/about", b"", {}), reply.body, signed
-            )
+            head = _head("GET", "/v1/about", b"", {})
+            require_reply_signature(bytes.fromhex(key), head, reply.body, signed)
         except (PeerError, AttributeError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.url} is not a server of shoal, or somebody answers in its place; check the address"
@@ -311,7 +310,8 @@ def run_round(
                 say(f"{servers[call.to].url} {trouble}; trying again for {patience_s / 60:.0f} min")
             if now_s - down_since > patience_s:
                 raise InputError(
-                    f"{servers[call.to].url} {trouble}; run the same command again later: it goes on from here"
+                    f"{servers[call.to].url} {trouble}; run the same command again later: it goes on from "
+                    "here"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
