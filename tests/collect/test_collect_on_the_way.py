@@ -166,6 +166,20 @@ def test_a_name_that_the_authority_would_refuse_is_refused_first(user: str, tmp_
         connect(StateFolder(tmp_path), "http://127.0.0.1:1", "http://127.0.0.1:1", None, user, seed)
 
 
+@pytest.mark.parametrize("key", ["", "00" * 32, "01" + "00" * 31, "ab" * 31, 7])
+def test_a_key_that_no_claim_can_be_sealed_with_is_refused_first(
+    collector: str, key: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device ended in a fault when all was released, and at each start again."""
+    book = book_of(KEY)
+    monkeypatch.setattr(ClaimBook, "facts", {**book.facts, "authority_key": key})
+    with (
+        running(authority_application(book, quiet=True)) as url,
+        pytest.raises(InputError, match="does not describe itself"),
+    ):
+        connect(StateFolder(tmp_path / "state"), collector, url, None, "me", seed)
+
+
 def test_nobody_joins_where_the_authority_does_not_know_the_collector(collector: str, tmp_path: Path) -> None:
     """All would be released, and nobody could claim it; so it is said before anything is sent."""
     folder, said = StateFolder(tmp_path / "state"), list[str]()

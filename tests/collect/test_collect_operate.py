@@ -29,6 +29,7 @@ from deployed import (
 )
 from ports import free_port
 from service_town import PLACES, TERMS, TODAY, running, seed, volunteers
+from shoal.cli.listening import secret_of
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.server.http import new_application
@@ -269,3 +270,11 @@ def test_a_crash_of_a_server_leaves_no_image_of_its_memory(role: str, tmp_path: 
         finally:
             server.kill()
     assert re.search(r"Max core file size +0 +0 ", limits)
+
+
+def test_a_key_file_that_others_can_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = secret_of(tmp_path / "a.key")
+    assert capsys.readouterr().err == ""
+    (tmp_path / "a.key").chmod(0o644)
+    assert secret_of(tmp_path / "a.key") == made
+    assert f"chmod 600 {tmp_path / 'a.key'}" in capsys.readouterr().err

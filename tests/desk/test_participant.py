@@ -1,6 +1,7 @@
 """The app of participants without a socket: who comes in, what a file may be, what is refused."""
 
 import io
+import socket
 import ssl
 import stat
 import zipfile
@@ -23,6 +24,7 @@ from shoal.desk.participant import app as pages
 from shoal.desk.participant.app import ENDINGS, participant_application
 from shoal.desk.participant.house import Door, certificate, house_address, shown_digest
 from shoal.desk.participant.person import Addresses, Person, plain
+from shoal.desk.participant.serving import serve_participant
 from shoal.desk.participant.uploads import files_in, on_disk
 from shoal.errors import InputError, MisuseError
 
@@ -323,6 +325,21 @@ def test_bytes_come_through_a_form_as_they_are(tmp_path: Path) -> None:
         assert sorted(one.read_bytes() for one in place.iterdir()) == sorted(one[1] for one in found)
         assert {stat.S_IMODE(one.stat().st_mode) for one in place.iterdir()} == {0o600}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_app_was_reading_is_gone_at_the_next_start(tmp_path: Path) -> None:
+    """Raw points are on the disk for the moment of reading alone."""
+    (tmp_path / "reading-x").mkdir()
+    (tmp_path / "reading-x" / "mine.gpx").write_bytes(gpx())
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(InputError, match="nothing can listen"),
+    ):
+        serve_participant(
+            tmp_path, NOWHERE, lambda *_: None, lambda _: None, user="me", profile_file=None,
+            house=None, port=taken.getsockname()[1], open_browser=False,
+        )  # fmt: skip
+    assert not list(tmp_path.glob("reading-*"))
 
 
 def test_pages_say_what_is_missing(guest: Guest) -> None:

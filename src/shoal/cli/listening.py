@@ -145,6 +145,8 @@ def secret_of(file: Path) -> bytes:
         raise InputError(
             f"the key file {file} cannot be read; restore it, or name another with --key"
         ) from error
+    if file.stat().st_mode & 0o007:
+        click.echo(f"others on this machine can read the key file {file}: chmod 600 {file}", err=True)
     if len(seed) != 32:
         raise InputError(f"the key file {file} does not hold a key; restore it, or name another with --key")
     return seed

@@ -20,6 +20,7 @@ from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.requests import Call, Reply, read_json
 from shoal.collect.roles.terms import RegistrarTerms
 from shoal.errors import InputError
+from shoal.units import show_s
 
 _DOWN: Final = (OSError, http.client.HTTPException)
 _LONGEST_URL: Final = 4_096
@@ -135,7 +136,7 @@ def _patiently(
                     f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
                 ) from error
         if tell is not None and pause_s == FIRST_PAUSE_S:
-            tell(f"the registrar does not answer yet; trying again for {patience_s / 60:.0f} min")
+            tell(f"the registrar does not answer yet; trying again for {show_s(patience_s)}")
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 

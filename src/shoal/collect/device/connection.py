@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal.collect.crypto.envelope import require_point
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.device.keys import follow_authority, follow_collector, follow_registrar, remember
 from shoal.collect.device.past import Sent
+from shoal.collect.faults import PeerError
 from shoal.collect.roles.authority import MAX_USER_BYTES
 from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.requests import SKEW_S
@@ -92,8 +94,9 @@ def connect(
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
         ahead_s = now_s - float(said["time_s"])
         keys = bytes.fromhex(lawful["authority_key"]), bytes.fromhex(lawful["signing_key"])
+        require_point(keys[0])  # else she would hear of it when all is released
         terms, places = read_terms(said["terms"]), PublicPlaces.model_validate(said["places"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, PeerError) as error:
         raise InputError(
             "a server does not describe itself; check the addresses of --server and --authority"
         ) from error
@@ -152,7 +155,8 @@ def _require_name(user: str) -> None:
 
 def _require_known_there(device: Device, authority_url: str, lawful: Any) -> None:
     """Raises InputError where nobody could claim what she would share."""
-    if device.server_key.hex() not in lawful.get("collectors", ()):
+    known = lawful.get("collectors")
+    if not isinstance(known, list) or device.server_key.hex() not in known:
         raise InputError(
             f"the authority at {authority_url} does not know this collector, so nobody could claim there "
             "what is shared; check the addresses of --server and --authority, or ask the authority's operator"

@@ -27,6 +27,7 @@ from shoal.collect.roles.requests import (
 from shoal.collect.roles.wire import BATCH_BYTES
 from shoal.collect.storage.database import UnavailableError
 from shoal.errors import InputError, MisuseError
+from shoal.units import show_s
 
 _TIMEOUT_S: Final = 60.0
 _HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
@@ -114,7 +115,7 @@ class RemoteServer:
                         f"{silence_in_words(self.url, error)}; check the address, and that the server runs"
                     ) from error
             if pause_s == FIRST_PAUSE_S:
-                say(f"{self.url} does not answer yet; trying again for {patience_s / 60:.0f} min")
+                say(f"{self.url} does not answer yet; trying again for {show_s(patience_s)}")
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         if reply.status != 200:
@@ -307,7 +308,7 @@ def run_round(
         if trouble is not None:
             if down_since is None:
                 down_since = now_s
-                say(f"{servers[call.to].url} {trouble}; trying again for {patience_s / 60:.0f} min")
+                say(f"{servers[call.to].url} {trouble}; trying again for {show_s(patience_s)}")
             if now_s - down_since > patience_s:
                 raise InputError(
                     f"{servers[call.to].url} {trouble}; run the same command again later: it goes on from "

@@ -104,7 +104,7 @@ def read_authorization(
     if not abs(now_s - at_s) <= SKEW_S:
         raise PeerError(
             "clock-skew",
-            f"a request signed {at_s - now_s:+.0f} s from the server's time; set the device's clock",
+            f"a request signed {at_s - now_s:+.0f} s from the server's time; set the clock that is wrong",
         )
     return identity
 

@@ -12,6 +12,7 @@ from shoal.desk.guard import HOST, Keys, Site
 from shoal.desk.participant.app import participant_application
 from shoal.desk.participant.house import Door, certificate, house_address
 from shoal.desk.participant.person import Addresses, Person
+from shoal.desk.participant.uploads import clear_away
 from shoal.desk.serving import open_page
 from shoal.errors import InputError
 
@@ -64,6 +65,7 @@ def serve_participant(
     """
     folder, keys = StateFolder(state, Past(folder_of_account())), Keys.fresh()
     with folder.alone(), ExitStack() as stack:
+        clear_away(folder.folder)
         person = Person(folder, at, user, profile_file)
         folder.load()  # a state that cannot be used is refused before anything listens
         host = HOST if house is None else house_address(house)

@@ -5,6 +5,7 @@ Raw points are on the disk for the moment of reading alone, and for their owner 
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from shoal.io.formats import ARCHIVE, FORMATS
 MOST_BYTES: Final = 64 << 20
 _MOST_FILES: Final = 500
 _LONGEST: Final = 60
+_READING: Final = "reading-"
 _OTHERS: Final = re.compile(r"[^\w-]+")
 
 
@@ -64,11 +66,17 @@ def _stem(name: str, ending: str) -> str:
     return _OTHERS.sub("_", name[: -len(ending)])[-_LONGEST:].lstrip("_") or "file"
 
 
+def clear_away(folder: Path) -> None:
+    """Delete raw points that an app left in the folder when it was killed while it read them."""
+    for left in folder.glob(f"{_READING}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 @contextmanager
 def on_disk(found: list[tuple[str, bytes]], folder: Path) -> Iterator[Path]:
     """Give files to a reader: one file, or a folder with all of them; gone at the end."""
     endings = [ending_of(name) for name, _ in found]
-    with tempfile.TemporaryDirectory(prefix="reading-", dir=folder) as place:
+    with tempfile.TemporaryDirectory(prefix=_READING, dir=folder) as place:
         paths = []
         for ending, (name, content) in zip(endings, found, strict=True):
             path = Path(place) / f"{_stem(name, ending)}{ending}"
