@@ -46,7 +46,7 @@ def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: 
         "day": 7,
         "terms": TERMS.model_dump(),
     }
-    facts = {**said, "places": PLACES.model_dump(), **book.facts}
+    facts = {**said, "places": PLACES.model_dump(), **book.facts, "collectors": book.collectors}
     monkeypatch.setattr(RemoteServer, "about", lambda *_: facts)
     there = connect(
         StateFolder(tmp_path),

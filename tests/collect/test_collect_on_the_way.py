@@ -7,8 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Shoal
 from on_the_way import Said, Sent, on_the_way
-from service_town import PLACES, TERMS, TODAY, Town, device_for, identity_of, own_round_for, running, seed
+from service_town import (
+    PLACES,
+    TERMS,
+    TODAY,
+    WAY,
+    Town,
+    device_for,
+    identity_of,
+    own_round_for,
+    running,
+    seed,
+)
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.connection import connect
 from shoal.collect.device.disk import StateFolder
@@ -86,6 +98,50 @@ def test_a_request_that_is_changed_on_the_way_ends_no_round(collector: str, chan
     there = RemoteServer(collector)
     assert there.send(own_round.next_call(), device, time.time()).status == 200, "unchanged, it is taken"
     there.close()
+
+
+def test_who_waits_is_told_how_many_have_joined(collector: str) -> None:
+    own, other = (own_round_for(device_for(number, KEY, book_of(KEY)), 0) for number in (0, 1))
+    server, looks = RemoteServer(collector), 0
+
+    def passed_on(sent: Sent) -> Said:
+        nonlocal looks
+        looks += sent.method == "GET" and "/v1/rounds/" in sent.target
+        if looks == 2:
+            for _ in range(2):  # finds the round, and joins it
+                call = other.next_call()
+                other.replied(call, server.send(call, other.device, time.time()), time.time())
+        return Said(503, b"", {}) if looks > 3 else sent.to(collector)
+
+    with on_the_way(passed_on) as url:
+        there, said = RemoteServer(url), list[str]()
+        with pytest.raises(InputError, match="goes on from here"):
+            run_round(own, {"collector": there}, lambda: None, said.append, poll_s=0.01, patience_s=0.1)
+        there.close()
+    server.close()
+    told = [one.split(" joined")[0] for one in said if " joined; the lottery begins by " in one]
+    assert told == ["1 person has", "2 people have"]
+
+
+def test_who_interrupts_a_round_is_told_that_it_is_kept(
+    collector: str, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shoal.collect.device.participation.run_round", stopped)
+    rows = [f"me,{p.lat_deg},{p.lon_deg},{round(p.t_min * 60)}" for p in WAY]
+    (tmp_path / "mine.csv").write_text("\n".join(["uid,lat,lon,t", *rows]) + "\n")
+    (tmp_path / "profile.toml").write_text("k = 0\n[blur]\nradius = '500m'\ngap = '30min'\n")
+    with running(authority_application(book_of(KEY), quiet=True)) as lawful:
+        done = shoal(
+            "collect", "join", "--server", collector, "--authority", lawful, "--data", tmp_path / "mine.csv",
+            "--profile", tmp_path / "profile.toml", "--state", tmp_path / "state", "--yes",
+            "--max-gap", "10h",
+        )  # fmt: skip
+    assert done.code == 130
+    assert "the round is kept: run the same command again" in done.err
+    assert "waits for you 1.667 min in each step" in done.err
 
 
 def test_an_old_reply_to_the_same_address_is_no_reply(collector: str) -> None:

@@ -12,6 +12,7 @@ from shoal.cli.collect import leave_no_core, needs_extra, require_points_as_give
 from shoal.cli.options import DURATION, PATH, input_options, output_options, take_reading
 from shoal.cli.sections import Command
 from shoal.runtime.staging import explained_write
+from shoal.units import show_s
 
 if TYPE_CHECKING:
     from shoal.collect.device.profile import Profile
@@ -131,7 +132,13 @@ def join(**options: Any) -> int:
                 "going on with the round under way; data and profile that have changed since then count for "
                 "the next one"
             )
-        ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
+        try:
+            ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
+        except KeyboardInterrupt as stopped:
+            raise KeyboardInterrupt(
+                "interrupted; the round is kept: run the same command again soon, and it goes on. Your group "
+                f"waits for you {show_s(there.terms.phase_limit_s)} in each step"
+            ) from stopped
     well = ending.kind in ("shared", "nothing-left")
     if as_json:
         click.echo(file.read_text())

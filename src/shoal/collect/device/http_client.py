@@ -1,6 +1,7 @@
 """A device's side of HTTP: signed requests, checked replies, and patience while a server is down."""
 
 import http.client
+import json
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ from shoal.collect.roles.requests import (
 from shoal.collect.roles.wire import BATCH_BYTES
 from shoal.collect.storage.database import UnavailableError
 from shoal.errors import InputError, MisuseError
-from shoal.units import show_s
+from shoal.units import counted, show_s
 
 _TIMEOUT_S: Final = 60.0
 _HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
@@ -286,6 +287,7 @@ def run_round(
     changed, phase, pause_s, down_since = True, "", FIRST_PAUSE_S, None
     held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
     seen: tuple[str, bytes] = "", b""
+    joined = ""
     while own_round.ending is None:
         if changed:
             keep()
@@ -320,12 +322,27 @@ def run_round(
             continue
         pause_s, down_since = FIRST_PAUSE_S, None
         changed = own_round.replied(call, reply, time.time())
+        if waits and phase == "lottery" and (news := _joined_in_words(reply)) not in ("", joined):
+            say(joined := news)
         seen = call.target, reply.body
         if call.poll and not changed and own_round.ending is None:
             time.sleep(
                 max(0.0, poll_s - (time.time() - now_s))
             )  # a server that holds requests has waited for us
     keep()
+
+
+def _joined_in_words(reply: Reply) -> str:
+    """How many people a round has so far, while they are joining; empty for any other reply."""
+    try:
+        said = json.loads(reply.body)
+        if said["phase"] != "joining":
+            return ""
+        n, by = int(said["members"]), time.strftime("%H:%M", time.gmtime(float(said["deadline_s"])))
+    except (ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError):
+        return ""
+    so_far = counted(n, "person has", "people have")
+    return f"{so_far} joined; the lottery begins by {by} UTC with enough of them"
 
 
 def _passing_in_words(reply: Reply) -> str | None:
