@@ -180,14 +180,16 @@ def test_nobody_is_late_while_the_collector_is_away(database: Database) -> None:
     assert kinds(endings) == {"shared"}, endings
 
 
-def test_who_is_refused_by_the_authority_hears_that_her_release_is_stored(database: Database) -> None:
+def test_who_is_refused_by_the_authority_hears_that_her_release_is_stored(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As if somebody else had claimed it; the release is there, and hers."""
     town = Town(database, 3)
 
     def claimed(_: bytes) -> dict[str, str]:
         raise PeerError("not-entitled", "an identifier that somebody else has claimed")
 
-    town.book.take = claimed  # type: ignore[method-assign]  # the lie
+    monkeypatch.setattr(town.book, "take", claimed)
     endings = town.run()
     assert kinds(endings) == {"failed"}
     assert town.n_records == 3
