@@ -9,8 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shoal.collect.device.http_client import (
-    FIRST_PAUSE_S,
-    LONGEST_PAUSE_S,
+    Patience,
     RemoteServer,
     silence_in_words,
 )
@@ -20,7 +19,6 @@ from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.requests import Call, Reply, read_json
 from shoal.collect.roles.terms import RegistrarTerms
 from shoal.errors import InputError
-from shoal.units import show_s
 
 _DOWN: Final = (OSError, http.client.HTTPException)
 _LONGEST_URL: Final = 4_096
@@ -123,22 +121,18 @@ def _patiently(
     server: RemoteServer, send: Callable[[], Reply], patience_s: float, tell: Callable[[str], None] | None
 ) -> Reply:
     """Send a request again while the registrar, or its database, is away; raise InputError in the end."""
-    until_s, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
+    patience, trouble = Patience(patience_s, tell or (lambda _: None)), "the registrar does not answer yet"
     while True:
-        last = time.monotonic() + pause_s > until_s
         try:
             reply = send()
-            if last or reply.status < 500:
+            if reply.status < 500 or not patience.wait(trouble):
                 return reply
         except _DOWN as error:
-            if last or isinstance(error, ssl.SSLCertVerificationError):  # waiting mends no certificate
+            untrusted = isinstance(error, ssl.SSLCertVerificationError)  # waiting mends nothing
+            if untrusted or not patience.wait(trouble):
                 raise InputError(
                     f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
                 ) from error
-        if tell is not None and pause_s == FIRST_PAUSE_S:
-            tell(f"the registrar does not answer yet; trying again for {show_s(patience_s)}")
-        time.sleep(pause_s)
-        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def _periods_of(content: bytes) -> list[Any]:

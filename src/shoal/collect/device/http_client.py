@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import math
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -32,11 +33,44 @@ from shoal.units import counted, show_s
 
 _TIMEOUT_S: Final = 60.0
 _HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 # refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
 # machine or the server was stopped in the middle of a request, or because somebody changed it on the way
 _PASSING: Final = ("unavailable", "clock-skew", "too-slow", "damaged")
+
+
+class Patience:
+    """Waits while a server is away, longer each time, and says so once.
+
+    Parameters
+    ----------
+    patience_s
+        How long a server may be away, in seconds.
+    say
+        Told in words when one is.
+    """
+
+    def __init__(self, patience_s: float, say: Callable[[str], None]) -> None:
+        self._patience_s, self._say = patience_s, say
+        self.answered()
+
+    def answered(self) -> None:
+        """Begin anew: the server is there."""
+        self._until_s, self._pause_s = math.inf, _FIRST_PAUSE_S
+
+    def wait(self, trouble: str) -> bool:
+        """Wait a while for ``trouble`` to pass; say whether there is time to try again."""
+        now_s, first = time.monotonic(), self._until_s == math.inf
+        if first:
+            self._until_s = now_s + self._patience_s
+        if now_s + self._pause_s > self._until_s:
+            return False
+        if first:
+            self._say(f"{trouble}; trying again for {show_s(self._patience_s)}")
+        time.sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        return True
 
 
 class RemoteServer:
@@ -104,21 +138,17 @@ class RemoteServer:
         InputError
             If no server of shoal answers.
         """
-        until_s, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
+        patience = Patience(patience_s, say)
         while True:
             try:
                 reply, signed = self._exchange("GET", "/v1/about", b"", {})
                 break
             except _DOWN as error:
                 untrusted = isinstance(error, ssl.SSLCertVerificationError)  # waiting mends nothing
-                if untrusted or time.monotonic() + pause_s > until_s:
+                if untrusted or not patience.wait(f"{self.url} does not answer yet"):
                     raise InputError(
                         f"{silence_in_words(self.url, error)}; check the address, and that the server runs"
                     ) from error
-            if pause_s == FIRST_PAUSE_S:
-                say(f"{self.url} does not answer yet; trying again for {show_s(patience_s)}")
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         if reply.status != 200:
             raise InputError(
                 f"{self.url} is not a server of shoal (status {reply.status}); check the address"
@@ -284,7 +314,7 @@ def run_round(
         If a server stays away longer, or somebody else answers in its place for so long; what was kept allows
         to go on later.
     """
-    changed, phase, pause_s, down_since = True, "", FIRST_PAUSE_S, None
+    changed, phase, patience = True, "", Patience(patience_s, say)
     held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
     seen: tuple[str, bytes] = "", b""
     joined = ""
@@ -308,19 +338,14 @@ def run_round(
         except PeerError as error:
             trouble = f"is not who answers there ({error})"
         if trouble is not None:
-            if down_since is None:
-                down_since = now_s
-                say(f"{servers[call.to].url} {trouble}; trying again for {show_s(patience_s)}")
-            if now_s - down_since > patience_s:
+            if not patience.wait(f"{servers[call.to].url} {trouble}"):
                 raise InputError(
                     f"{servers[call.to].url} {trouble}; run the same command again later: it goes on from "
                     "here"
                 )
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             changed = False
             continue
-        pause_s, down_since = FIRST_PAUSE_S, None
+        patience.answered()
         changed = own_round.replied(call, reply, time.time())
         if waits and phase == "lottery" and (news := _joined_in_words(reply)) not in ("", joined):
             say(joined := news)
