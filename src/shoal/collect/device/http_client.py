@@ -339,9 +339,10 @@ def run_round(
             trouble = f"is not who answers there ({error})"
         if trouble is not None:
             if not patience.wait(f"{servers[call.to].url} {trouble}"):
+                stored = "what you share is stored, but not yet claimed; " if phase == "claiming" else ""
                 raise InputError(
-                    f"{servers[call.to].url} {trouble}; run the same command again later: it goes on from "
-                    "here"
+                    f"{servers[call.to].url} {trouble}; {stored}run the same command again later: it goes on "
+                    "from here"
                 )
             changed = False
             continue
