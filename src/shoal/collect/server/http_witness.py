@@ -66,10 +66,8 @@ class Witness:
                 "not-entitled",
                 "questions that the collector has not answered from this day's state; ask it first",
             )
-        if self._following is not None:
-            self._following.until(
-                snapshot
-            )  # a day that the collector has answered, and not just anybody's word
+        if self._following is not None:  # by a day that the collector has answered, and not anybody's word
+            self._following.until(snapshot)
         collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
         records = batch.records
         people = answers_again(records, noted[1], lambda record: collector.people(record, snapshot))
