@@ -201,6 +201,33 @@ def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
     assert not target.exists()
 
 
+@pytest.mark.parametrize("commands", [1, 2])
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_a_command_ends_after_its_worker_was_killed_is_kept(
+    cut: bool, commands: int, tmp_path: Path, desk_city: Path
+) -> None:
+    look = Command(name="inspect", words=(str(desk_city),))
+    launched: list[Path] = []
+    job = Jobs(tmp_path, launched.append).at(tmp_path / "job", Plan(commands=(look,) * commands))
+    job.start()
+    WorkerHere(job.folder).run()
+    result_file(job.folder, commands - 1).unlink(missing_ok=True)
+    printed = result_file(job.folder, 0)
+    text = printed.read_text() if commands == 2 else json.dumps({"subjects": 40})
+    printed.unlink(missing_ok=True)
+    (job.folder / "0.partial").write_text(text[: len(text) // 2] if cut else text)
+    (job.folder / STATUS_FILE).write_text(json.dumps({"state": "running", "command": 0, "pid": 1}))
+    assert state_of(job) == ("done" if commands == 1 and not cut else "interrupted")
+    assert (job.result() is None) == cut
+    made = None if cut else result_file(job.folder, 0).stat().st_mtime_ns
+    job.start()
+    for folder in launched[1:]:
+        WorkerHere(folder).run()
+    assert state_of(job) == "done"
+    assert cut or result_file(job.folder, 0).stat().st_mtime_ns == made
+    assert job.result(commands - 1)["subjects"] == 40
+
+
 def state_of(job: Job) -> str:
     """How a job stands now; a property would be taken for one that stays as it was."""
     return str(job.state)

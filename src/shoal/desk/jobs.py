@@ -20,7 +20,16 @@ from typing import Any, Final, Literal
 
 from shoal.desk.case import write_private
 from shoal.desk.commands import Plan
-from shoal.desk.work import CANCEL_FILE, LOCK_FILE, PLAN_FILE, PROGRESS_FILE, STATUS_FILE, held, result_file
+from shoal.desk.work import (
+    CANCEL_FILE,
+    LOCK_FILE,
+    PLAN_FILE,
+    PROGRESS_FILE,
+    STATUS_FILE,
+    held,
+    result_file,
+    take_up,
+)
 from shoal.errors import ShoalError
 from shoal.io.named_files import states
 from shoal.runtime.progress_file import Seen, read_progress
@@ -154,6 +163,8 @@ class Job:
         if not (self.folder / LOCK_FILE).exists():
             return False
         with held(self.folder / LOCK_FILE) as free:
+            if free is not None:
+                take_up(self.folder)
             return free is None
 
 
