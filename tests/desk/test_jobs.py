@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -47,6 +48,37 @@ def test_a_window_that_was_overtaken_overwrites_nothing(visitor: Visitor) -> Non
     assert page.sentence.startswith("Another window changed this case")
     assert 'value="owner"' in page.html
     assert visitor.desk.case.choices().unit == "vehicle"
+
+
+def test_a_form_that_is_sent_twice_starts_its_work_once(visitor: Visitor) -> None:
+    version = visitor.desk.case.choices().version
+    places = {name: visitor.folder / name for name in ("output", "linkage")}
+    body = urlencode({"seen": version, "do": "start:release", **places}).encode()
+    assert [visitor.send("release", body).status for _ in range(2)] == [303, 303]
+    assert len(visitor.waiting) == 1
+    visitor.work()
+    assert visitor.send("release", body).status == 303
+    assert (visitor.waiting, 'id="risk"' in visitor.get("release").html) == ([], True)
+
+
+def test_a_folder_that_is_gone_is_said_and_not_begun_anew(visitor: Visitor) -> None:
+    before = visitor.desk.case.choices()
+    visitor.folder.rename(away := visitor.folder.with_name("away"))
+    said = [visitor.get(step).sentence for step in ("", "data", "record")]
+    said.append(visitor.send("data", f"seen={before.version}&do=start:data&source=/".encode()).sentence)
+    assert not visitor.folder.exists()
+    assert [one for one in said if not one.startswith("the folder of this case is gone: put ")] == []
+    away.rename(visitor.folder)
+    assert visitor.desk.case.choices() == before
+
+
+def test_a_clock_that_was_set_back_leaves_no_job_at_its_beginning(tmp_path: Path, desk_city: Path) -> None:
+    look = Command(name="inspect", words=(str(desk_city),))
+    job = Jobs(tmp_path, lambda _: None).at(tmp_path / "job", Plan(commands=(look,)))
+    job.start()
+    status = {"state": "starting", "at": time.time() + 3600}
+    (job.folder / STATUS_FILE).write_text(json.dumps(status))
+    assert state_of(job) == "interrupted"
 
 
 def test_a_new_server_finds_everything(visitor: Visitor) -> None:

@@ -30,7 +30,7 @@ from shoal.desk.work import (
     result_file,
     take_up,
 )
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 from shoal.io.named_files import states
 from shoal.runtime.progress_file import Seen, read_progress
 from shoal.version import __version__
@@ -96,7 +96,8 @@ class Job:
             return "absent"
         state: State = said["state"]
         if state == "starting":
-            return "running" if alive else state if time.time() - said["at"] < _START_S else "interrupted"
+            fresh = abs(time.time() - said["at"]) < _START_S  # a clock may be set back, too
+            return "running" if alive else state if fresh else "interrupted"
         return "interrupted" if state == "running" and not alive else state
 
     @property
@@ -120,10 +121,14 @@ class Job:
         return read_progress(self.folder / PROGRESS_FILE)
 
     def result(self, number: int = 0) -> Any:
-        """What a command printed; None when it has not ended yet."""
-        with suppress(FileNotFoundError):
-            return json.loads(result_file(self.folder, number).read_text(encoding="utf-8"))
-        return None
+        """What a command printed; None when it has not ended yet. Raises InputError for a file that was cut."""
+        file = result_file(self.folder, number)
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise InputError(f"{file} was changed; remove the folder {self.folder} and do that step again") from error
 
     def start(self) -> None:
         """Begin or continue, unless it is under way or done."""
