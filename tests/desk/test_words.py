@@ -111,9 +111,15 @@ def test_no_page_shows_a_number_of_another_language(released: Visitor) -> None:
         for language in ("de", "fr"):
             released.desk.case.change(released.desk.case.choices().version, language=language)
             for step in ("data", "people", "trade", "release", "record"):
-                html = re.sub(r"<(script|style|pre|code|svg)\b.*?</\1>", "", released.get(step).html, flags=re.DOTALL)
+                html = re.sub(
+                    r"<(script|style|pre|code|svg)\b.*?</\1>", "", released.get(step).html, flags=re.DOTALL
+                )
                 shown = re.sub(r"<[^>]*>", " ", html)
-                assert (language, step, re.findall(r"\d+\.\d+ (?:%|km|h|min)\b|\b[1-9]\d*,\d{3}\b", shown)) == (
+                assert (
+                    language,
+                    step,
+                    re.findall(r"\d+\.\d+ (?:%|km|h|min)\b|\b[1-9]\d*,\d{3}\b", shown),
+                ) == (
                     language,
                     step,
                     [],

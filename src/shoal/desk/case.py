@@ -88,7 +88,8 @@ class Case:
         except FileNotFoundError:
             if not self.folder.is_dir():
                 raise InputError(
-                    f"the folder of this case is gone: put {self.folder} back, or end the desk and start it again"
+                    f"the folder of this case is gone: put {self.folder} back, or end the desk and start "
+                    "it again"
                 ) from None
             return Choices()
         except (ValidationError, OSError) as error:
@@ -98,7 +99,7 @@ class Case:
             ) from error
 
     def change(self, seen: int, **changes: Any) -> Choices:
-        """Keep changes made by somebody who saw this version; OvertakenError when a later one says otherwise."""
+        """Keep changes by somebody who saw this version; OvertakenError when a later one says otherwise."""
         with self._lock:
             before = self.choices()
             wanted = Choices.model_validate(before.model_dump() | changes)

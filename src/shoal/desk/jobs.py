@@ -121,14 +121,16 @@ class Job:
         return read_progress(self.folder / PROGRESS_FILE)
 
     def result(self, number: int = 0) -> Any:
-        """What a command printed; None when it has not ended yet. Raises InputError for a file that was cut."""
+        """What a command printed; None when it has not ended yet, InputError for a file that was cut."""
         file = result_file(self.folder, number)
         try:
             return json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise InputError(f"{file} was changed; remove the folder {self.folder} and do that step again") from error
+            raise InputError(
+                f"{file} was changed; remove the folder {self.folder} and do that step again"
+            ) from error
 
     def start(self) -> None:
         """Begin or continue, unless it is under way or done."""

@@ -44,7 +44,7 @@ def _said(text: str, language: str) -> "Markup":
 
 @cache
 def templates(language: str = "en") -> "Environment":
-    """All templates of the desk and of the app of participants; numbers as people of a language write them."""
+    """All templates of the desk and of the app of participants, with numbers as a language has them."""
     from markupsafe import Markup, escape
 
     found = environment("shoal.desk", question_of, band_of)

@@ -17,7 +17,7 @@ _MARKS: Final = {"de": str.maketrans(",.", ".,"), "fr": str.maketrans(",.", "\N{
 
 
 def number_in(text: str, language: str) -> str:
-    """A number as shoal prints it, with or without a unit, as people of a language write it; else the text."""
+    """A number that shoal printed, with its unit if any, as people of a language write it; else the text."""
     return text.translate(_MARKS.get(language, {})) if _NUMBER.fullmatch(text) else text
 
 

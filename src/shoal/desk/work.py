@@ -75,7 +75,9 @@ def take_up(folder: Path) -> None:
         printed = folder / f"{said['command']}.partial"
         json.loads(printed.read_text(encoding="utf-8"))
         printed.replace(result_file(folder, said["command"]))
-        if said["command"] + 1 == len(json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))["commands"]):
+        if said["command"] + 1 == len(
+            json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))["commands"]
+        ):
             _say(folder, "done")
 
 

@@ -172,7 +172,10 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     try:
         release = desk.release(work.choices)
     except (ShoalError, OSError) as error:
-        return {"classes": [], "gone": str(error) if isinstance(error, MisuseError) else words("release.gone")}
+        return {
+            "classes": [],
+            "gone": str(error) if isinstance(error, MisuseError) else words("release.gone"),
+        }
     return {
         "map": density_map(release, words("release.map_label"), desk.ground(work.choices)),
         "classes": classes_of(release),
