@@ -1,5 +1,6 @@
 """Two windows, a closed browser, a server that starts again, a job that is canceled or killed: no loss."""
 
+import errno
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from shoal.desk.commands import Command, Plan
 from shoal.desk.desk import Work
 from shoal.desk.jobs import Job, Jobs
 from shoal.desk.work import LOCK_FILE, STATUS_FILE, held, result_file
+from shoal.errors import OutputError
 from shoal.runtime.progress_file import ProgressFile, read_progress
 
 
@@ -79,6 +81,46 @@ def test_a_clock_that_was_set_back_leaves_no_job_at_its_beginning(tmp_path: Path
     status = {"state": "starting", "at": time.time() + 3600}
     (job.folder / STATUS_FILE).write_text(json.dumps(status))
     assert state_of(job) == "interrupted"
+
+
+def test_a_case_that_can_only_be_read_is_shown(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def read_alone(path: Any, flags: int, mode: int = 0o777) -> int:
+        if flags & (os.O_RDWR | os.O_WRONLY | os.O_CREAT):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, flags, mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", read_alone)
+        assert 'id="found"' in visitor.get("data").html
+        version = visitor.desk.case.choices().version
+        said = visitor.send("people", f"seen={version}&do=start:unit&unit=vehicle".encode()).sentence
+    assert said.endswith("no permission to write there; choose another place")
+
+
+def test_work_that_no_process_can_be_started_for_is_said(tmp_path: Path, desk_city: Path) -> None:
+    def full(_folder: Path) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    look = Command(name="inspect", words=(str(desk_city),))
+    job = Jobs(tmp_path, full).at(tmp_path / "job", Plan(commands=(look,)))
+    with pytest.raises(OutputError, match="no process can be started"):
+        job.start()
+    assert state_of(job) == "absent"
+
+
+def test_results_of_data_that_changed_are_said_to_come_back(
+    newcomer: Visitor, desk_city: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "calls.csv"
+    file.write_text(desk_city.read_text())
+    newcomer.post("data", "start:data", source=str(file))
+    told = "is no longer what this case went on with"
+    assert told not in newcomer.get("release").html
+    newcomer.post("people", "start:unit", unit="person")
+    file.write_text(desk_city.read_text() + "new,1704100000,48.85,2.35\n")
+    assert told in newcomer.get("release").html
 
 
 def test_a_new_server_finds_everything(visitor: Visitor) -> None:

@@ -92,7 +92,11 @@ class Case:
                     "it again"
                 ) from None
             return Choices()
-        except (ValidationError, OSError) as error:
+        except OSError as error:
+            raise InputError(
+                f"cannot read {self._file}: {error.strerror}; allow yourself to read it"
+            ) from error
+        except ValidationError as error:
             raise InputError(
                 f"{self._file} does not hold the choices of a desk; name another --folder, or remove "
                 "that file"

@@ -30,7 +30,7 @@ from shoal.desk.work import (
     result_file,
     take_up,
 )
-from shoal.errors import InputError, ShoalError
+from shoal.errors import InputError, OutputError, ShoalError
 from shoal.io.named_files import states
 from shoal.runtime.progress_file import Seen, read_progress
 from shoal.version import __version__
@@ -145,7 +145,13 @@ class Job:
             (self.folder / CANCEL_FILE).unlink(missing_ok=True)
             write_private(self.folder / PLAN_FILE, json.dumps(plan))
             write_private(self.folder / STATUS_FILE, json.dumps({"state": "starting", "at": time.time()}))
-            self.launch(self.folder)
+            try:
+                self.launch(self.folder)
+            except OSError as error:
+                (self.folder / STATUS_FILE).unlink()
+                raise OutputError(
+                    f"no process can be started ({error.strerror}): end other programs, and try once more"
+                ) from error
 
     def cancel(self) -> None:
         """End it; what is finished is kept, and ``start`` continues."""

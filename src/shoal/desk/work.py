@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any, BinaryIO, Final
 
 from shoal.desk.case import write_private
+from shoal.errors import OutputError
 from shoal.runtime.progress_file import ENVIRONMENT
 
 PLAN_FILE: Final = "plan.json"
@@ -41,7 +42,10 @@ def held(file: Path, *, tries: int = 1) -> Iterator[int | None]:
     tries: how often to ask, a tenth of a second apart, since who only looks holds it for a moment. A process
     that inherits the descriptor holds the lock, too.
     """
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # of a folder that can be read alone, it can still be told whether somebody holds it
+        descriptor = os.open(file, os.O_RDONLY)
     try:
         mine = any(_locked(descriptor, wait_s=0.1 * bool(number)) for number in range(tries))
         yield descriptor if mine else None
@@ -68,7 +72,7 @@ def take_up(folder: Path) -> None:
 
     A command prints its result last, at once. So what can be read as JSON is all of it.
     """
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, OutputError):
         said = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
         if said["state"] != "running":
             return
