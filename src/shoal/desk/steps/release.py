@@ -178,6 +178,7 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         }
     return {
         "map": density_map(release, words("release.map_label"), desk.ground(work.choices)),
+        "promise": release.claim.promise,
         "classes": classes_of(release),
         "planar": release.crs is None,
         "private": work.choices.private_report and Path(work.choices.private_report).exists(),
