@@ -70,7 +70,12 @@ def test_the_page_shows_the_strongest_first_and_every_recipient(released: Visito
     )
     assert [one.name for one in risks_of(work.choices.recipients, rates, "boxes")] == ["research"]
     assert {one["asked"] for one in rates} == {"points:4", "downcoding"}
-    for drawing in ("<svg", "A research partner", "The promise holds.", "Every published record is identical"):
+    for drawing in (
+        "<svg",
+        "A research partner",
+        "The promise holds.",
+        "Every published record is identical",
+    ):
         assert drawing in html
 
 
