@@ -443,6 +443,7 @@ def test_help_teaches(words: tuple[str, ...], shoal: Shoal) -> None:
     outcome = shoal(*words, "--help")
     assert outcome.code == 0
     assert "Usage: shoal" in outcome.out
+    assert "default: True" not in outcome.out  # of a switch it does not tell which way
     for command in () if not words else [cli.shoal.commands[words[0]]]:
         assert all(option.help for option in command.params if isinstance(option, click.Option))
 

@@ -25,6 +25,22 @@ def released(city: Path, tmp_path: Path, shoal: Shoal) -> tuple[Path, Path]:
     return folder, linkage
 
 
+@pytest.mark.parametrize("how", [(), ("--blocks", 20, "--engine", "threads")], ids=["at once", "in blocks"])
+def test_a_release_is_told_with_the_strongest_attack_of_its_report(
+    how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    told = shoal("anonymize", city, "--k", 4, "--output", tmp_path / "out", *how).out
+    (line,) = [line for line in told.splitlines() if line.startswith("strongest attack")]
+    name = line.partition(": ")[2].partition(" (")[0]
+    page = (tmp_path / "out/report.html").read_text()
+    first = page.partition("The strongest of the attacks that were measured</strong> is ")[2]
+    assert first.startswith(f"{name}\n")
+    rate = line.partition(") wins ")[2].partition(" (")[0]
+    assert rate in first[:600]
+    alone = shoal("anonymize", city, "--k", 4, "--output", tmp_path / "alone", "--risk-tries", 0, *how).out
+    assert "strongest attack: none was measured" in alone
+
+
 def test_attack_prints_the_pinned_json(city: Path, released: tuple[Path, Path], shoal: Shoal) -> None:
     folder, linkage = released
     words = ("attack", city, folder, "--linkage", linkage, "--knowledge", "points:4", "--seed", 1, "--json")

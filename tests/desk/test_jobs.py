@@ -1,5 +1,6 @@
 """Two windows, a closed browser, a server that starts again, a job that is canceled or killed: no loss."""
 
+import errno
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -17,6 +19,7 @@ from shoal.desk.commands import Command, Plan
 from shoal.desk.desk import Work
 from shoal.desk.jobs import Job, Jobs
 from shoal.desk.work import LOCK_FILE, STATUS_FILE, held, result_file
+from shoal.errors import OutputError
 from shoal.runtime.progress_file import ProgressFile, read_progress
 
 
@@ -47,6 +50,77 @@ def test_a_window_that_was_overtaken_overwrites_nothing(visitor: Visitor) -> Non
     assert page.sentence.startswith("Another window changed this case")
     assert 'value="owner"' in page.html
     assert visitor.desk.case.choices().unit == "vehicle"
+
+
+def test_a_form_that_is_sent_twice_starts_its_work_once(visitor: Visitor) -> None:
+    version = visitor.desk.case.choices().version
+    places = {name: visitor.folder / name for name in ("output", "linkage")}
+    body = urlencode({"seen": version, "do": "start:release", **places}).encode()
+    assert [visitor.send("release", body).status for _ in range(2)] == [303, 303]
+    assert len(visitor.waiting) == 1
+    visitor.work()
+    assert visitor.send("release", body).status == 303
+    assert (visitor.waiting, 'id="risk"' in visitor.get("release").html) == ([], True)
+
+
+def test_a_folder_that_is_gone_is_said_and_not_begun_anew(visitor: Visitor) -> None:
+    before = visitor.desk.case.choices()
+    visitor.folder.rename(away := visitor.folder.with_name("away"))
+    said = [visitor.get(step).sentence for step in ("", "data", "record")]
+    said.append(visitor.send("data", f"seen={before.version}&do=start:data&source=/".encode()).sentence)
+    assert not visitor.folder.exists()
+    assert [one for one in said if not one.startswith("the folder of this case is gone: put ")] == []
+    away.rename(visitor.folder)
+    assert visitor.desk.case.choices() == before
+
+
+def test_a_clock_that_was_set_back_leaves_no_job_at_its_beginning(tmp_path: Path, desk_city: Path) -> None:
+    look = Command(name="inspect", words=(str(desk_city),))
+    job = Jobs(tmp_path, lambda _: None).at(tmp_path / "job", Plan(commands=(look,)))
+    job.start()
+    status = {"state": "starting", "at": time.time() + 3600}
+    (job.folder / STATUS_FILE).write_text(json.dumps(status))
+    assert state_of(job) == "interrupted"
+
+
+def test_a_case_that_can_only_be_read_is_shown(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def read_alone(path: Any, flags: int, mode: int = 0o777) -> int:
+        if flags & (os.O_RDWR | os.O_WRONLY | os.O_CREAT):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, flags, mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", read_alone)
+        assert 'id="found"' in visitor.get("data").html
+        version = visitor.desk.case.choices().version
+        said = visitor.send("people", f"seen={version}&do=start:unit&unit=vehicle".encode()).sentence
+    assert said.endswith("no permission to write there; choose another place")
+
+
+def test_work_that_no_process_can_be_started_for_is_said(tmp_path: Path, desk_city: Path) -> None:
+    def full(_folder: Path) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    look = Command(name="inspect", words=(str(desk_city),))
+    job = Jobs(tmp_path, full).at(tmp_path / "job", Plan(commands=(look,)))
+    with pytest.raises(OutputError, match="no process can be started"):
+        job.start()
+    assert state_of(job) == "absent"
+
+
+def test_results_of_data_that_changed_are_said_to_come_back(
+    newcomer: Visitor, desk_city: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "calls.csv"
+    file.write_text(desk_city.read_text())
+    newcomer.post("data", "start:data", source=str(file))
+    told = "is no longer what this case went on with"
+    assert told not in newcomer.get("release").html
+    newcomer.post("people", "start:unit", unit="person")
+    file.write_text(desk_city.read_text() + "new,1704100000,48.85,2.35\n")
+    assert told in newcomer.get("release").html
 
 
 def test_a_new_server_finds_everything(visitor: Visitor) -> None:
@@ -199,6 +273,33 @@ def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
     job.cancel()
     wait_for(lambda: state_of(job) == "interrupted")
     assert not target.exists()
+
+
+@pytest.mark.parametrize("commands", [1, 2])
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_a_command_ends_after_its_worker_was_killed_is_kept(
+    cut: bool, commands: int, tmp_path: Path, desk_city: Path
+) -> None:
+    look = Command(name="inspect", words=(str(desk_city),))
+    launched: list[Path] = []
+    job = Jobs(tmp_path, launched.append).at(tmp_path / "job", Plan(commands=(look,) * commands))
+    job.start()
+    WorkerHere(job.folder).run()
+    result_file(job.folder, commands - 1).unlink(missing_ok=True)
+    printed = result_file(job.folder, 0)
+    text = printed.read_text() if commands == 2 else json.dumps({"subjects": 40})
+    printed.unlink(missing_ok=True)
+    (job.folder / "0.partial").write_text(text[: len(text) // 2] if cut else text)
+    (job.folder / STATUS_FILE).write_text(json.dumps({"state": "running", "command": 0, "pid": 1}))
+    assert state_of(job) == ("done" if commands == 1 and not cut else "interrupted")
+    assert (job.result() is None) == cut
+    made = None if cut else result_file(job.folder, 0).stat().st_mtime_ns
+    job.start()
+    for folder in launched[1:]:
+        WorkerHere(folder).run()
+    assert state_of(job) == "done"
+    assert cut or result_file(job.folder, 0).stat().st_mtime_ns == made
+    assert job.result(commands - 1)["subjects"] == 40
 
 
 def state_of(job: Job) -> str:

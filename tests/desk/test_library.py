@@ -72,16 +72,21 @@ def test_every_sentence_of_a_claim_is_said_in_every_language(language: str) -> N
     assert sorted(text for text in texts if translated(text, language) == text) == []
 
 
+def test_limits_say_all_that_is_cautioned() -> None:
+    """So a page that shows the limits needs no cautions beside them."""
+    assert [claim for claim in VARIANTS if not set(claim.cautions) <= set(claim.limits)] == []
+
+
 def test_numbers_come_through() -> None:
     promise = KteAnonymity(k=3, tau_s=5400, epsilon_s=1800).promise
     said = translated(promise, "de")
     assert said is not None
-    assert "1.5 h lang" in said
+    assert "1,5 h lang" in said
     assert "mindestens 3 passende" in said
     assert said.endswith("alle 30 min.")
     box = translated(KAnonymity(k=5, hull="grid:1500m").promise, "fr")
     assert box is not None
-    assert "1.5 km." in box
+    assert "1,5 km." in box
 
 
 def test_what_nobody_translated_stays_english_and_is_marked() -> None:

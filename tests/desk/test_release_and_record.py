@@ -21,6 +21,7 @@ from shoal.desk.desk import Work
 from shoal.desk.record import digest_of_data, read_attacks
 from shoal.desk.risk import risks_of, strongest_first
 from shoal.desk.steps.release import classes_of
+from shoal.desk.work import result_file
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.runtime.hashing import sha256_of
@@ -69,8 +70,43 @@ def test_the_page_shows_the_strongest_first_and_every_recipient(released: Visito
     )
     assert [one.name for one in risks_of(work.choices.recipients, rates, "boxes")] == ["research"]
     assert {one["asked"] for one in rates} == {"points:4", "downcoding"}
-    for drawing in ("<svg", "A research partner", "The promise holds."):
+    for drawing in (
+        "<svg",
+        "A research partner",
+        "The promise holds.",
+        "Every published record is identical",
+    ):
         assert drawing in html
+
+
+def test_a_release_that_is_gone_is_said_on_its_page(released: Visitor, work: Work) -> None:
+    output = Path(work.choices.output)
+    output.rename(away := output.with_name("away"))
+    try:
+        page = released.get("release")
+    finally:
+        away.rename(output)
+    assert page.status == 200
+    assert "no longer there, or was changed. Put it back" in page.html
+    assert 'id="risk"' in page.html
+
+
+def test_a_result_that_was_cut_is_said(released: Visitor, work: Work) -> None:
+    assert work.release is not None
+    file = result_file(work.release.folder, 2)
+    whole = file.read_text()
+    file.write_text(whole[:100])
+    try:
+        page = released.get("release")
+    finally:
+        file.write_text(whole)
+    assert page.sentence.endswith("do that step again")
+
+
+def test_recipients_count_the_adversaries_that_were_played(work: Work) -> None:
+    rates = work.found(work.release, 2)["attacks"]
+    (one,) = risks_of({"public": ("points:4", "downcoding", "insider")}, rates, "boxes")
+    assert (one.played, one.adversaries) == (2, 3)
 
 
 def test_what_a_true_box_says_is_not_called_the_strongest_attack() -> None:

@@ -7,13 +7,14 @@ from string import Formatter
 import pytest
 
 import shoal.desk
+from desk_visits import Visitor
 from shoal.attacks.table import ATTACKS
 from shoal.desk.recipients import RECIPIENTS, knowledge_of
 from shoal.desk.steps import STEPS
 from shoal.desk.steps.data import OPTIONS
 from shoal.desk.steps.people import UNITS
 from shoal.desk.steps.record import FIELDS
-from shoal.desk.words import LANGUAGES, Words, preferred, sentences
+from shoal.desk.words import LANGUAGES, Words, number_in, preferred, sentences
 from shoal.methods import METHODS
 
 HOME = Path(shoal.desk.__file__).parent
@@ -85,3 +86,43 @@ def test_the_language_is_that_of_the_browser_where_the_desk_speaks_it() -> None:
     asked = {"de-CH,de;q=0.9": "de", "pt, fr;q=0.5": "fr", "pt": "en", "": "en", "EN-us": "en"}
     assert {header: preferred(header) for header in asked} == asked
     assert Words("fr")("page.next") == "Continuer"
+
+
+@pytest.mark.parametrize(
+    ("text", "german", "french"),
+    [
+        ("12,655", "12.655", "12\N{NARROW NO-BREAK SPACE}655"),
+        ("42.9 %", "42,9 %", "42,9 %"),
+        ("< 0.1 %", "< 0,1 %", "< 0,1 %"),
+        ("1.5 km", "1,5 km", "1,5 km"),
+        ("7", "7", "7"),
+        ("0.1.0", "0.1.0", "0.1.0"),
+        ("2024-01-02", "2024-01-02", "2024-01-02"),
+        ("calls.1.csv", "calls.1.csv", "calls.1.csv"),
+    ],
+)
+def test_numbers_are_written_as_people_of_a_language_do(text: str, german: str, french: str) -> None:
+    assert [number_in(text, language) for language in ("en", "de", "fr")] == [text, german, french]
+
+
+def test_no_page_shows_a_number_of_another_language(released: Visitor) -> None:
+    before = released.desk.case.choices().language
+    try:
+        for language in ("de", "fr"):
+            released.desk.case.change(released.desk.case.choices().version, language=language)
+            for step in ("data", "people", "trade", "release", "record"):
+                html = re.sub(
+                    r"<(script|style|pre|code|svg)\b.*?</\1>", "", released.get(step).html, flags=re.DOTALL
+                )
+                shown = re.sub(r"<[^>]*>", " ", html)
+                assert (
+                    language,
+                    step,
+                    re.findall(r"\d+\.\d+ (?:%|km|h|min)\b|\b[1-9]\d*,\d{3}\b", shown),
+                ) == (
+                    language,
+                    step,
+                    [],
+                )
+    finally:
+        released.desk.case.change(released.desk.case.choices().version, language=before)

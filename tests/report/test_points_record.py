@@ -317,6 +317,14 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     assert not any(uid in page.text for uid in original.ids)
 
 
+def test_the_map_of_points_counts_points(published: tuple[Any, Path]) -> None:
+    text = (published[1] / "release/report.html").read_text()
+    assert ("points per km²" in text, "boxes per km²" in text) == (True, False)
+    assert not re.search(
+        r"[a-z]\.[A-Z]", re.sub(r"<(style|code).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL)
+    )
+
+
 def test_what_holds_and_is_no_anonymity_is_not_green_and_the_page_lists_its_parts(
     published: tuple[Trajectories, Path, tuple[str, ...]],
 ) -> None:

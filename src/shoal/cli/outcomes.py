@@ -71,6 +71,18 @@ def rates(found: "Sequence[Rate]") -> list[str]:
     ]
 
 
+def _strongest(rate: "Rate | None") -> str:
+    """What the strongest attack that the report shows wins."""
+    from shoal.report.words.numbers import percent
+
+    if rate is None:
+        return "strongest attack: none was measured; shoal attack plays them"
+    return (
+        f"strongest attack of those measured: {rate.name} ({rate.knowledge}) wins {percent(rate.rate)} "
+        f"({percent(rate.low)} to {percent(rate.high)}), guessing {percent(rate.baseline)}"
+    )
+
+
 def shown(value: float | None, unit: str) -> str:
     """A value as people write it."""
     from shoal.report.words.numbers import meters, percent, seconds
@@ -129,6 +141,7 @@ def print_publication(
     lines = [
         f"verified: {counted(manifest.n_records, 'record')}. {published.release.claim.promise}",
         *bare(published.release.claim),
+        _strongest(published.strongest),
         f"protected: {manifest.unit_of_protection}",
         *(
             ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]

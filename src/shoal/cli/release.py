@@ -294,10 +294,8 @@ def _in_blocks(
         told=lambda people: tell_of_reading(people, bars),
         **further,
     )
-    bars.say(
-        f"anonymized in {counted(len(published.blocks), 'block')} of {min(published.blocks):,} to "
-        f"{max(published.blocks):,} people"
-    )
+    sizes = dict.fromkeys(f"{size:,}" for size in (min(published.blocks), max(published.blocks)))
+    bars.say(f"anonymized in {counted(len(published.blocks), 'block')} of {' to '.join(sizes)} people")
     return published
 
 

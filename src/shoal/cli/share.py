@@ -35,7 +35,13 @@ from shoal.units import counted
     help="The track to share, .gpx or .geojson; a new file.",
 )
 @click.option(
-    "--no-times", "with_times", is_flag=True, flag_value=False, default=True, help="Write no times."
+    "--no-times",
+    "with_times",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    show_default=False,
+    help="Write no times. [default: write them]",
 )
 @click.option(
     "--state",

@@ -86,23 +86,32 @@ class Case:
         try:
             return Choices.model_validate_json(self._file.read_bytes())
         except FileNotFoundError:
+            if not self.folder.is_dir():
+                raise InputError(
+                    f"the folder of this case is gone: put {self.folder} back, or end the desk and start "
+                    "it again"
+                ) from None
             return Choices()
-        except (ValidationError, OSError) as error:
+        except OSError as error:
+            raise InputError(
+                f"cannot read {self._file}: {error.strerror}; allow yourself to read it"
+            ) from error
+        except ValidationError as error:
             raise InputError(
                 f"{self._file} does not hold the choices of a desk; name another --folder, or remove "
                 "that file"
             ) from error
 
     def change(self, seen: int, **changes: Any) -> Choices:
-        """Keep changes made by somebody who saw this version; OvertakenError when there is a later one."""
+        """Keep changes by somebody who saw this version; OvertakenError when a later one says otherwise."""
         with self._lock:
             before = self.choices()
+            wanted = Choices.model_validate(before.model_dump() | changes)
+            if wanted == before:  # also when the same form comes twice, as of a double click
+                return before
             if before.version != seen:
                 raise OvertakenError
-            wanted = before.model_dump() | changes
-            if wanted == before.model_dump():
-                return before
-            after = Choices.model_validate(wanted | {"version": before.version + 1})
+            after = wanted.model_copy(update={"version": before.version + 1})
             write_private(self._file, json.dumps(after.model_dump(mode="json"), indent=2) + "\n")
             return after
 

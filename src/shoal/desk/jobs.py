@@ -20,8 +20,17 @@ from typing import Any, Final, Literal
 
 from shoal.desk.case import write_private
 from shoal.desk.commands import Plan
-from shoal.desk.work import CANCEL_FILE, LOCK_FILE, PLAN_FILE, PROGRESS_FILE, STATUS_FILE, held, result_file
-from shoal.errors import ShoalError
+from shoal.desk.work import (
+    CANCEL_FILE,
+    LOCK_FILE,
+    PLAN_FILE,
+    PROGRESS_FILE,
+    STATUS_FILE,
+    held,
+    result_file,
+    take_up,
+)
+from shoal.errors import InputError, OutputError, ShoalError
 from shoal.io.named_files import states
 from shoal.runtime.progress_file import Seen, read_progress
 from shoal.version import __version__
@@ -87,7 +96,8 @@ class Job:
             return "absent"
         state: State = said["state"]
         if state == "starting":
-            return "running" if alive else state if time.time() - said["at"] < _START_S else "interrupted"
+            fresh = abs(time.time() - said["at"]) < _START_S  # a clock may be set back, too
+            return "running" if alive else state if fresh else "interrupted"
         return "interrupted" if state == "running" and not alive else state
 
     @property
@@ -111,10 +121,16 @@ class Job:
         return read_progress(self.folder / PROGRESS_FILE)
 
     def result(self, number: int = 0) -> Any:
-        """What a command printed; None when it has not ended yet."""
-        with suppress(FileNotFoundError):
-            return json.loads(result_file(self.folder, number).read_text(encoding="utf-8"))
-        return None
+        """What a command printed; None when it has not ended yet, InputError for a file that was cut."""
+        file = result_file(self.folder, number)
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise InputError(
+                f"{file} was changed; remove the folder {self.folder} and do that step again"
+            ) from error
 
     def start(self) -> None:
         """Begin or continue, unless it is under way or done."""
@@ -129,7 +145,13 @@ class Job:
             (self.folder / CANCEL_FILE).unlink(missing_ok=True)
             write_private(self.folder / PLAN_FILE, json.dumps(plan))
             write_private(self.folder / STATUS_FILE, json.dumps({"state": "starting", "at": time.time()}))
-            self.launch(self.folder)
+            try:
+                self.launch(self.folder)
+            except OSError as error:
+                (self.folder / STATUS_FILE).unlink()
+                raise OutputError(
+                    f"no process can be started ({error.strerror}): end other programs, and try once more"
+                ) from error
 
     def cancel(self) -> None:
         """End it; what is finished is kept, and ``start`` continues."""
@@ -154,6 +176,8 @@ class Job:
         if not (self.folder / LOCK_FILE).exists():
             return False
         with held(self.folder / LOCK_FILE) as free:
+            if free is not None:
+                take_up(self.folder)
             return free is None
 
 

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from string import Formatter
 
+from shoal.desk.words import number_in
+
 _BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 ENGLISH = "en"
 SENTENCES = ("library", "settings", "reading")
@@ -29,7 +31,7 @@ def _one(sentence: str, language: str) -> str | None:
     for pattern, form in _forms(language):
         found = pattern.fullmatch(sentence)
         if found is not None:
-            values = found.groupdict()
+            values = {name: number_in(value, language) for name, value in found.groupdict().items()}
             inner = _one(values[_SENTENCE_IN_IT], language) if _SENTENCE_IN_IT in values else ""
             return None if inner is None else form.format(**(values | {_SENTENCE_IN_IT: inner}))
     return None

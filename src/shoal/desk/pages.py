@@ -1,15 +1,16 @@
 """Templates filled in: every value is escaped, every sentence comes from a file of messages."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from shoal.desk.library import translated
 from shoal.desk.risk import band_of, question_of
 from shoal.desk.steps.whom import adversary_words
-from shoal.desk.words import LANGUAGES, Words
+from shoal.desk.words import LANGUAGES, Words, number_in
 from shoal.report.pages.frame import environment
-from shoal.report.words.numbers import count, meters, percent, seconds
+from shoal.report.words.numbers import count, number, percent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -21,7 +22,7 @@ _OPTION: Final = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?")
 def render(template: str, words: Words, **content: Any) -> str:
     """A template in one language."""
     return (
-        templates()
+        templates(words.language)
         .get_template(template)
         .render(
             t=words,
@@ -42,11 +43,16 @@ def _said(text: str, language: str) -> "Markup":
 
 
 @cache
-def templates() -> "Environment":
-    """All templates of the desk and of the app of participants."""
+def templates(language: str = "en") -> "Environment":
+    """All templates of the desk and of the app of participants, with numbers as a language has them."""
     from markupsafe import Markup, escape
 
-    found = environment("shoal.desk", count, percent, meters, seconds, question_of, band_of)
+    found = environment("shoal.desk", question_of, band_of)
+
+    def written(form: Callable[[float], str]) -> Callable[[float], str]:
+        return lambda value: number_in(form(value), language)
+
+    found.filters.update({each.__name__: written(each) for each in (count, number, percent)})
 
     def options_marked(text: str) -> Markup:
         """A complaint, its options kept in one piece each."""

@@ -46,6 +46,7 @@ class RecipientRisk:
 
     name: str
     adversaries: int
+    played: int
     strongest: Found | None
     raw: float | None
 
@@ -67,5 +68,13 @@ def risks_of(
                 and (one["name"], one["asked"]) == (strongest["name"], strongest["asked"])
             ]
             raw = same[0] if same else None
-        rows.append(RecipientRisk(name=name, adversaries=len(texts), strongest=strongest, raw=raw))
+        rows.append(
+            RecipientRisk(
+                name=name,
+                adversaries=len(texts),
+                played=len({one["asked"] for one in own}),
+                strongest=strongest,
+                raw=raw,
+            )
+        )
     return rows

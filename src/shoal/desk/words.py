@@ -3,6 +3,7 @@
 English is the measure: the other files have the same keys, and a sentence has the same values in braces.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +11,14 @@ from importlib.resources import files
 from typing import Any, Final
 
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch", "fr": "Français"}
+
+_NUMBER: Final = re.compile(r"([<>] )?[\d,]*\d(\.\d+)?( \S+)?")
+_MARKS: Final = {"de": str.maketrans(",.", ".,"), "fr": str.maketrans(",.", "\N{NARROW NO-BREAK SPACE},")}
+
+
+def number_in(text: str, language: str) -> str:
+    """A number that shoal printed, with its unit if any, as people of a language write it; else the text."""
+    return text.translate(_MARKS.get(language, {})) if _NUMBER.fullmatch(text) else text
 
 
 class Words:
@@ -28,6 +37,10 @@ class Words:
     def __call__(self, key: str, **values: Any) -> str:
         """The sentence of a key with its values filled in; LookupError for a key that no file has."""
         return self._sentences[key].format(**values)
+
+    def number(self, text: str) -> str:
+        """A number as shoal prints it, as people of this language write it."""
+        return number_in(text, self.language)
 
     def has(self, key: str) -> bool:
         """Whether there is such a sentence."""

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO, Final
 
 from shoal.desk.case import write_private
+from shoal.errors import OutputError
 from shoal.runtime.progress_file import ENVIRONMENT
 
 PLAN_FILE: Final = "plan.json"
@@ -41,7 +42,10 @@ def held(file: Path, *, tries: int = 1) -> Iterator[int | None]:
     tries: how often to ask, a tenth of a second apart, since who only looks holds it for a moment. A process
     that inherits the descriptor holds the lock, too.
     """
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # of a folder that can be read alone, it can still be told whether somebody holds it
+        descriptor = os.open(file, os.O_RDONLY)
     try:
         mine = any(_locked(descriptor, wait_s=0.1 * bool(number)) for number in range(tries))
         yield descriptor if mine else None
@@ -61,6 +65,28 @@ def _locked(descriptor: int, *, wait_s: float) -> bool:
 def result_file(folder: Path, number: int) -> Path:
     """What a command printed, once it has ended."""
     return folder / f"{number}.json"
+
+
+def take_up(folder: Path) -> None:
+    """Keep what a command printed to its end after its worker was killed; nobody else may hold the lock.
+
+    A command prints its result last, at once. So what can be read as JSON is all of it.
+    """
+    with suppress(OSError, ValueError, OutputError):
+        said = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
+        if said["state"] != "running":
+            return
+        printed = folder / f"{said['command']}.partial"
+        json.loads(printed.read_text(encoding="utf-8"))
+        printed.replace(result_file(folder, said["command"]))
+        if said["command"] + 1 == len(
+            json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))["commands"]
+        ):
+            _say(folder, "done")
+
+
+def _say(folder: Path, state: str, **more: Any) -> None:
+    write_private(folder / STATUS_FILE, json.dumps({"state": state, "at": time.time(), **more}))
 
 
 class Worker:
@@ -115,17 +141,17 @@ class Worker:
             if result_file(self._folder, number).exists():
                 continue
             (self._folder / PROGRESS_FILE).unlink(missing_ok=True)
-            self._say("running", command=number, pid=os.getpid())
+            _say(self._folder, "running", command=number, pid=os.getpid())
             if (self._folder / CANCEL_FILE).exists():  # left before this process could be told
                 self._stopped = True
             message = self._one(number, arguments)
             if self._stopped:
-                self._say("canceled", command=number)
+                _say(self._folder, "canceled", command=number)
                 return
             if message is not None:
-                self._say("failed", command=number, message=message)
+                _say(self._folder, "failed", command=number, message=message)
                 return
-        self._say("done")
+        _say(self._folder, "done")
 
     def _one(self, number: int, arguments: list[str]) -> str | None:
         """Run one command; what it complained of, None when it gave a result."""
@@ -139,10 +165,6 @@ class Worker:
         return (
             lines[-1].removeprefix("shoal: ") if lines else f"the command ended with code {code} and no word"
         )
-
-    def _say(self, state: str, **more: Any) -> None:
-        said = {"state": state, "at": time.time(), **more}
-        write_private(self._folder / STATUS_FILE, json.dumps(said))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.attacks.questions import TRIES
+from shoal.attacks.rate import Rate
 from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.storing import store_people
 from shoal.methods.assembly import unrelated_order
@@ -37,6 +38,7 @@ from shoal.publishing.block_vanished import vanished_of_stored
 from shoal.publishing.writing import finish_release, require_free, staged_secrets, write_release
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.report.facts.evidence import rate_shown
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.record import page_of_facts
 from shoal.runtime.arrays import Integers
@@ -55,12 +57,17 @@ from shoal.verification.leaks.known import RawIdentifiers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlockPublication:
-    """What was written, and what is known of it without its boxes. blocks: the number of people in each."""
+    """What was written, and what is known of it without its boxes.
+
+    strongest: the strongest attack that the report shows, None where none was played. blocks: the number of
+    people in each.
+    """
 
     folder: Path
     manifest: Manifest
     release: ReleaseOnDisk
     accuracy: Accuracy
+    strongest: Rate | None
     blocks: tuple[int, ...]
 
 
@@ -262,6 +269,7 @@ def _publish(
         people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
     )
     seen: list[Seen] = []
+    shown: list[Rate | None] = []
     scratch, hashing = _emptied(checkpoint.folder / "scratch"), _emptied(checkpoint.folder / "hashing")
     known = known_in_tasks(people, hashing, workers, run)
     with run.stage("hashes of identifiers"):
@@ -278,6 +286,7 @@ def _publish(
         with run.stage("who vanished"):
             vanished = vanished_of_stored(people, release, crowds, max(blocks), scratch, workers, run)
         measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
+        shown.append(None if measured is None else rate_shown(measured.assessment))
         facts = seen[-1].facts(people, crowds, accuracy, gaps)
         return page_of_facts(
             release,
@@ -302,7 +311,12 @@ def _publish(
         with staged_secrets(output, release, linkage, linkage_file):
             pass
     return BlockPublication(
-        folder=output, manifest=manifest, release=release, accuracy=accuracy, blocks=blocks
+        folder=output,
+        manifest=manifest,
+        release=release,
+        accuracy=accuracy,
+        strongest=shown[-1],
+        blocks=blocks,
     )
 
 

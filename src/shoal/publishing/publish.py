@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.attacks.questions import TRIES
+from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
@@ -33,7 +34,7 @@ from shoal.publishing.writing import (
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import write_table
-from shoal.report.facts.evidence import Evidence
+from shoal.report.facts.evidence import Evidence, rate_shown
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
@@ -68,6 +69,8 @@ class Publication:
         What boxes leave of place and time; points have none.
     facts
         What was found for the report, as secret as the raw data.
+    strongest
+        The strongest attack that the report shows, None where none was played.
     """
 
     folder: Path
@@ -76,6 +79,7 @@ class Publication:
     linkage: Linkage
     accuracy: Accuracy | None
     facts: Facts
+    strongest: Rate | None
 
     def _repr_html_(self) -> str:
         claim = self.release.claim
@@ -222,6 +226,7 @@ def publish(
         linkage=linkage,
         accuracy=accuracy,
         facts=evidence.facts,
+        strongest=rate_shown(evidence.assessment),
     )
 
 

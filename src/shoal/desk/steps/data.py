@@ -13,7 +13,8 @@ from shoal.errors import ShoalError
 from shoal.io.cleaning import NAIVE
 from shoal.io.times import TAKEN_AS_UTC
 from shoal.report.facts.ground import MapGround
-from shoal.units import counted, duration_s, length_m, show_s
+from shoal.report.words.numbers import seconds
+from shoal.units import counted, duration_s, length_m
 
 OPTIONS: Final = (
     "id",
@@ -99,8 +100,8 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
             "map": letters_map(found, words("data.map_label"), ground),
             "no_ground": _why_not_drawn(ground, found),
             "clock": clock(found["samples_by_hour"], words("data.clock_label")),
-            "gap": None if found["median_gap_s"] is None else show_s(found["median_gap_s"]),
-            "gaps": [show_s(one) for one in found["gap_quantiles_s"] or ()],
+            "gap": None if found["median_gap_s"] is None else words.number(seconds(found["median_gap_s"])),
+            "gaps": [words.number(seconds(one)) for one in found["gap_quantiles_s"] or ()],
         }
     return shown
 
@@ -126,7 +127,8 @@ def _summary(work: Work, words: Words) -> list[str]:
         return []
     lines = [work.choices.source]
     if found is not None:
-        lines.append(words("data.counts", people=f"{found['subjects']:,}", samples=f"{found['samples']:,}"))
+        people, samples = (words.number(f"{found[name]:,}") for name in ("subjects", "samples"))
+        lines.append(words("data.counts", people=people, samples=samples))
     return lines
 
 

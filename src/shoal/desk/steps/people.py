@@ -30,7 +30,7 @@ def _summary(work: Work, words: Words) -> list[str]:
     if work.choices.per_day:
         lines.append(words("people.per_day"))
     if found is not None:
-        lines.append(words("people.count", people=f"{found['subjects']:,}"))
+        lines.append(words("people.count", people=words.number(f"{found['subjects']:,}")))
     return lines
 
 

@@ -119,7 +119,7 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if shown["written"] is not None:
         shown |= _looked_at(desk, work, words)
         shown["extents"] = [
-            (words(f"extent.{name}"), text(row["raw_samples"]))
+            (words(f"extent.{name}"), words.number(text(row["raw_samples"])))
             for name, text in _EXTENTS
             if (row := shown["written"]["accuracy"].get(name)) is not None and row["raw_samples"] is not None
         ]
@@ -172,9 +172,13 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     try:
         release = desk.release(work.choices)
     except (ShoalError, OSError) as error:
-        return {"gone": str(error) if isinstance(error, MisuseError) else words("release.gone")}
+        return {
+            "classes": [],
+            "gone": str(error) if isinstance(error, MisuseError) else words("release.gone"),
+        }
     return {
         "map": density_map(release, words("release.map_label"), desk.ground(work.choices)),
+        "promise": release.claim.promise,
         "classes": classes_of(release),
         "planar": release.crs is None,
         "private": work.choices.private_report and Path(work.choices.private_report).exists(),
@@ -190,7 +194,7 @@ def _summary(work: Work, words: Words) -> list[str]:
     written, verdict = work.found(work.release), work.found(work.release, 1)
     if written is None:
         return []
-    lines = [words("release.line", records=f"{written['n_records']:,}")]
+    lines = [words("release.line", records=words.number(f"{written['n_records']:,}"))]
     if verdict is not None:
         holds = "holds_bare" if _no_anonymity(work) else "holds"
         lines.append(words(f"release.{holds}" if verdict["holds"] else "release.holds_not"))

@@ -75,8 +75,6 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if found is not None:
         metric = METRICS[found["budget"]["utility"]]
         points = sorted(found["points"], key=lambda point: (point["worst_gain"], point["label"]))
-        up = words(f"trade.up_{metric.better}", metric=_in_words(metric.question, words))
-        axes = (words("trade.risk_axis"), up)
         shown |= {
             "points": [
                 point
@@ -86,9 +84,14 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
                 }
                 for point in points
             ],
-            "metric": metric.question,
-            "better": metric.better,
-            "drawing": frontier(points, metric.better, words("trade.figure_label"), axes),
+            "up": words(f"trade.up_{metric.better}", metric=_in_words(metric.question, words)),
+            "drawing": frontier(
+                points,
+                metric.better,
+                words("trade.figure_label"),
+                words("trade.risk_axis"),
+                lambda value: words.number(show(value, metric.unit)),
+            ),
             "claims": {one["label"]: one["claim"] for one in found["releases"]},
         }
     return shown
@@ -107,17 +110,20 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
     measured = {one["name"]: one["value"] for one in result["measurements"]}
     sentence = words(
         "trade.sentence",
-        risk=percent(point["worst"]),
-        guess=percent(worst["baseline"]),
+        risk=words.number(percent(point["worst"])),
+        guess=words.number(percent(worst["baseline"])),
         adversary=adversary_words(worst["asked"], words) if worst.get("asked") else "",
         metric=_in_words(metric.question, words),
-        utility=show(point["utility"], metric.unit),
+        utility=words.number(show(point["utility"], metric.unit)),
         better=words(f"trade.{metric.better}"),
     )
     covered, left_out = (measured.get(name) for name in _LEFT)
-    if METHODS[result["method"]].about.publishes == "points" or covered is None or left_out is None:
-        return sentence  # a point may be moved, and is not left out for that
-    return f"{sentence} {words('trade.left_out', samples=percent(1 - covered), people=percent(left_out))}"
+    if covered is None or left_out is None:
+        return sentence
+    people = words.number(percent(left_out))
+    if METHODS[result["method"]].about.publishes == "points":  # one that was moved is not left out for that
+        return f"{sentence} {words('trade.people_left_out', people=people)}"
+    return f"{sentence} {words('trade.left_out', samples=words.number(percent(1 - covered)), people=people)}"
 
 
 def _in_words(question: str, words: Words) -> str:

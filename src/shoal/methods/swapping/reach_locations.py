@@ -79,7 +79,7 @@ class ReachLocations:
     time_threshold_s: float = parameter(
         default=100.0,
         unit="s",
-        help="How far apart swapped points may be.",
+        help="How far apart in time swapped points may be.",
         meaning="how far in time a point may be from the one that leads its swap set",
     )
     space_threshold_m: float = parameter(

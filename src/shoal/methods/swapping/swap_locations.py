@@ -96,13 +96,13 @@ class SwapLocations:
     time_threshold_s: float = parameter(
         default=100.0,
         unit="s",
-        help="How far apart swapped points may be.",
+        help="How far apart in time swapped points may be.",
         meaning="how far in time a point may be from the one that leads its swap set",
     )
     space_threshold_m: float = parameter(
         default=1_000_000.0,
         unit="m",
-        help="How far apart swapped points may be.",
+        help="How far apart in space swapped points may be.",
         meaning="how far in space a point may be from the one that leads its swap set",
     )
     clustering: Clustering = parameter(

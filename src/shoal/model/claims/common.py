@@ -15,8 +15,8 @@ LESS: Final[Mapping[str, str]] = {STRONGER: "less"}
 SAME: Final[Mapping[str, str]] = {STRONGER: "same"}  # none is stronger: it must be what is expected
 
 SHARED_IN_A_CLASS: Final = (
-    "What a whole crowd shares. If all {k} were in one place, one learns it of each of them without knowing "
-    "which record is whose."
+    "What a whole crowd shares. If all of it were in one place, one learns it of each of them without "
+    "knowing which record is whose."
 )
 VANISHED_FROM_BOXES: Final = (
     "A raw sample vanished when no published sample of its own person's record covers it: it was suppressed, "

@@ -99,4 +99,4 @@ class KAnonymity:
     @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
-        return (SHARED_IN_A_CLASS.format(k=self.k), *self.cautions)
+        return (SHARED_IN_A_CLASS, *self.cautions)

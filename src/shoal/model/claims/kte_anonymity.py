@@ -133,7 +133,7 @@ class KteAnonymity:
                 "and where these overlap is smaller than any one.",
                 "A record that is known to be somebody's. It can tell whose the others are that hide each "
                 "other.",
-                SHARED_IN_A_CLASS.format(k=self.k),
+                SHARED_IN_A_CLASS,
                 *self.cautions,
             )
         return (
@@ -143,6 +143,6 @@ class KteAnonymity:
             "the verdict's note has the shares.",
             "Equal chances. The records that fit are not equally likely: samples of the person lie in every "
             "box of the person's own record, and only in some boxes of the others.",
-            SHARED_IN_A_CLASS.format(k=self.k),
+            SHARED_IN_A_CLASS,
             *self.cautions,
         )

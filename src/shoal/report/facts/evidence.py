@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
+from shoal.attacks.rate import Rate
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
 from shoal.report.facts.release import ReleaseFacts, release_facts
@@ -128,6 +129,12 @@ def strongest_shown(assessment: Assessment | None) -> Answer | None:
     """The strongest attack whose rate may be shown, None where there is none."""
     answers = () if assessment is None else assessment.strongest_first
     return next((answer for answer in answers if may_be_shown(answer)), None)
+
+
+def rate_shown(assessment: Assessment | None) -> Rate | None:
+    """How often that attack wins against the release."""
+    strongest = strongest_shown(assessment)
+    return None if strongest is None else strongest.release
 
 
 def shown_shares(presence: Presence) -> Floats:

@@ -35,7 +35,7 @@ def release_map(
     tiles: Placed = NO_TILES,
     streets: Floats | None = None,
 ) -> Drawing:
-    """Expected boxes per square kilometer in shades, with rectangles of some boxes and names of towns.
+    """Boxes or points per square kilometer in shades, with rectangles of some boxes and names of towns.
 
     of: what they are called. tiles, streets: what the user has to lay behind it; streets are [n, 4] lines in
     meters.

@@ -65,6 +65,7 @@ def _map(shown: Shown) -> Drawing:
         facts.grid,
         towns_in(*bounds_m, crs=crs),
         projected=crs is not None,
+        of=shown.release.kind,
         tiles=tiles_in(shown.ground.tiles, bounds_m, crs),
         streets=streets_in(shown.ground.streets, bounds_m, crs),
     )

@@ -49,8 +49,9 @@ def comparison_page(
         if result.get("omission")
     }
     drawings |= {f"omission-{place}": omission(one) for place, one in enumerate(omissions.values(), start=1)}
+    kinds = {result["label"]: method_named(result["method"]).about.publishes for result in releases}
     drawings |= {
-        f"map-{place}": _map(name, density, grid, crs)
+        f"map-{place}": _map(kinds.get(name, "samples"), density, grid, crs)
         for place, (name, density) in enumerate(maps.items(), start=1)
     }
     return page(
@@ -148,14 +149,14 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit:
     )
 
 
-def _map(name: str, density: Density, grid: Grid, crs: str | None) -> Drawing:
+def _map(of: str, density: Density, grid: Grid, crs: str | None) -> Drawing:
     return release_map(
         density,
         Boxes.concatenate([]),
         grid,
         towns_in(*density.window.bounds_m(grid.cell_m), crs=crs),
         projected=crs is not None,
-        of="samples" if name == RAW_DATA else "boxes",
+        of=of,
     )
 
 
