@@ -181,9 +181,7 @@ def test_json_stands_alone_on_standard_output(
 
 
 def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
-    began = time.monotonic()
     outcome = shoal("demo", "--output", tmp_path / "demo", "--json")
-    assert time.monotonic() - began < 60
     assert outcome.code == 0
     folder = tmp_path / "demo"
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}

@@ -19,7 +19,7 @@ from shoal.collect.device.http_client import RemoteServer, asking
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import Release, decode_points, encode_points
 from shoal.collect.roles.collector import read_answer
-from shoal.collect.roles.days import NO_STATE, ClosedDay, require_chain, require_own
+from shoal.collect.roles.days import NO_STATE, ClosedDay, following_state, require_own
 from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.succession import Successor, sign_successor
 from shoal.collect.roles.terms import OtherCollector
@@ -129,7 +129,10 @@ def test_a_witness_with_a_database_of_its_own_agrees(database_url: str) -> None:
         theirs, ours = (ClosedDays(one).after(-1) for one in (database, own))
         assert theirs == ours
         assert [one.n for one in ours] == [4, 5, 0]
-        assert require_chain(ours, NO_STATE, -1) == ClosedDays(own).state_before(TODAY, close=False)
+        state = NO_STATE
+        for one in ours:
+            state = following_state(state, one.day, one.added, one.gone)
+        assert state == ClosedDays(own).state_before(TODAY, close=False)
         assert own.rows("SELECT COUNT(*) FROM record") == [(8,)], "without what was taken back long ago"
         session = town.own_rounds[0]._session
         assert session is not None
@@ -189,8 +192,6 @@ def test_a_witness_takes_no_day_that_does_not_add_up() -> None:
         days.take(good)
         with pytest.raises(PeerError, match="not those under its root"):
             days.take(good)
-        with pytest.raises(PeerError, match="does not follow"):
-            require_chain([ClosedDay.read(closed)], bytes(32 * [1]), -1)
         database.change("DELETE FROM record WHERE id = (SELECT MIN(id) FROM record)")
         with Database() as later:
             ClosedDays(later).take(ask(f"/v1/days/{TODAY - 4}"))

@@ -65,7 +65,7 @@ def test_a_letter_of_another_process_ends_the_wait(file: Path) -> None:
 
     async def what(post: Post) -> None:
         assert await post.letters(ME, 0) == b"", "without a wait the answer comes at once"
-        mine, others = (asyncio.create_task(post.letters(who, 10)) for who in (ME, OTHER))
+        mine, others = (asyncio.create_task(post.letters(who, 30)) for who in (ME, OTHER))
         await asyncio.sleep(0.5)
         assert (post.news.n_waiting, mine.done()) == (2, False)
         looks = post.looks
@@ -75,10 +75,8 @@ def test_a_letter_of_another_process_ends_the_wait(file: Path) -> None:
                 post.write(ME, 1, another)
 
         thread = threading.Thread(target=elsewhere)
-        began = time.monotonic()
         thread.start()
-        assert await mine == b"letter"
-        assert time.monotonic() - began < 5
+        assert await mine == b"letter", "long before the 30 s, or all of this is given up"
         assert (others.done(), post.looks) == (False, looks + 1)
         assert await post.letters(ME, 10) == b"letter", "who knows less is told at once"
         post.news.release()
@@ -133,7 +131,7 @@ def test_waits_end_and_are_bounded(file: Path) -> None:
     async def what(post: Post) -> None:
         began = time.monotonic()
         assert await post.letters(ME, 0.3) == b""
-        assert 0.25 < time.monotonic() - began < 5
+        assert time.monotonic() - began > 0.25, "and not before"
         for wrong in (-1, 31, float("nan"), float("inf")):
             with pytest.raises(PeerError, match="out-of-range"):
                 await post.letters(ME, wrong)

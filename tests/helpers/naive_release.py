@@ -12,6 +12,8 @@ from shoal.model.claims import KAnonymity
 from shoal.model.intake import Intake
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.release_folder.box_table import corner_places
+from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 
 Sample = tuple[int, int, int]
@@ -91,3 +93,9 @@ def small_city(
         crs=crs,
         intake=Intake(rows_read=size, dropped={"latitude outside -90..90": 2}),
     )
+
+
+def rings_of(boxes: Boxes, cell_m: float, crs: str) -> Floats:
+    """[m, 5, 2] longitude and latitude of each box's closed ring, counterclockwise from the lower left."""
+    places, at = corner_places(boxes, cell_m, crs)
+    return places[at][:, [0, 1, 2, 3, 0]]

@@ -41,13 +41,37 @@ needs_moto = pytest.mark.skipif(
 KEYS = "testing:testing"
 
 
+class _Busy:
+    """A store that refuses each request once, if it is told to, as a busy one does."""
+
+    def __init__(self, app: Any) -> None:
+        self.app, self.refuses = app, False
+        self.refused: set[tuple[str, ...]] = set()
+
+    def __call__(self, environ: Any, start: Any) -> Any:
+        names = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "HTTP_RANGE")
+        request = tuple(environ.get(name, "") for name in names)
+        if self.refuses and request not in self.refused:
+            self.refused.add(request)
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            start("503 Slow Down", [("Content-Type", "application/xml")])
+            return [b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"]
+        return self.app(environ, start)
+
+
 @pytest.fixture(scope="module")
-def store() -> Iterator[str]:
-    """The end of addresses of an empty bucket called data, on a server of its own."""
+def busy() -> _Busy:
     from moto.server import DomainDispatcherApplication, create_backend_app
+
+    return _Busy(DomainDispatcherApplication(create_backend_app))
+
+
+@pytest.fixture(scope="module")
+def store(busy: _Busy) -> Iterator[str]:
+    """The end of addresses of an empty bucket called data, on a server of its own."""
     from werkzeug.serving import make_server
 
-    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    server = make_server("127.0.0.1", 0, busy, threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     where = f"endpoint_override=127.0.0.1:{server.server_port}&scheme=http&allow_bucket_creation=true"
@@ -105,6 +129,29 @@ def test_other_processes_read_objects_of_a_store(
     assert (loaded.ids, loaded.n_samples) == (in_memory.ids, in_memory.n_samples)
     assert np.array_equal(loaded.t, in_memory.t)
     assert len(read_here) == 1
+
+
+@needs_moto
+def test_a_store_that_is_busy_for_a_moment_is_asked_again(
+    store: str, busy: _Busy, released: Path, tmp_path: Path
+) -> None:
+    raw = (released / "raw.parquet").read_bytes()
+    put(store, "busy/calls.parquet", raw)
+    calls = f"s3://{KEYS}@data/busy/calls.parquet?{store}"
+    target = f"s3://{KEYS}@data/busy-release?{store}"
+    busy.refuses = True
+    try:
+        read_there = read(calls)
+        export_to_store(released / "release", target, "parquet-by-day")
+    finally:
+        busy.refuses = False
+    assert {"GET", "PUT"} <= {method for method, *_ in busy.refused}
+    here = read(released / "raw.parquet")
+    assert np.array_equal(read_there.t, here.t)
+    assert np.array_equal(read_there.x, here.x)
+    manifest = (released / "release" / "manifest.json").read_bytes()
+    with opened_release(target) as opened:
+        assert (opened.folder / "manifest.json").read_bytes() == manifest
 
 
 @needs_moto

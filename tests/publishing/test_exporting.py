@@ -202,6 +202,24 @@ def test_bytes_hidden_in_a_day_are_found(made: dict[str, Path], tmp_path: Path) 
     assert "hidden-bytes" in verdict_of(tmp_path / "out", made, "boxes").kinds
 
 
+def test_a_part_that_is_cut_or_changed_is_named(made: dict[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "days"
+    export(made["boxes"], folder, "parquet-by-day")
+    part = first_part(folder)
+    name, whole = str(part.relative_to(folder)), part.read_bytes()
+    part.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="is not a readable Parquet file") as refused:
+        verdict_of(folder, made, "boxes")
+    assert str(refused.value).startswith(name)
+    part.write_bytes(whole[:4] + b"hidden here" + whole[4:])
+    try:
+        told = [finding.message for finding in verdict_of(folder, made, "boxes").findings]
+    except InputError as error:
+        told = [str(error)]
+    assert any(message.startswith(name) for message in told)
+    assert not any("release.parquet" in message for message in told)
+
+
 def first_part(folder: Path) -> Path:
     return sorted((folder / "data").rglob("*.parquet"))[0]
 

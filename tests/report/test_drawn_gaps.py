@@ -47,6 +47,32 @@ def test_the_intervals_hold_the_figures_of_everybody(monkeypatch: pytest.MonkeyP
     assert min(held.values()) >= 21, held
 
 
+@pytest.mark.parametrize("n", [1, 2, 9, 11, 57, 333, 1000])
+def test_the_intervals_are_those_of_the_draws_one_by_one(n: int) -> None:
+    gap = of_some(plausible_gap(4000), np.arange(n))
+    rng, slowly = np.random.default_rng(95), []
+    for _ in range(500):
+        people = np.sort(rng.integers(0, n, n))
+        size = min(n, max(10, round(n * 0.1)))
+        start = (n - size) // 2
+        middle = people[np.argsort(gap.gap[people], kind="stable")[start : start + size]]
+        slowly.append(
+            (
+                np.median(gap.gap[people]),
+                gap.gap[people].mean(),
+                np.quantile(gap.gap[people], 0.95),
+                gap.space[middle].mean() * 2 * gap.space_cap_m,
+                gap.time[middle].mean() * 2 * gap.time_cap_s,
+            )
+        )
+    ranges = gap_facts(4000, gap).ranges
+    names = ("median", "mean", "upper", "cost_space_m", "cost_time_s")
+    for name, figures in zip(names, np.transpose(slowly), strict=True):
+        if name in ranges:  # few people have no 95th percentile
+            assert ranges[name] == tuple(np.quantile(figures, [0.025, 0.975])), name
+    assert len(ranges) == (6 if n >= 200 else 5)
+
+
 def test_nobody_found_hidden_does_not_mean_that_nobody_is() -> None:
     some = np.arange(0, 4000, 4)
     facts = gap_facts(4000, of_some(plausible_gap(4000), some))

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -473,6 +474,36 @@ def test_a_full_disk_loses_nothing_that_is_finished(
     assert not list(tmp_path.glob(".*"))
     published = in_blocks(city, tmp_path / "release", 40)
     assert_holds(city, published)
+
+
+def test_files_that_may_not_grow_lose_nothing_that_is_finished(city: Path, tmp_path: Path) -> None:
+    """As on a full disk, by a limit of the system's own; what was not stopped has the same bytes."""
+    whole = in_blocks(city, tmp_path / "whole", 40)
+    table, stops = (whole.folder / "release.parquet").stat().st_size, []
+    words = [
+        *(sys.executable, "-m", "shoal", "anonymize", str(city), "--k", "2", "--blocks", "40"),
+        *("--research-seed", "1", "--risk-tries", "5", "--quiet", "--engine", "threads"),
+        *("--output", str(tmp_path / "release"), "--linkage", str(tmp_path / "release.linkage")),
+    ]
+    for most in (1 << 12, table // 2, table - 1):
+
+        def limited(most: int = most) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+        done = subprocess.run(words, preexec_fn=limited, capture_output=True, text=True, check=False)
+        stops.append(done.stderr.splitlines()[-1])
+        assert done.returncode == 2
+        assert stops[-1].startswith("shoal: cannot write "), stops
+        assert stops[-1].endswith(": File too large")
+        assert not (tmp_path / "release").exists()
+        assert not list(tmp_path.glob(".*"))
+    subprocess.run(words, check=True, capture_output=True)
+    words[words.index(str(tmp_path / "release"))] = str(tmp_path / "again")
+    words[words.index(str(tmp_path / "release.linkage"))] = str(tmp_path / "again.linkage")
+    subprocess.run(words, check=True, capture_output=True)
+    for name in ("release.parquet", "manifest.json", "report.html"):
+        assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    assert (tmp_path / "release.linkage").read_bytes() == (tmp_path / "again.linkage").read_bytes()
 
 
 def stopped_after_reading(source: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ Its work is in test_every_engine.
 import socket
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,7 +62,6 @@ def test_java_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_wrong_master_is_an_error_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine_spark._ANSWERS_WITHIN_S < 8  # with what else a command does, within 10 s
     monkeypatch.setattr(engine_spark, "_ANSWERS_WITHIN_S", 0.3)
-    began = time.monotonic()
     with listening(None) as mute:
         for master in (
             f"spark://127.0.0.1:{mute}",
@@ -75,7 +73,6 @@ def test_a_wrong_master_is_an_error_before_any_work(monkeypatch: pytest.MonkeyPa
         ):
             with pytest.raises(EngineError, match=f"no Spark master answers at {master}"):
                 engine_spark._require_master(master)
-    assert time.monotonic() - began < 10
     wrong = ("local[", "local[2", "local[0]", "local[x]", "local[2,0]", "local-cluster[2,1]")
     for name in ("", "nonsense", "mesos://127.0.0.1:5050", *wrong):
         with pytest.raises(MisuseError, match="is no Spark master; it is one of"):

@@ -13,7 +13,10 @@ from shoal.methods.glove.refine import merged_by_weights
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.utility import measure
+from shoal.utility.facts import Facts
+from shoal.utility.samples import above_least
 from small_data import populations
+from small_releases import random_people
 
 pytestmark = pytest.mark.kernels
 
@@ -53,3 +56,23 @@ def test_boxes_wider_than_any_that_are_told_apart() -> None:
     original = Trajectories.from_rows(ids, [0, 0, 9, 9], [0, far, 0, far], [0, far, far, 0], grid=Grid())
     (above,) = measure(original, *naive_release(original, k=2), ["extents-above-least"])
     assert above.found.value >= 1 - 1e-9
+
+
+def test_of_some_people_the_interval_holds_what_all_would_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = random_people(150, 6, seed=4)
+    release = naive_release(original, k=2)
+    true = above_least(Facts(original, *release, exact=True))
+    assert (true.drawn_low, true.drawn_high) == (None, None)
+    monkeypatch.setattr("shoal.utility.samples._ASKED", 40)
+    held, draws = 0, 25
+    for seed in range(draws):
+        monkeypatch.setattr("shoal.utility.samples._ASKED_SEED", seed)
+        some = above_least(Facts(original, *release))
+        assert some.drawn_low is not None
+        assert some.drawn_high is not None
+        assert some.drawn_low < some.value < some.drawn_high
+        assert some.drawn_high - some.drawn_low < 0.5 * true.value, "what says nothing holds everything"
+        held += some.drawn_low <= true.value <= some.drawn_high
+    # of 25 intervals of 95 %, fewer than 21 hold the truth once in 140 times
+    assert held >= 21
+    assert above_least(Facts(original, *release, exact=True)) == true

@@ -9,19 +9,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from naive_release import boxes_from
+from naive_release import boxes_from, rings_of
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Points
 from shoal.model.trajectories import Grid
-from shoal.release_folder.box_table import corner_places, outline_corners
+from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.point_table import lon_lat
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck, boxes_as_written
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 GRID = Grid()  # 100 m, 60 s
 ROWS = [(10 + n, 12 + n, n, -n, n + 2, 3 - n) for n in range(6)]
-CORNERS = outline_corners(boxes_from(ROWS), GRID.cell_m, PLANE)
+CORNERS = rings_of(boxes_from(ROWS), GRID.cell_m, PLANE)
 BOUNDS = [*CORNERS.reshape(-1, 2).min(axis=0), *CORNERS.reshape(-1, 2).max(axis=0)]
 
 

@@ -112,8 +112,8 @@ if TYPE_CHECKING:
 @click.option(
     "--exact-figures",
     is_flag=True,
-    help="Say the k-gap of everybody in the report, also of more than 2,000 people. [default: of 1,000 drawn "
-    "at random, with intervals]",
+    help="Look at everybody for the k-gaps and the least extents of the report, in time that grows with the "
+    "square of their number. [default: at 1,000 and 100 drawn at random, with intervals]",
 )
 @click.option(
     "--as-published",

@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -170,7 +170,7 @@ def _rebuilt(
     for part in sorted(folder.rglob("*.parquet")) if row.where == "data" else []:
         require_plain_file(part)
         if form not in _NOT_LOOKED_AT:
-            yield from layout_findings(part.read_bytes())
+            yield from _hidden_in(part, str(part.relative_to(folder)))
     schema = _schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
     drawn = rows[GEOMETRY].to_pylist() if GEOMETRY in rows.column_names else None
@@ -187,6 +187,15 @@ def _rebuilt(
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
+
+
+def _hidden_in(part: Path, name: str) -> Iterator[Finding]:
+    """What the bytes of a part hold beside its rows; it is named as the manifest names the whole table."""
+    try:
+        for finding in layout_findings(part.read_bytes()):
+            yield replace(finding, message=finding.message.replace(RELEASE_FILE, name))
+    except InputError as error:
+        raise InputError(error.as_written.replace(RELEASE_FILE, name)) from error
 
 
 def _same_places(drawn: list[bytes | None], table: pa.Table) -> bool:

@@ -150,12 +150,6 @@ def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
     return Boxes(**rounded)
 
 
-def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
-    """[m, 5, 2] longitude and latitude of each box's closed ring, counterclockwise from the lower left."""
-    places, at = corner_places(boxes, cell_m, crs)
-    return places[at][:, _RING]
-
-
 def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Integers]:
     """(longitude and latitude [p, 2] of corners, which of them each box has [m, 4], from the lower left).
 

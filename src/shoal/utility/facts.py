@@ -47,7 +47,7 @@ class Facts:
     gaps
         The k-gaps, where they are known already; otherwise they are computed when first asked for.
     exact
-        Whether the k-gaps are those of everybody where they could be those of people drawn at random.
+        Whether figures are of everybody where they could be of people drawn at random, with intervals.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class Facts:
     ) -> None:
         self.original, self.release, self.linkage = original, release, linkage
         self.run = run or Run()
-        self._exact = exact
+        self.exact = exact
         self.measurements: dict[str, Measurement] = {}
         self.records: Integers = records_that_belong(original, release, linkage)
         if gaps is not None:
@@ -85,7 +85,7 @@ class Facts:
             return self
         snapped = self.original.snapped_to(Grid())
         boxes = self.release.as_boxes(snapped.snapped_grid())
-        return Facts(snapped, boxes, self.linkage, run=self.run, exact=self._exact)
+        return Facts(snapped, boxes, self.linkage, run=self.run, exact=self.exact)
 
     def let_go_of_cells(self) -> None:
         """Keep points on a grid no longer, where they take twice the memory; who asks gets them anew."""
@@ -99,7 +99,7 @@ class Facts:
         """
         raw = self.on_grid.original
         ks = [k for k in sorted({*KS, self.release.claim.k}) if 2 <= k <= raw.n_subjects]
-        people = None if self._exact else drawn_people(raw.n_subjects)
+        people = None if self.exact else drawn_people(raw.n_subjects)
         with self.run.stage("k-gaps"):
             return tuple(k_gaps(raw, ks, run=self.run, subjects=people))
 

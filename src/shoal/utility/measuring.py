@@ -29,6 +29,8 @@ class Value:
         The quantity itself, in the raw data and as the release lets it be estimated, where it is one number.
     count
         How many things a share counts, where the paper states the count.
+    drawn_low, drawn_high
+        The 95 % interval of everybody's value, where only some people drawn at random were asked; else None.
     """
 
     value: float
@@ -39,6 +41,8 @@ class Value:
     expected: float | None = None
     maximum: float | None = None
     count: int | None = None
+    drawn_low: float | None = None
+    drawn_high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from shoal.utility.measuring import Value
 
 _ASKED = 100  # people, whose least extents are sought among everybody
 _ASKED_SEED = 1_717  # the same people for everybody who has the same data
+_RESAMPLES = 500
 
 
 def covered(facts: Facts) -> Value:
@@ -65,7 +66,8 @@ def within(facts: Facts) -> Value:
 def above_least(facts: Facts) -> Value:
     """How many times the extents that any classes of k would have at least, place and time weighed alike.
 
-    Of 100 people drawn at random, where there are more. nan where samples are left out, or where boxes need
+    Of 100 people drawn at random, where there are more and exact figures are not asked for, with the interval
+    that draws of as many from these give. nan where samples are left out, or where boxes need
     not hold a sample of each member of a class, for then the bound says nothing.
     """
     original, release, accuracy = facts.original, facts.release, facts.accuracy
@@ -76,8 +78,16 @@ def above_least(facts: Facts) -> Value:
     weights = even_weights(
         original, accuracy.raw.mean_space_m / grid.cell_m, accuracy.raw.mean_time_s / grid.slot_s
     )
-    asked = np.sort(np.random.default_rng(_ASKED_SEED).choice(n, min(n, _ASKED), replace=False))
+    rng, everybody = np.random.default_rng(_ASKED_SEED), facts.exact or n <= _ASKED
+    asked = np.arange(n) if everybody else np.sort(rng.choice(n, _ASKED, replace=False))
     least = least_costs_in_a_class(original, claim.k, weights, asked, facts.run)
     cells, slots = (extents.astype(np.int64) for extents in facts.extents_of(asked))
-    costs = int((weights.place[np.minimum(cells, len(weights.place) - 1)] + weights.per_slot * slots).sum())
-    return Value(value=float(costs / least.sum()))
+    of_samples = weights.place[np.minimum(cells, len(weights.place) - 1)] + weights.per_slot * slots
+    lengths = original.lengths[asked]
+    costs = np.add.reduceat(of_samples, np.cumsum(lengths) - lengths)
+    value = float(int(costs.sum()) / least.sum())
+    if everybody:
+        return Value(value=value)
+    draws = rng.integers(0, _ASKED, (_RESAMPLES, _ASKED))
+    low, high = np.quantile(costs[draws].sum(axis=1) / least[draws].sum(axis=1), [0.025, 0.975])
+    return Value(value=value, drawn_low=float(low), drawn_high=float(high))

@@ -6,7 +6,7 @@ hidden in the tree by their names, 16 random bytes each.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -75,15 +75,6 @@ def release_leaf(
 def identifier_leaf(identifier: str) -> bytes:
     """Digest one identifier that was taken back."""
     return merkle.leaf(identifier.encode())
-
-
-def require_chain(days: Iterable[ClosedDay], state: bytes, after_day: int) -> bytes:
-    """Return the state after these days; raise PeerError unless each follows from the one before."""
-    for one in days:
-        if one.day <= after_day or one.state != following_state(state, one.day, one.added, one.gone):
-            raise PeerError("bad-proof", f"day {one.day} does not follow from the day before it")
-        state, after_day = one.state, one.day
-    return state
 
 
 def require_own(said: Mapping[str, Any], claim_key: bytes, points: bytes) -> ClosedDay:

@@ -1,6 +1,6 @@
 """The k-gap in a few numbers, with their 95 % intervals where only some people were looked at."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ _NEAR_THE_MIDDLE: Final = 0.1
 _RESAMPLES: Final = 500
 _RESAMPLING_SEED: Final = 95  # the same intervals to everybody who has the same data
 _MIDDLE_95: Final = (0.025, 0.975)
+_UPPER: Final = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ def gap_facts(n_people: int, gap: KGap) -> GapFacts:
         raise MisuseError(
             f"the k-gap is of {n} people and the data of {n_people}; compute it from the same data"
         )
-    values = {name: figure(gap, np.arange(n)) for name, figure in _FIGURES.items()}
+    values = {name: float(found[0]) for name, found in _figures(gap, np.arange(n)[None]).items()}
     return GapFacts(
         k=gap.k,
         people=n,
@@ -73,34 +74,29 @@ def _ranges(gap: KGap) -> dict[str, Range]:
     The share of the hidden has Wilson's interval instead, which is right for a share of 0, too.
     """
     rng, n = np.random.default_rng(_RESAMPLING_SEED), len(gap.gap)
-    draws = [np.sort(rng.integers(0, n, n)) for _ in range(_RESAMPLES)]
-    found = {
-        name: np.quantile([figure(gap, people) for people in draws], _MIDDLE_95)
-        for name, figure in _FIGURES.items()
-    }
+    draws = np.sort([rng.integers(0, n, n) for _ in range(_RESAMPLES)], axis=1)
+    found = {name: np.quantile(drawn, _MIDDLE_95) for name, drawn in _figures(gap, draws).items()}
     ranges = {name: (float(low), float(high)) for name, (low, high) in found.items()}
     if quantile_of_people(gap.gap, _UPPER) is None:
         del ranges["upper"]
     return {**ranges, "share_hidden": wilson(int(np.count_nonzero(gap.gap == 0)), n)}
 
 
-def _around_the_median(gap: Floats) -> Integers:
-    """The tenth of the people around the median gap, ten at least (or all there are)."""
-    n = len(gap)
+def _figures(gap: KGap, draws: Integers) -> dict[str, Floats]:
+    """[d] each figure of the people of each draw, [d, n]; the costs are of the tenth around the median gap.
+
+    Of ten people at least, or of all there are.
+    """
+    gaps = gap.gap[draws]
+    n = gaps.shape[1]
     size = min(n, max(10, round(n * _NEAR_THE_MIDDLE)))
     start = (n - size) // 2
-    return np.argsort(gap, kind="stable")[start : start + size]
-
-
-def _cost(gap: KGap, part: Floats, people: Integers) -> float:
-    return float(part[people][_around_the_median(gap.gap[people])].mean() * 2)
-
-
-_UPPER: Final = 0.95
-_FIGURES: Final[Mapping[str, Callable[[KGap, Integers], float]]] = {
-    "median": lambda gap, people: float(np.median(gap.gap[people])),
-    "mean": lambda gap, people: float(gap.gap[people].mean()),
-    "upper": lambda gap, people: float(np.quantile(gap.gap[people], _UPPER)),
-    "cost_space_m": lambda gap, people: _cost(gap, gap.space, people) * gap.space_cap_m,
-    "cost_time_s": lambda gap, people: _cost(gap, gap.time, people) * gap.time_cap_s,
-}
+    middle = np.argsort(gaps, axis=1, kind="stable")[:, start : start + size]
+    around = np.take_along_axis(draws, middle, axis=1)
+    return {
+        "median": np.median(gaps, axis=1),
+        "mean": gaps.mean(axis=1),
+        "upper": np.quantile(gaps, _UPPER, axis=1),
+        "cost_space_m": gap.space[around].mean(axis=1) * 2 * gap.space_cap_m,
+        "cost_time_s": gap.time[around].mean(axis=1) * 2 * gap.time_cap_s,
+    }
