@@ -19,7 +19,7 @@ from shoal.collect.device.http_client import RemoteServer, asking
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import Release, decode_points, encode_points
 from shoal.collect.roles.collector import read_answer
-from shoal.collect.roles.days import NO_STATE, ClosedDay, following_state, require_own
+from shoal.collect.roles.days import NO_STATE, following_state, require_own
 from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.succession import Successor, sign_successor
 from shoal.collect.roles.terms import OtherCollector
