@@ -1,6 +1,8 @@
 """Bars of progress: one for each piece of work, gone when all have ended."""
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +33,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands where a test sets it."""
     now = [0.0]
     for module in (terminal, progress_file):
-        monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(f"{module.__name__}.time.monotonic", lambda: now[0])
     return now
 
 
@@ -70,11 +72,14 @@ def test_a_bar_begins_again_under_its_name(monkeypatch: pytest.MonkeyPatch, in_a
 
     reset: list[int] = []
     again = Progress.reset
-    monkeypatch.setattr(
-        Progress, "reset", lambda bars, task, **of: reset.append(of["completed"]) or again(bars, task, **of)
-    )
+
+    def told(bars: Progress, task: Any, **of: Any) -> None:
+        reset.append(of["completed"])
+        again(bars, task, **of)
+
+    monkeypatch.setattr(Progress, "reset", told)
     monkeypatch.setattr(terminal, "_PATIENCE_S", 0.0)
-    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     if in_a_terminal:
         with terminal.Bars(quiet=False) as bars:
             for done in (0, 2, 4, 0, 1):

@@ -175,7 +175,7 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
         outside=outside,
         duplicates=n_rows - len(t),
         late=bucket.late,
-        sum=(first_row, len(t), zlib.crc32(samples)),
+        sum=(first_row, len(t), zlib.crc32(samples.data)),
     )
 
 
