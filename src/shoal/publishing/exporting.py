@@ -42,7 +42,7 @@ from shoal.runtime.hashing import sha256_of
 from shoal.runtime.json_values import once
 from shoal.runtime.staging import staged_folder
 from shoal.verification.files.layout import layout_findings
-from shoal.verification.files.packed import TORN
+from shoal.verification.files.packed import OTHERWISE
 from shoal.verification.files.precision import SAME_PLACE_DEG
 
 PACKAGE_FILE: Final = "datapackage.json"
@@ -263,7 +263,7 @@ def _other_files(
         elif any(_rows_in(folder / path) != _rows_in(_again(path)) for path in unlike) or written - found:
             yield Finding("row-order", f"files of {row.where} hold other rows than those of their day")
         elif unlike:
-            notes.append(TORN)
+            notes.append(OTHERWISE.replace(RELEASE_FILE, row.where))
     if strange:
         yield Finding("unexpected-file", f"the folder holds what {form} does not write: {len(strange)} more")
 
