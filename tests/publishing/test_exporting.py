@@ -314,6 +314,14 @@ def zeros_with_signs(table: pa.Table) -> pa.Array:
     return pa.array(np.where(values == 0, -0.0, values))
 
 
+def by_another_writer(folder: Path) -> None:
+    part = first_part(folder)
+    content = part.read_bytes()
+    own = pq.read_metadata(part).created_by.encode()
+    part.write_bytes(content.replace(own, b"u000001".ljust(len(own))))
+    relisted(folder)
+
+
 BY_HAND: dict[str, tuple[str, Callable[[Path], None], str]] = {
     "raw data in the description": (
         "csv", in_package(lambda p: p.update(description="u000001 lives at 37.7, -122.4")), "respelled",
@@ -348,6 +356,7 @@ BY_HAND: dict[str, tuple[str, Callable[[Path], None], str]] = {
     "a last bit of a geometry": (
         "parquet-by-day", days(with_values("geometry", one_last_bit)), "stored-differently",
     ),
+    "the name of a person as that of a writer": ("parquet-by-day", by_another_writer, "hidden-bytes"),
     "zeros with signs": ("parquet-by-day", days(with_values("x_min", zeros_with_signs)), "row-order"),
     "a further column in Delta": (
         "delta",
@@ -388,6 +397,19 @@ MALFORMED: dict[str, tuple[Callable[[Path], None], str]] = {
         r"data/day=.*/part-0.parquet is not a readable Parquet file",
     ),
 }  # fmt: skip
+
+
+def test_flatgeobuf_with_a_byte_that_is_no_text_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
+    skip_without("flatgeobuf")
+    export(made["boxes"], tmp_path / "out", "flatgeobuf")
+    path = tmp_path / "out" / "release.fgb"
+    content, name = path.read_bytes(), shoal.read_release(made["boxes"]).trajectory_ids[0].encode()
+    place = content.rfind(name)
+    for damaged in (content[:place] + b"\xff" + content[place + 1 :], content[: place + 7]):
+        path.write_bytes(damaged)
+        relisted(tmp_path / "out")
+        with pytest.raises(InputError, match="fetch or write it again"):
+            verdict_of(tmp_path / "out", made, "boxes")
 
 
 @pytest.mark.parametrize("name", MALFORMED)

@@ -57,6 +57,7 @@ _LARGEST: Final = 1 << 24
 _NOT_LOOKED_AT: Final = frozenset({"flatgeobuf", "delta"})
 _BESIDE: Final = frozenset(map(Path, (MANIFEST_FILE, REPORT_FILE, PACKAGE_FILE)))
 _ELSEWHERE: Final = "the geometry holds other places than its rows"
+_WRITER: Final = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d{1,2}\.\d{1,2}(-SNAPSHOT)?")
 _HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order, and the kind of shape
 
 
@@ -179,6 +180,10 @@ def _rebuilt(
             yield from _layout(part, part.relative_to(folder))
     schema = _schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
+    try:
+        rows.validate(full=True)  # a file may hold bytes that are no text
+    except pa.ArrowException as error:
+        raise InputError(f"{folder / row.where} holds text that is none; fetch or write it again") from error
     drawn = rows[GEOMETRY].to_pylist() if GEOMETRY in rows.column_names else None
     rows = rows if drawn is None else rows.drop_columns([GEOMETRY])
     extra = sorted(set(rows.column_names) - set(schema.names))
@@ -205,6 +210,8 @@ def _layout(part: Path, name: Path) -> list[Finding]:
         found = layout_findings(part.read_bytes())
     except InputError as error:
         raise InputError(error.as_written.replace(RELEASE_FILE, str(name))) from error
+    if not _WRITER.fullmatch(pq.read_metadata(part).created_by or ""):
+        found.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
     return [replace(one, message=one.message.replace(RELEASE_FILE, str(name))) for one in found]
 
 

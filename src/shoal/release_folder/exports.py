@@ -173,7 +173,7 @@ def _read_flatgeobuf(path: Path, schema: pa.Schema) -> pa.Table:
         return _in_types(
             table.rename_columns([GEOMETRY if name == drawn else name for name in table.column_names]), schema
         )
-    except (pyogrio.errors.DataSourceError, pa.ArrowException, KeyError, ValueError) as error:
+    except (pyogrio.errors.DataSourceError, pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
 
 
