@@ -24,5 +24,5 @@ def stored(original: Trajectories, folder: Path) -> StoredPeople:
         crs=original.crs,
         intake=original.intake,
     )
-    people.save()
+    people.save([])
     return StoredPeople.open(folder)

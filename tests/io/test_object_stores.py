@@ -2,8 +2,10 @@
 
 import importlib.util
 import json
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -219,6 +221,29 @@ def test_a_store_that_cannot_be_reached_is_an_error_in_words() -> None:
             "s3://key:secret@bucket/x?endpoint_override=127.0.0.1:9&scheme=http&region=none", lambda _: True
         )
     assert "secret" not in str(caught.value)
+
+
+def test_a_store_that_stays_silent_is_asked_three_times_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shoal.io.object_stores._SILENCE_S", 1)
+    taken: list[socket.socket] = []
+
+    def take(server: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                taken.append(server.accept()[0])
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=take, args=[server], daemon=True).start()
+        where = f"endpoint_override=127.0.0.1:{server.getsockname()[1]}&scheme=http&region=none"
+        with pytest.raises(InputError, match=r"cannot be read \(it does not answer\); check") as caught:
+            files(f"s3://key:c2VjcmV0@bucket/x?{where}", lambda _: True)
+        server.shutdown(socket.SHUT_RDWR)
+    assert len(taken) == 3
+    assert "c2VjcmV0" not in str(caught.value)
+    for each in taken:
+        each.close()
 
 
 class _Refusing(BaseHTTPRequestHandler):

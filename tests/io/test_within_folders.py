@@ -1,11 +1,14 @@
 """What lies beside the movement in folders and archives: blank files, other archives, GeoLife's labels."""
 
+import base64
 import gzip
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from foreign_writers import excel
@@ -124,6 +127,36 @@ def test_serial_days_that_a_workbook_counts_from_1904_are_refused(tmp_path: Path
         read(other, time_unit="serial-days")
     other = archive(tmp_path / "of 1900.xlsx", {**parts, sheet: parts[sheet].replace(b' s="1"', b"")})
     assert read(other, time_unit="serial-days").t.tolist() == read(book).t.tolist()
+
+
+# a workbook of Excel 97 that counts from 1904: id, t, lat, lon of two people, the times as bare days
+OF_1904 = (
+    "c-"
+    "rk)O=uHA6#iy6X?|$aq^3eElu)qMwwLO~OS@Ij9@J0;QAE(x<WL$C3GG2IR%?!e;K`p$p%*VzFaA&kJ?TNH=s^&KMDZj"
+    "df`W%O>w9l^+qCA;fEJbcmU%PtX6BohnKv&x`*I;xnz`Fv#u^O5M8yuFp-QJHg}h1>)Nb2c^ztAjTjQTXC`cRG;KzK^i"
+    "vaH-"
+    "?{^sn?)aXP1m06Rfip<vbD6{jVvpF6Qf$KjNrjuFiJ(oaY7u!_<R+1~rRO7&L!!AXa)A1l)Nw3W$(~)V7aub^!Hf}+_h"
+    "rmm>D`Z3JZCRHe?>Wc{n%X?OJ)Dgh7MmNW<mQloXKShscZ>x+Q3<Sw-dlO@1#CSX#K|O6-fVMwLVZof7S2-"
+    "Q?O5ogBK~dJ~N#SPA#Ha&LSuB%&|1>`~)>-"
+    "QzG*@Qcm`>*b(NiEXO#y>KHePdpD9yqgl!^aq=hy>cv}MUmYABu}+F+N<z02;J30(uyKJ$(BO!)h*{v49vRUq@}jVAk#"
+    "f7pIJqX}T_de-Vc)d$xg@P!G|x`KYpc7eyp77mPlq0K6hBzosXRAaJ{O;RW6hwG)+9~i`I$za>QmRRF&<i8uH0boPGs9"
+    "Jfgxx_UE6K<U#uBR2um?0(y8(4sO6gBu9Z_Wsb;!dss@)5E?ymz)=LT35yI!mk3)~iJ|%qf2e{V_llhp*sKI0iliy`Bm"
+    "YKe|OolM+Pp&Wx8ZEfT!zk>nAPfx+4Gj$q4Gj&A8c@#tLSAqA1=jCg9s=%noh3>Y{h8#y#bM;>nV^g5UgRh*;A~y~vl)"
+    "KnajA8V@xB)_j?(M}jAK;n7_ZxZ=}M%kf6uxHMt|QCs(1cMJ$C-#`F{d#7tgZ"
+)  # fmt: skip
+
+
+def test_serial_days_that_an_xls_counts_from_1904_are_refused(tmp_path: Path) -> None:
+    content = zlib.decompress(base64.b85decode(OF_1904))
+    says = content.find(bytes.fromhex("220002000100"))
+    of_1900 = content[: says + 4] + b"\0" + content[says + 5 :]
+    for name, book in (("of 1904.xls", content), ("of 1900.xls", of_1900)):
+        (tmp_path / name).write_bytes(book)
+    with pytest.raises(InputError, match=r"of 1904\.xls counts its days from 1904"):
+        read(tmp_path / "of 1904.xls", time_unit="serial-days")
+    got = read(tmp_path / "of 1900.xls", time_unit="serial-days", snap=False)
+    assert got.ids == ("u1", "u2")
+    assert np.diff(got.t).round().tolist() == [5400]
 
 
 @pytest.mark.parametrize(

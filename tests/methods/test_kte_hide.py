@@ -460,10 +460,13 @@ def test_parameters_that_cannot_work_say_what_to_do(parameters: dict[str, Any], 
 
 
 def test_the_neighborhood_grows_with_k_unless_it_is_said() -> None:
-    assert [KteHide(k=k).neighborhood for k in (2, 32, 33, 100)] == [64, 64, 66, 200]
-    assert KteHide(k=33, neighborhood=90).neighborhood == 90
-    with pytest.raises(MisuseError, match="neighborhood = 65 leaves no choice among 33 people"):
-        KteHide(k=33, neighborhood=65)
+    stated = [KteHide(k=k).parameters()["neighborhood"] for k in (2, 32, 33, 100)]
+    assert stated == [64, 64, 66, 200]
+    assert KteHide(k=33, neighborhood=90).parameters()["neighborhood"] == 90
+    assert replace(KteHide(k=2), k=33).parameters()["neighborhood"] == 66
+    for said in (64, 65):
+        with pytest.raises(MisuseError, match=f"neighborhood = {said} leaves no choice among 33 people"):
+            KteHide(k=33, neighborhood=said)
     people = planted(40, 2)
     release, linkage = KteHide(k=33).anonymize(people, Randomness.for_research(1))
     assert verify(people, release, linkage).holds

@@ -10,7 +10,7 @@ import shoal
 from shoal.errors import InputError, MisuseError
 from shoal.io.storing import store_people
 from shoal.model.intake import Reading
-from shoal.model.people_on_disk import PEOPLE_FILE, SAMPLES_FILE, StoredPeople
+from shoal.model.people_on_disk import PEOPLE_FILE, SAMPLES_FILE, SUMS_FILE, StoredPeople
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from stored import stored
@@ -59,7 +59,11 @@ def test_stored_is_what_reading_gives(calls: Path, tmp_path: Path, settings: dic
     assert in_memory.intake.dropped
     assert_same(people, in_memory)
     assert_same(StoredPeople.open(tmp_path / "people"), in_memory)
-    assert sorted(path.name for path in (tmp_path / "people").iterdir()) == [PEOPLE_FILE, SAMPLES_FILE]
+    assert sorted(path.name for path in (tmp_path / "people").iterdir()) == [
+        PEOPLE_FILE,
+        SAMPLES_FILE,
+        SUMS_FILE,
+    ]
 
 
 def test_a_folder_of_parquet_files_in_random_order(tmp_path: Path) -> None:

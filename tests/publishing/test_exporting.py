@@ -1,5 +1,6 @@
 """A release in other formats: complete or absent, checked like any other, and nothing hidden in it."""
 
+import hashlib
 import importlib.util
 import json
 import shutil
@@ -16,11 +17,11 @@ import shoal
 from command_line import Shoal
 from shoal.cli.publish import publish
 from shoal.errors import InputError, MisuseError, OutputError
-from shoal.publishing.exporting import PACKAGE_FILE, export
+from shoal.publishing.exporting import OTHER_DIGEST, PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime.hashing import sha256_of
-from shoal.verification.files.packed import TORN
+from shoal.verification.files.packed import OTHERWISE
 
 NEEDS = {"flatgeobuf": "pyogrio", "delta": "deltalake"}
 
@@ -272,6 +273,15 @@ def in_package(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], N
     return damage
 
 
+def two_days_in_one(folder: Path) -> None:
+    """The rows of the second day stand in the file of the first."""
+    days(lambda tables: [pa.concat_tables(tables[:2]), *tables[1:]])(folder)
+    shutil.rmtree(sorted((folder / "data").iterdir())[1])
+    package = json.loads((folder / PACKAGE_FILE).read_text())
+    package["resources"] = [one for one in package["resources"] if (folder / one["path"]).exists()]
+    (folder / PACKAGE_FILE).write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
+
+
 def beside(name: str) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -279,6 +289,55 @@ def beside(name: str) -> Callable[[Path], None]:
         listed_anew(folder)
 
     return damage
+
+
+def days(change: Callable[[list[pa.Table]], list[pa.Table]]) -> Callable[[Path], None]:
+    """Write other tables into the files of the days, and tell it in the list."""
+
+    def damage(folder: Path) -> None:
+        parts = sorted((folder / "data").rglob("*.parquet"))
+        tables = change([pq.ParquetFile(part).read() for part in parts])
+        for part, table in zip(parts, tables, strict=True):
+            pq.write_table(table, part, compression="zstd", store_schema=False)
+        relisted(folder)
+
+    return damage
+
+
+def of_next_day(tables: list[pa.Table]) -> list[pa.Table]:
+    """The last row of the first day among those of the second: put together, nothing has changed."""
+    first, second, *others = tables
+    last = len(first) - 1
+    return [first.slice(0, last), pa.concat_tables([first.slice(last), second]), *others]
+
+
+def with_values(name: str, values: Callable[[pa.Table], Any]) -> Callable[[list[pa.Table]], list[pa.Table]]:
+    return lambda tables: [
+        each.set_column(each.column_names.index(name), name, values(each)) for each in tables
+    ]
+
+
+def of_other_types(folder: Path) -> None:
+    days(with_values("t_start", lambda table: table["t_start"].cast(pa.float64())))(folder)
+    in_package(lambda package: package["shoal_columns"].update(t_start="double"))(folder)
+
+
+def one_last_bit(table: pa.Table) -> pa.Array:
+    drawn = table["geometry"].to_pylist()
+    return pa.array([drawn[0][:13] + bytes([drawn[0][13] ^ 1]) + drawn[0][14:], *drawn[1:]], pa.binary())
+
+
+def zeros_with_signs(table: pa.Table) -> pa.Array:
+    values = table["x_min"].to_numpy()
+    return pa.array(np.where(values == 0, -0.0, values))
+
+
+def by_another_writer(folder: Path) -> None:
+    part = first_part(folder)
+    content = part.read_bytes()
+    own = pq.read_metadata(part).created_by.encode()
+    part.write_bytes(content.replace(own, b"u000001".ljust(len(own))))
+    relisted(folder)
 
 
 BY_HAND: dict[str, tuple[str, Callable[[Path], None], str]] = {
@@ -299,6 +358,24 @@ BY_HAND: dict[str, tuple[str, Callable[[Path], None], str]] = {
         "parquet-by-day", lambda f: (f / "data" / "day=u000001").mkdir(), "unexpected-file",
     ),
     "places of somebody in the days": ("parquet-by-day", drawn_elsewhere, "hidden-bytes"),
+    "a row in the file of the next day": ("parquet-by-day", days(of_next_day), "row-order"),
+    "a day whose rows stand in another's file": (
+        "parquet-by-day",
+        two_days_in_one, "row-order",
+    ),
+    "numbers of another type": (
+        "parquet-by-day",
+        days(with_values("t_start", lambda table: table["t_start"].cast(pa.int32()))), "unexpected-type",
+    ),
+    "another type, told in the list": ("parquet-by-day", of_other_types, "unexpected-type"),
+    "another type in the list alone": (
+        "parquet-by-day", in_package(lambda p: p["shoal_columns"].update(t_start="double")), "respelled",
+    ),
+    "a last bit of a geometry": (
+        "parquet-by-day", days(with_values("geometry", one_last_bit)), "stored-differently",
+    ),
+    "the name of a person as that of a writer": ("parquet-by-day", by_another_writer, "hidden-bytes"),
+    "zeros with signs": ("parquet-by-day", days(with_values("x_min", zeros_with_signs)), "row-order"),
     "a further column in Delta": (
         "delta",
         rewritten_delta(lambda t: t.append_column("who", pa.array(["u000001"] * len(t)))),
@@ -320,17 +397,81 @@ def test_what_an_export_says_besides_its_rows_is_found(
     assert kind in verdict_of(tmp_path / "out", made, "boxes").kinds
 
 
+def no_table(folder: Path) -> None:
+    first_part(folder).write_bytes(b"PAR1" + bytes(99))
+    relisted(folder)
+
+
+MALFORMED: dict[str, tuple[Callable[[Path], None], str]] = {
+    "without a column": (
+        days(lambda tables: [each.drop_columns(["x_max"]) for each in tables]), "lacks columns of a release",
+    ),
+    "a type that is a list": (
+        in_package(lambda package: package["shoal_columns"].update(t_start=["int64"])), "names other columns",
+    ),
+    "a format that is not there": (in_package(lambda p: p.update(shoal_format="csv")), "csv is not"),
+    "a part that is no table": (
+        no_table,
+        r"data/day=.*/part-0.parquet is not a readable Parquet file",
+    ),
+}  # fmt: skip
+
+
+def test_flatgeobuf_with_a_byte_that_is_no_text_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
+    skip_without("flatgeobuf")
+    export(made["boxes"], tmp_path / "out", "flatgeobuf")
+    path = tmp_path / "out" / "release.fgb"
+    content, name = path.read_bytes(), shoal.read_release(made["boxes"]).trajectory_ids[0].encode()
+    place = content.rfind(name)
+    for damaged in (content[:place] + b"\xff" + content[place + 1 :], content[: place + 7]):
+        path.write_bytes(damaged)
+        relisted(tmp_path / "out")
+        with pytest.raises(InputError, match="fetch or write it again"):
+            verdict_of(tmp_path / "out", made, "boxes")
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_an_export_that_cannot_be_read_is_told_in_words(
+    name: str, made: dict[str, Path], tmp_path: Path
+) -> None:
+    damage, words = MALFORMED[name]
+    export(made["boxes"], tmp_path / "out", "parquet-by-day")
+    damage(tmp_path / "out")
+    with pytest.raises(InputError, match=words):
+        verdict_of(tmp_path / "out", made, "boxes")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet-by-day"])
+def test_a_digest_of_another_table_is_noted_and_that_of_an_identifier_found(
+    form: str, made: dict[str, Path], tmp_path: Path
+) -> None:
+    export(made["boxes"], tmp_path / "out", form)
+    somebody = pq.read_table(made["raw"])["uid"][0].as_py()
+    found: list[tuple[bool, set[str], bool]] = []
+    for text in ("nobody at all", somebody):
+        manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+        manifest["release_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        (tmp_path / "out" / "manifest.json").write_text(
+            json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        )
+        relisted(tmp_path / "out")
+        verdict = verdict_of(tmp_path / "out", made, "boxes")
+        found.append((verdict.holds, set(verdict.kinds), OTHER_DIGEST in verdict.notes))
+    assert found == [(True, set(), True), (False, {"raw-identifier"}, True)]
+
+
 def test_days_that_are_packed_otherwise_are_noted(made: dict[str, Path], tmp_path: Path) -> None:
     export(made["boxes"], tmp_path / "out", "parquet-by-day")
     sound = verdict_of(tmp_path / "out", made, "boxes")
     assert sound.holds, sound.findings
-    assert TORN not in sound.notes
+    noted = OTHERWISE.replace("release.parquet", "data")
+    assert noted not in sound.notes
     part = first_part(tmp_path / "out")
     pq.write_table(
         pq.ParquetFile(part).read(), part, compression="zstd", store_schema=False, row_group_size=2
     )
     relisted(tmp_path / "out")
-    assert TORN in verdict_of(tmp_path / "out", made, "boxes").notes
+    assert noted in verdict_of(tmp_path / "out", made, "boxes").notes
 
 
 def test_what_is_not_complete_or_not_listed_is_no_release(made: dict[str, Path], tmp_path: Path) -> None:

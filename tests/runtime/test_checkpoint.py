@@ -105,24 +105,28 @@ def test_a_part_is_made_again_when_a_file_of_it_is_damaged(tmp_path: Path, damag
     assert checkpoint.finished("part", ["t"])["t"].tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("byte", [1, 12, 99])
+@pytest.mark.parametrize("apart", ["rows", None])
+@pytest.mark.parametrize("change", [1, 12, 99, 255])
 def test_a_part_of_which_any_byte_is_another_one_is_made_again(
-    tmp_path: Path, byte: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, change: int, apart: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shoal.runtime.checkpoint.os.fsync", lambda _file: None)  # hundreds of parts
     checkpoint = Checkpoint.open(tmp_path / "job", {})
+    made = []
 
     def make() -> dict[str, np.ndarray]:
+        made.append(1)
         return {"t": np.arange(3), "rows": np.arange(4)}
 
-    checkpoint.kept("part", make, apart="rows")
+    checkpoint.kept("part", make, apart)
     path = tmp_path / "job" / "part.npz"
     sound = path.read_bytes()
     found = []
     for at in range(len(sound)):
-        path.write_bytes(sound[:at] + bytes([byte]) + sound[at + 1 :])
-        found.append(checkpoint.kept("part", make, apart="rows")["t"].tolist())
-    assert found == [[0, 1, 2]] * len(sound)
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ change]) + sound[at + 1 :])
+        found.append(checkpoint.kept("part", make, apart))
+    assert len(made) == 1 + len(sound)
+    assert all(one["t"].tolist() == [0, 1, 2] for one in found)
 
 
 def test_an_interrupted_part_leaves_nothing_that_could_be_taken_for_finished(tmp_path: Path) -> None:

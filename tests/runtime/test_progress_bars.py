@@ -1,8 +1,15 @@
 """Bars of progress: one for each piece of work, gone when all have ended."""
 
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import shoal
+from shoal.cli import terminal
+from shoal.runtime import progress_file
+from shoal.runtime.progress_file import ProgressFile, read_progress
 
 
 def test_a_run_shows_each_piece_of_work_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +27,67 @@ def test_a_run_shows_each_piece_of_work_and_leaves_nothing(monkeypatch: pytest.M
     assert list(run.map(abs, [-1, 2], label="counting")) == [1, 2]
     assert list(run.map(abs, [-3], label="again")) == [3]
     assert told == [("counting", 2), ("stop", None), ("again", 1), ("stop", None)]
+
+
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands where a test sets it."""
+    now = [0.0]
+    for module in (terminal, progress_file):
+        monkeypatch.setattr(f"{module.__name__}.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_work_that_begins_again_under_its_name_is_reckoned_anew(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A comparison does the same work for each release; what was before says nothing of what is left."""
+    now = clock(monkeypatch)
+    with terminal.Bars(quiet=False) as bars:
+        bars("attacking", 0, 4)
+        bars("attacking", 4, 4)
+        now[0] = 1000.0
+        bars("attacking", 0, 4)
+        now[0] = 1011.0
+        bars("attacking", 1, 4)
+    assert capsys.readouterr().err == "attacking: 25 %, about 33 s left\n"
+
+
+def test_the_file_of_progress_reckons_anew_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    now = clock(monkeypatch)
+    tell = ProgressFile(tmp_path / "progress.json")
+    tell("attacking", 0, 4)
+    tell("attacking", 4, 4)
+    now[0] = 1000.0
+    tell("attacking", 0, 4)
+    now[0] = 1011.0
+    tell("attacking", 1, 4)
+    seen = read_progress(tmp_path / "progress.json")
+    assert seen is not None
+    assert seen.left_s == 33.0
+
+
+@pytest.mark.parametrize("in_a_terminal", [True, False])
+def test_a_bar_begins_again_under_its_name(monkeypatch: pytest.MonkeyPatch, in_a_terminal: bool) -> None:
+    from rich.progress import Progress
+
+    reset: list[int] = []
+    again = Progress.reset
+
+    def told(bars: Progress, task: Any, **of: Any) -> None:
+        reset.append(of["completed"])
+        again(bars, task, **of)
+
+    monkeypatch.setattr(Progress, "reset", told)
+    monkeypatch.setattr(terminal, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    if in_a_terminal:
+        with terminal.Bars(quiet=False) as bars:
+            for done in (0, 2, 4, 0, 1):
+                bars("attacking", done, 4)
+    else:
+        tell = shoal.Run.with_bars().progress
+        tell("releases", 0, 2)
+        for done in (0, 2, 4, 0, 1, 4):
+            tell("attacking", done, 4)
+        tell("releases", 2, 2)
+    assert reset == [0]

@@ -29,6 +29,7 @@ from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
+from shoal.model.people_on_disk import PEOPLE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing import block_gaps, block_records, block_sample, block_table, block_vanished
 from shoal.publishing import in_blocks as publishing
@@ -533,6 +534,42 @@ def test_a_finished_block_that_is_damaged_is_made_again(
     in_blocks(city, tmp_path / "release", 20)
     for name in ("release.parquet", "manifest.json", "report.html"):
         assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["people/samples.bin", "people/people.parquet", "people/sums.json"])
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 0.99])
+def test_people_on_disk_that_are_damaged_are_read_again(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: float
+) -> None:
+    in_blocks(city, tmp_path / "whole", 60)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "_finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            in_blocks(city, tmp_path / "release", 60)
+    file = tmp_path / "release.parts" / name
+    content = bytearray(file.read_bytes())
+    content[int(place * len(content))] ^= 4
+    file.write_bytes(content)
+    in_blocks(city, tmp_path / "release", 60)
+    for name in ("release.parquet", "manifest.json", "report.html"):
+        assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_blocks_of_people_who_are_not_there_are_made_again(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped_after_reading(city, tmp_path / "release", monkeypatch)
+    (tmp_path / "release.parts" / "people" / PEOPLE_FILE).unlink()
+    made: list[int] = []
+    make = anonymizing.crowds_of
+
+    def counted(task: anonymizing.BlockTask) -> object:
+        made.append(task.block)
+        return make(task)
+
+    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    in_blocks(city, tmp_path / "release", 20)
+    assert sorted(made) == list(range(6))
 
 
 def test_boxes_that_are_cut_short_meanwhile_are_an_error(tmp_path: Path) -> None:

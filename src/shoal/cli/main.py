@@ -17,6 +17,7 @@ import click
 
 from shoal.cli import check as cli_check
 from shoal.cli import comparison as cli_comparison
+from shoal.cli import convert as cli_convert
 from shoal.cli import data as cli_data
 from shoal.cli import demo as cli_demo
 from shoal.cli import desk as cli_desk
@@ -91,7 +92,7 @@ shoal.add_section(
 shoal.add_section("The release", (cli_release.anonymize, cli_verify.verify, cli_publish.publish))
 shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
 shoal.add_section(
-    "Files of other tools, files for other tools", (cli_check.check, cli_risk.convert, cli_publish.schema)
+    "Files of other tools, files for other tools", (cli_check.check, cli_convert.convert, cli_publish.schema)
 )
 shoal.add_section("In a browser", cli_desk.COMMANDS)
 shoal.add_section("Beside the papers", (cli_reproduce.reproduce,))

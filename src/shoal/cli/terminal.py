@@ -36,7 +36,8 @@ class Bars:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._started: dict[str, tuple[float, int]] = {}  # seconds of work so far, and how much was done then
+        # of each label: seconds of work when it began, how much was done then, and is done now
+        self._pace: dict[str, tuple[float, int, int]] = {}
         self._last_line = 0.0
         self._tasks: dict[str, TaskID] = {}
         self._bars: Progress | None = None
@@ -75,7 +76,11 @@ class Bars:
         if self._file is not None:
             self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
-        began, first = self._started.setdefault(label, (now, done))
+        began, first, before = self._pace.get(label, (now, done, done))
+        again = done < before  # the same work for something else, as a comparison does it
+        if again:
+            began, first = now, done
+        self._pace[label] = (began, first, done)
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
         if self._as_json:
@@ -83,7 +88,7 @@ class Bars:
                 self._last_line = now
                 log_line("progress", label, done=done, total=total)
         elif sys.stderr.isatty():
-            self._show_bar(label, done, total)
+            self._show_bar(label, done, total, again=again)
         elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
             left = (
@@ -99,7 +104,7 @@ class Bars:
             COMPILING.listeners.remove(self._tell_of_compiling)
             self.say(_COMPILING)
 
-    def _show_bar(self, label: str, done: int, total: int) -> None:
+    def _show_bar(self, label: str, done: int, total: int, *, again: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -114,6 +119,8 @@ class Bars:
             self._bars.start()
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total)
+        elif again:
+            self._bars.reset(self._tasks[label], completed=done, total=total)
         self._bars.update(self._tasks[label], completed=done, total=total)
 
 

@@ -4,6 +4,7 @@ One sheet is read; its first row gives the names of the columns.
 """
 
 import re
+import struct
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
@@ -20,6 +21,9 @@ from shoal.io.xml_files import BROKEN_ARCHIVE
 from shoal.model.intake import Reading
 
 _ROWS: Final = 1 << 14
+_WORKBOOK: Final = bytes.fromhex("0908100000060500")  # the record that begins one of Excel 97 and later
+_DATE_1904: Final = 0x22
+_END: Final = 0x0A
 _FROM_1904: Final = (
     ("xl/workbook.xml", re.compile(rb"date1904\s*=\s*[\"'](1|true)[\"']")),
     ("content.xml", re.compile(rb"null-date\b[^>]*date-value\s*=\s*[\"']1904-")),
@@ -86,7 +90,9 @@ def _wanted(name: str, given: str | None, book: Any) -> Any:
 
 
 def _counts_from_1904(path: Path) -> bool:
-    """Whether a workbook (.xlsx, .ods) says that its days are counted from 1904."""
+    """Whether a workbook says that its days are counted from 1904."""
+    if path.suffix.lower() == ".xls" and _says_1904(path.read_bytes()):
+        return True
     try:
         with zipfile.ZipFile(path) as book:
             inside = set(book.namelist())
@@ -95,6 +101,17 @@ def _counts_from_1904(path: Path) -> bool:
             )
     except (*BROKEN_ARCHIVE, OSError):
         return False  # .xls is no archive; what is damaged is told by whoever opens it
+
+
+def _says_1904(content: bytes) -> bool:
+    """Whether an .xls says so among the first records of its workbook ([MS-XLS] 2.4.77, Date1904)."""
+    at = content.find(_WORKBOOK)
+    while 0 <= at < len(content) - 4:
+        kind, length = struct.unpack_from("<HH", content, at)
+        if kind in (_DATE_1904, _END):
+            return kind == _DATE_1904 and content[at + 4 : at + 6] == b"\1\0"
+        at += 4 + length
+    return False
 
 
 def _is_filled(row: Sequence[Any]) -> bool:

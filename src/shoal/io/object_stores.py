@@ -23,7 +23,11 @@ from shoal.io.tables import Table
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
 _WRITTEN_AS_THEY_ARE: Final = "%/:?&=@+,;~!$'()*[]"
-_PATIENCE_S: Final = 20  # pyarrow's own is 15 minutes
+_PATIENCE_S: Final = 20  # with a store of Google's, of which pyarrow's own is 15 minutes
+_SILENCE_S: Final = 6  # of a store of S3's after which it is asked again
+_ASKED: Final = 3  # times at the most
+_SILENT: Final = "Timeout was reached"
+_ANSWERED: Final[set[str]] = set()  # addresses whose store has said something
 _DEEPEST: Final = 16  # folders within one another
 PARQUET: Final = (".parquet", ".pq", ".geoparquet")
 
@@ -85,7 +89,7 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
 
 
 def _opened(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it; a store of Google's that is silent is given up.
+    """The file system of an address, and the path in it; a store that stays silent is given up.
 
     Characters that an address cannot hold, such as blanks, are taken as they are; "#" is one of a name.
     """
@@ -93,7 +97,28 @@ def _opened(address: str) -> tuple[Any, str]:
     if address.startswith(_GOOGLE) and "retry_limit_seconds=" not in address:
         address += f"{'&' if '?' in address else '?'}retry_limit_seconds={_PATIENCE_S}"
     system, root = pafs.FileSystem.from_uri(address)
+    if system.type_name == "s3" and address not in _ANSWERED:
+        _require_answer(system, root)
+        _ANSWERED.add(address)
     return system, root
+
+
+def _require_answer(system: Any, root: str) -> None:
+    """Raise OSError when a store of S3's takes connections and says nothing; pyarrow waits for 106 s.
+
+    Only silence is given up here. A store that is busy or away for a moment is asked again as often as ever.
+    """
+    _, (settings,) = system.__reduce__()  # as it is sent to other processes: an address cannot say these
+    impatient = {
+        "request_timeout": _SILENCE_S,
+        "connect_timeout": _SILENCE_S,
+        "retry_strategy": pafs.AwsStandardS3RetryStrategy(max_attempts=_ASKED),
+    }
+    try:
+        pafs.S3FileSystem(**{**settings, **impatient}).get_file_info(root)
+    except OSError as error:
+        if _SILENT in str(error):
+            raise
 
 
 def _unread(address: str, error: Exception) -> InputError:

@@ -250,7 +250,7 @@ class Positions:
             self.notes.append(
                 f"{TOO_WIDE}: {share:.0%} of the positions of {self._name} lie so far from the middle of all "
                 f"that lengths in a plane around them are wrong by more than {MOST_WRONG:.0%}; publish each "
-                "region on its own"
+                "region on its own, from a file that holds the rows of that region alone"
             )
 
     def _tell_national(self) -> None:

@@ -4,8 +4,10 @@ Rows are spread over buckets by person, by tasks where the source falls into pie
 each for itself. The account of rows is the same as that of reading into memory.
 """
 
+import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +24,10 @@ from shoal.io.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets
 from shoal.io.taken import Taken, no_rows
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
-from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, StoredPeople
+from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUMS_FILE, StoredPeople
 from shoal.model.trajectories import Grid, require_snapped
 from shoal.runtime.arrays import Integers
+from shoal.runtime.checkpoint import crc32_of
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
 from shoal.runtime.tasks import Engine, carried_out
@@ -51,9 +54,34 @@ def store_people(
             taken = take_in(source, reading, run, spill.keep, spill.elsewhere if engine else None)
             spill.end(taken)
         stored = _sorted_people(folder, taken, spill, run, engine or run)
-        stored.save()
         shutil.rmtree(spill.folder)
     return stored
+
+
+def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
+    """Whether people were stored in a folder to the end, and every byte of them is still what it was."""
+    try:
+        sums = json.loads((folder / SUMS_FILE).read_bytes())
+        sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
+        tasks = [SumTask(folder / SAMPLES_FILE, *one) for one in sums["samples"]]
+        return sound and all(carried_out(sums_up, tasks, engine, run, "looking at people on disk"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+@dataclass(frozen=True)
+class SumTask:
+    """Rows of samples, and the CRC-32 that they should have."""
+
+    samples: Path
+    first: int
+    rows: int
+    crc32: int
+
+
+def sums_up(task: SumTask) -> bool:
+    """Whether the rows are what they were when they were written."""
+    return task.crc32 == crc32_of(task.samples, task.rows * ROW_BYTES, start=task.first * ROW_BYTES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +121,7 @@ class Sorted:
     outside: int
     duplicates: int
     late: int
+    sum: tuple[int, int, int]
 
 
 def sort_buckets(task: SortTask) -> list[Sorted]:
@@ -126,13 +155,15 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
             outside=outside,
             duplicates=0,
             late=bucket.late,
+            sum=(first_row, 0, 0),
         )
     n = len(bucket.ids)
     subject, t, x, y = sorted_rows([rows], np.arange(n), n)
     starts = np.searchsorted(subject, np.arange(n + 1)).astype(np.int64)
     present = np.flatnonzero(np.diff(starts))
     offsets = starts[[*present, n]]
-    write_all(file, np.stack([t, x, y], axis=1))
+    samples = np.stack([t, x, y], axis=1)
+    write_all(file, samples)
     return Sorted(
         ids=bucket.ids.take(pa.array(present)),
         first=bucket.first[present],
@@ -144,6 +175,7 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
         outside=outside,
         duplicates=n_rows - len(t),
         late=bucket.late,
+        sum=(first_row, len(t), zlib.crc32(samples.data)),
     )
 
 
@@ -200,7 +232,7 @@ def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: E
         days, n_days = (last - first) * grid.slot_s / DAY_S, days_between(first, last, grid.slot_s)
         kept, intake = screen(length[by_id], active[by_id], days, n_days, intake)
         by_id = by_id[kept]
-    return StoredPeople(
+    stored = StoredPeople(
         folder=folder,
         names=ids.take(pa.array(by_id)),
         starts=start[by_id],
@@ -211,3 +243,5 @@ def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: E
         crs=taken.plane,
         intake=intake,
     )
+    stored.save([part.sum for part in every if part.sum[1]])
+    return stored

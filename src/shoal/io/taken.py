@@ -188,6 +188,7 @@ def no_rows(taken: Taken) -> InputError:
     """The error, with the reasons, when no row is left."""
     hints = {
         cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
+        cleaning.LONGITUDE: "longitudes from 0 to 360 are not read: take 360 from those above 180",
         cleaning.BAD_TIME: "write times as 2024-05-01T10:00:00Z or as seconds since 1970",
         cleaning.FUTURE: "the unit of the times may be another one: give it with --time-unit",
         cleaning.OUTSIDE: "the declared --crs may be another one",

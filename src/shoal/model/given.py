@@ -30,7 +30,7 @@ def require_one_region(notes: Iterable[str]) -> None:
     if any(note.startswith(TOO_WIDE) for note in notes):
         raise InputError(
             f"{TOO_WIDE} for one plane, so that no length would mean what it says; publish each region on "
-            "its own"
+            "its own, from a file that holds the rows of that region alone"
         )
 
 

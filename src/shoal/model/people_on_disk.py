@@ -1,11 +1,12 @@
 """People on disk: who they are, how they were read and where their samples stand, to load any few of them.
 
 The folder holds raw data: only its owner can read it, and it lies beside a release, never in it. It is
-complete when its list of people is there, which is written last.
+complete when its list of people is there, which is written last. What its files sum up to stands beside them,
+for who comes back to them later.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,9 +21,11 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.names import Texts
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.checkpoint import crc32_of
 
 SAMPLES_FILE: Final = "samples.bin"
 PEOPLE_FILE: Final = "people.parquet"
+SUMS_FILE: Final = "sums.json"
 ROW_BYTES: Final = 24  # t, x and y as int64
 _ACCOUNT: Final = b"shoal"
 
@@ -77,8 +80,8 @@ class StoredPeople:
             ),
         )
 
-    def save(self) -> None:
-        """Write the list, which makes the folder complete."""
+    def save(self, sums: Sequence[tuple[int, int, int]]) -> None:
+        """Write the list, which makes the folder complete. sums: first row, rows and CRC-32 of samples."""
         columns = {
             "start": self.starts,
             "length": self.lengths,
@@ -89,6 +92,8 @@ class StoredPeople:
         table = pa.table({"id": self.names, **columns}).replace_schema_metadata({_ACCOUNT: account})
         partial = self.folder / f".{PEOPLE_FILE}.partial"
         pq.write_table(table, partial)
+        stated = {"people": crc32_of(partial), "samples": sums}
+        (self.folder / SUMS_FILE).write_text(json.dumps(stated), encoding="ascii")
         partial.replace(self.folder / PEOPLE_FILE)
 
     @property

@@ -15,13 +15,11 @@ from shoal.errors import InputError, OtherJobError
 from shoal.io.named_files import BY_SPARK, SPARK_TABLE, states
 from shoal.io.pieces import columns_drawn
 from shoal.model.intake import Reading
-from shoal.model.people_on_disk import PEOPLE_FILE
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.run import Run
 from shoal.runtime.staging import partial_name
 from shoal.runtime.tasks import Engine, carried_out
-from shoal.scale.anonymizing import PEOPLE
 from shoal.scale.engine_spark import SparkCluster
 
 INPUT: Final = "input"
@@ -63,8 +61,6 @@ class BlockInput:
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
         """Raises OtherJobError where these are not the files that the job began to read."""
-        if not (checkpoint.folder / PEOPLE / PEOPLE_FILE).exists():  # which is begun anew
-            (checkpoint.folder / f"{INPUT}.npz").unlink(missing_ok=True)
         begun = checkpoint.kept(
             INPUT, lambda: {"signs": self._signs(), "digests": self._digests(engine, run)}
         )

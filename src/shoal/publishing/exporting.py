@@ -37,20 +37,27 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.tables import write_table
+from shoal.runtime.arrays import Numbers
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.json_values import once
 from shoal.runtime.staging import staged_folder
 from shoal.verification.files.layout import layout_findings
-from shoal.verification.files.packed import TORN
+from shoal.verification.files.packed import OTHERWISE
 from shoal.verification.files.precision import SAME_PLACE_DEG
 
 PACKAGE_FILE: Final = "datapackage.json"
+OTHER_DIGEST: Final = (
+    "the manifest gives the SHA-256 of another table than these rows make here: another version of pyarrow "
+    "or of zstd made it, or it is a message"
+)
 _PROFILE: Final = "data-package"
 _TYPES: Final = {"string": "string", "int64": "integer", "double": "number"}
 _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
 _LARGEST: Final = 1 << 24
 _NOT_LOOKED_AT: Final = frozenset({"flatgeobuf", "delta"})
 _BESIDE: Final = frozenset(map(Path, (MANIFEST_FILE, REPORT_FILE, PACKAGE_FILE)))
+_ELSEWHERE: Final = "the geometry holds other places than its rows"
+_WRITER: Final = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d{1,2}\.\d{1,2}(-SNAPSHOT)?")
 _HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order, and the kind of shape
 
 
@@ -170,51 +177,63 @@ def _rebuilt(
     for part in sorted(folder.rglob("*.parquet")) if row.where == "data" else []:
         require_plain_file(part)
         if form not in _NOT_LOOKED_AT:
-            yield from _hidden_in(part, str(part.relative_to(folder)))
+            yield from _layout(part, part.relative_to(folder))
     schema = _schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
+    try:
+        rows.validate(full=True)  # a file may hold bytes that are no text
+    except pa.ArrowException as error:
+        raise InputError(f"{folder / row.where} holds text that is none; fetch or write it again") from error
     drawn = rows[GEOMETRY].to_pylist() if GEOMETRY in rows.column_names else None
     rows = rows if drawn is None else rows.drop_columns([GEOMETRY])
     extra = sorted(set(rows.column_names) - set(schema.names))
+    if not set(schema.names) <= set(rows.column_names):
+        raise InputError(f"{folder / row.where} lacks columns of a release; fetch or write it again")
     if extra or rows.schema.names != schema.names:
         yield Finding("unexpected-column", f"its table has other columns than a release: {len(extra)} more")
         rows = rows.select(schema.names)
     table = release_of_rows(rows, folder, manifest, inner)
     yield from in_another_order(row.arranged(table), rows)
-    if drawn is not None and not _same_places(drawn, row.arranged(table)):
-        yield Finding("hidden-bytes", "the geometry holds other places than its rows")
+    if schema.types != rows.schema.types:
+        yield Finding("respelled", f"{PACKAGE_FILE} names other types of columns than there are")
+    if drawn is not None:
+        yield from _drawn_otherwise(drawn, row.arranged(table))
     yield from _other_files(folder, form, table, inner.parent / "again", notes)
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
 
 
-def _hidden_in(part: Path, name: str) -> Iterator[Finding]:
-    """What the bytes of a part hold beside its rows; it is named as the manifest names the whole table."""
+def _layout(part: Path, name: Path) -> list[Finding]:
+    """What a part holds beside its rows, under its own name."""
     try:
-        for finding in layout_findings(part.read_bytes()):
-            yield replace(finding, message=finding.message.replace(RELEASE_FILE, name))
+        found = layout_findings(part.read_bytes())
     except InputError as error:
-        raise InputError(error.as_written.replace(RELEASE_FILE, name)) from error
+        raise InputError(error.as_written.replace(RELEASE_FILE, str(name))) from error
+    if not _WRITER.fullmatch(pq.read_metadata(part).created_by or ""):
+        found.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
+    return [replace(one, message=one.message.replace(RELEASE_FILE, str(name))) for one in found]
 
 
-def _same_places(drawn: list[bytes | None], table: pa.Table) -> bool:
-    """Whether well-known binaries are those of a table, but for last digits, which projections differ in."""
-    if GEOMETRY not in table.column_names:
-        return False
-    expected = table[GEOMETRY].to_pylist()
+def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
+    """Well-known binaries that are not those of a table, but for last digits, which projections differ in."""
+    expected = table[GEOMETRY].to_pylist() if GEOMETRY in table.column_names else []
     if drawn == expected:
-        return True
+        return
     if len(drawn) != len(expected) or not all(
         one is not None and len(one) == len(other) and one[:_HEAD] == other[:_HEAD]
         for one, other in zip(drawn, expected, strict=True)
     ):
-        return False
+        yield Finding("hidden-bytes", _ELSEWHERE)
+        return
     found, right = (
         np.frombuffer(b"".join(one[_head(one) :] for one in some if one is not None), dtype="<f8")
         for some in (drawn, expected)
     )
-    return bool((np.abs(found - right) <= SAME_PLACE_DEG).all())
+    if not (np.abs(found - right) <= SAME_PLACE_DEG).all():
+        yield Finding("hidden-bytes", _ELSEWHERE)
+    if len(set(zip(drawn, expected, strict=True))) > len(set(expected)):
+        yield Finding("stored-differently", "the same place is drawn in different bytes")
 
 
 def _head(wkb: bytes) -> int:
@@ -232,23 +251,32 @@ def _other_files(
         strange = {path for path in found if path.parts[0] != row.where}
     else:
         row.write(table, again)
+
+        def _again(path: Path) -> Path:
+            return again / path.relative_to(row.where)
+
         within = {path.relative_to(again) for path in again.rglob("*")} if again.is_dir() else set()
         written = {Path(row.where), *(Path(row.where) / path for path in within)}
         strange = found - written
         unlike = [
             path
             for path in sorted(found & written)
-            if (folder / path).is_file()
-            and (folder / path).read_bytes() != (again / path.relative_to(row.where)).read_bytes()
+            if (folder / path).is_file() and (folder / path).read_bytes() != _again(path).read_bytes()
         ]
         if unlike and row.text:
             yield Finding(
                 "hidden-bytes", f"{row.where} holds bytes that are no row, or other places than its rows"
             )
+        elif any(_rows_in(folder / path) != _rows_in(_again(path)) for path in unlike) or written - found:
+            yield Finding("row-order", f"files of {row.where} hold other rows than those of their day")
         elif unlike:
-            notes.append(TORN)
+            notes.append(OTHERWISE.replace(RELEASE_FILE, row.where))
     if strange:
         yield Finding("unexpected-file", f"the folder holds what {form} does not write: {len(strange)} more")
+
+
+def _rows_in(part: Path) -> int:
+    return int(pq.read_metadata(part).num_rows)
 
 
 def _described_otherwise(
@@ -275,8 +303,10 @@ def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Pat
 
 
 def in_another_order(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
-    """Whether rows differ from those that a release would have written."""
+    """Whether rows differ from those that a release would have written, or are stored in other types."""
     plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
+    if rows.schema.types != plain.schema.types:
+        yield Finding("unexpected-type", "columns of the export are of other types than those of a release")
     if not _alike(plain, rows):
         yield Finding(
             "row-order", "the rows of the export do not stand in the order of a release, or are others"
@@ -287,12 +317,16 @@ def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
     if len(canonical) != len(rows):
         return False
     return all(
-        np.array_equal(
-            canonical[name].to_numpy(zero_copy_only=False), rows[name].to_numpy(zero_copy_only=False)
-        )
+        np.array_equal(_bits(canonical[name]), _bits(rows[name]))
         for name in canonical.column_names
         if name in rows.column_names
     )
+
+
+def _bits(column: pa.ChunkedArray) -> Numbers:
+    """Its values as they are stored: a zero with a sign is another one."""
+    values = column.to_numpy(zero_copy_only=False)
+    return np.asarray(values).view(np.int64) if pa.types.is_float64(column.type) else values
 
 
 def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
@@ -307,7 +341,7 @@ def schema_of(told: dict[str, Any], manifest: Manifest, where: object) -> pa.Sch
     allowed = [["trajectory_id", *BOX_COLUMNS]]
     if manifest.grid is None:
         allowed = [["trajectory_id", *POINT_COLUMNS], ["trajectory_id", *POINT_COLUMNS, *DEGREE_COLUMNS]]
-    if names not in allowed or not set(told.values()) <= set(_KINDS):
+    if names not in allowed or not all(isinstance(kind, str) and kind in _KINDS for kind in told.values()):
         raise InputError(f"{where} names other columns than a release has")
     return pa.schema([(name, _KINDS[told[name]]) for name in names])
 

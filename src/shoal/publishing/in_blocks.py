@@ -16,13 +16,13 @@ import numpy as np
 from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
 from shoal.errors import InputError, MisuseError, NothingLeftError
-from shoal.io.storing import store_people
+from shoal.io.storing import are_complete, store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
 from shoal.model.given import require_one_region
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
-from shoal.model.people_on_disk import PEOPLE_FILE, StoredPeople
+from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
 from shoal.publishing.block_gaps import gaps_of_stored
@@ -147,7 +147,11 @@ def publish_in_blocks(
     with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
         for left_over in (*folder.glob(".*.partial-*"), *left_behind(output)):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
-        begun = (folder / PEOPLE / PEOPLE_FILE).exists()  # from now on the input is not read
+        begun = are_complete(folder / PEOPLE, workers or run, run)  # and the input is not read
+        if not begun:  # parts of people who are not there are parts of nobody
+            shutil.rmtree(folder / PEOPLE, ignore_errors=True)
+            for part in (*folder.glob("*.npz"), *folder.glob("*.bin")):
+                part.unlink()
         try:
             with run.stage("reading"):
                 given.fetch(folder, reading)

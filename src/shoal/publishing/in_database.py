@@ -16,6 +16,7 @@ from shoal.io.server_tables import GEOMETRY, WGS84_CODE, Stored, place_of, read_
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.verdicts import Finding
 from shoal.publishing.exporting import (
+    OTHER_DIGEST,
     Exported,
     in_another_order,
     release_of_rows,
@@ -95,6 +96,8 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
         "the tables (comments, rights, statistics) was not looked at",
         *(f"the column {name} is of a type of its own and was not looked at" for name in stored.unread),
     ]
+    if read_manifest(folder).release_sha256 != manifest.release_sha256:
+        notes.append(OTHER_DIGEST)
     return findings, notes
 
 

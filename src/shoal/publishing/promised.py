@@ -20,16 +20,19 @@ from shoal.model.given import require_linkage, require_trajectories
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.publishing.exporting import as_release_folder
+from shoal.publishing.exporting import OTHER_DIGEST, as_release_folder
 from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
 from shoal.runtime.paths import path_of
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import Looked, looking, verify_looked, with_notes
+from shoal.verification.leaks.digests import hashes_among
+from shoal.verification.leaks.known import RawIdentifiers
 from shoal.version import __version__
 
 STRANGE_METHOD: Final = (
     "this version does not know the method that the manifest names: name and parameters were not looked at"
 )
+_DIGEST_OF_ONE: Final = f"{MANIFEST_FILE}: the SHA-256 of its table is that of a raw identifier"
 UNKNOWN_METHOD: Final = (
     "whether this is the whole claim of the method that the manifest names (needs a method and parameters "
     "that this version knows, or an expected claim: --claim)"
@@ -110,7 +113,12 @@ def verify_opened(
     least = None if expected is None else Expected.parse(expected)
     verdict = verify_looked(original, opened.looked, linkage, run=run)
     verdict = with_notes(verdict.and_also(opened.findings), opened.notes)
-    return with_whole_claim(verdict, read_manifest(opened.folder), least)
+    manifest = read_manifest(opened.folder)
+    if manifest.release_sha256 != opened.looked.manifest.release_sha256:  # of an export
+        verdict = with_notes(verdict, [OTHER_DIGEST])
+        if hashes_among(RawIdentifiers.of(original).digests, [manifest.release_sha256]):
+            verdict = verdict.and_also([Finding("raw-identifier", _DIGEST_OF_ONE)])
+    return with_whole_claim(verdict, manifest, least)
 
 
 def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:

@@ -62,7 +62,7 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
                 column_types={field.name: field.type for field in schema}
             ),
         )
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
     return table
 
@@ -100,7 +100,15 @@ def _read_lines(path: Path, schema: pa.Schema) -> pa.Table:
         with path.open(encoding="utf-8") as file:
             rows = [json.loads(line)["properties"] for line in file]
         return pa.Table.from_pylist(rows, schema)
-    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        pa.ArrowException,
+    ) as error:
         raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
 
 
@@ -165,7 +173,7 @@ def _read_flatgeobuf(path: Path, schema: pa.Schema) -> pa.Table:
         return _in_types(
             table.rename_columns([GEOMETRY if name == drawn else name for name in table.column_names]), schema
         )
-    except (pyogrio.errors.DataSourceError, pa.ArrowException, KeyError, ValueError) as error:
+    except (pyogrio.errors.DataSourceError, pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
 
 

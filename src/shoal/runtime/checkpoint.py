@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-import zipfile
+import sys
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from shoal.errors import InUseError, OtherJobError, OutputError
+from shoal.errors import InputError, InUseError, OtherJobError, OutputError
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.staging import explained_write, partial_name
 from shoal.version import __version__
@@ -27,10 +27,9 @@ from shoal.version import __version__
 Arrays = Mapping[str, Numbers]
 
 _JOB_FILE: Final = "job.json"
-_SUM: Final = "crc32"  # of what was put apart, as a zip file keeps it of what it holds
+_SUM: Final = "crc32"  # of what was put apart
+_DIGITS: Final = 8  # of the CRC-32 behind each part, of all before it; a zip file sums up only some of itself
 _AT_ONCE: Final = 1 << 24  # bytes
-# what NumPy and zipfile raise for a file that is not there, or of which a byte is another one
-_DAMAGED: Final = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -89,28 +88,32 @@ class Checkpoint:
         apart: the name of an array that is not handed out. It lies in a file of its own, ``PART.bin``, for
         those who need a few of its rows, and is read here only to find out whether it is damaged.
         """
-        with suppress(*_DAMAGED):
+        with suppress(OSError, InputError):
             arrays = self.finished(part)
-            if apart is None or arrays.get(_SUM) == _crc32(self.rows_of(part)):
+            if apart is None or arrays.get(_SUM) == crc32_of(self.rows_of(part)):
                 return arrays
         arrays = dict(make())
         if apart is not None:
             rows = np.ascontiguousarray(arrays.pop(apart)).data
             _write(self.rows_of(part), lambda file: file.write(rows))
             arrays[_SUM] = np.array(zlib.crc32(rows))
-        _write(self.folder / f"{part}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
+        _write(self.folder / f"{part}.npz", lambda file: _fill(file, arrays))
         return arrays
 
     def finished(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
         """The arrays of a finished part, or those of these names.
 
-        Raises FileNotFoundError, and what NumPy raises for a damaged file.
+        Raises FileNotFoundError, and InputError for a damaged file.
         """
-        with (
-            (self.folder / f"{part}.npz").open("rb") as file,
-            np.load(file, allow_pickle=False) as stored,
-        ):
-            return {name: stored[name] for name in names or stored.files}
+        path = self.folder / f"{part}.npz"
+        with path.open("rb") as file:
+            length = max(file.seek(0, os.SEEK_END) - _DIGITS, 0)
+            file.seek(length)
+            if file.read() != _in_digits(crc32_of(path, length)):
+                raise InputError(f"{path} is damaged; run the same command again")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as stored:
+                return {name: stored[name] for name in names or stored.files}
 
     def rows_of(self, part: str) -> Path:
         """Where the array of a part lies that was put apart."""
@@ -146,12 +149,26 @@ def digest_of(*columns: Numbers) -> str:
     return digest.hexdigest()
 
 
-def _crc32(path: Path) -> int:
-    found = 0
+def crc32_of(path: Path, length: int | None = None, *, start: int = 0) -> int:
+    """CRC-32 of a file, or of so many bytes from a place on (of all that there are, if there are fewer)."""
+    found, left = 0, sys.maxsize if length is None else length
     with path.open("rb", buffering=0) as file:
-        while piece := file.read(_AT_ONCE):
+        file.seek(start)
+        while piece := file.read(min(_AT_ONCE, left)):
             found = zlib.crc32(piece, found)
+            left -= len(piece)
     return found
+
+
+def _in_digits(found: int) -> bytes:
+    return f"{found:0{_DIGITS}x}".encode()
+
+
+def _fill(file: BinaryIO, arrays: Arrays) -> None:
+    """A zip file of arrays, and behind it what it sums up to."""
+    np.savez(file, allow_pickle=False, **arrays)
+    file.flush()
+    file.write(_in_digits(crc32_of(Path(file.name))))
 
 
 def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:

@@ -38,16 +38,16 @@ class ProgressFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-        self._label, self._began, self._first, self._last = "", 0.0, 0, 0.0
+        self._label, self._began, self._first, self._done, self._last = "", 0.0, 0, 0, 0.0
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Write how far a piece of work has come, unless the file is fresh."""
         now = time.monotonic()
-        if label != self._label:
+        if label != self._label or done < self._done:  # other work, or the same for something else
             self._label, self._began, self._first = label, now, done
         elif now - self._last < _EVERY_S and done < total:
             return
-        self._last = now
+        self._done, self._last = done, now
         spent, parts = now - self._began, done - self._first
         left_s = spent * (total - done) / parts if parts > 0 and spent >= _ENOUGH_S else None
         seen = Seen(label=label, done=done, total=total, left_s=left_s)

@@ -62,8 +62,8 @@ def crowds_of(task: BlockTask) -> Arrays:
     """
     folder = Path(task.folder)
     people = StoredPeople.open(folder / PEOPLE)
-    with np.load(folder / f"{BLOCKS}.npz") as stored:
-        subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
+    stored = Checkpoint(folder).finished(BLOCKS)
+    subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
     original = people.load(subjects)
     classes = task.method.classes(original, Run(threads=1))
     grid, rng = original.snapped_grid(), Randomness.from_system()  # a worker is handed no stream

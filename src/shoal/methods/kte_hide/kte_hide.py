@@ -46,6 +46,7 @@ Hiders = Literal["change", "stay"]
 HIDERS: Final[tuple[str, ...]] = get_args(Hiders)
 
 _PIECES_AT_ONCE: Final = 4096
+_NEIGHBORHOOD: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +78,7 @@ class KteHide:
         "least-cost": the hiders of a turn are the assignment of least cost; "cycles": one cycle through
         everybody, each step the cheapest left (Alg. 2, line 11).
     neighborhood
-        People among whom hiders are looked for at first. The default becomes 2 k where that is more.
+        People among whom hiders are looked for at first. None: 64, or 2 k where that is more.
     space_weight_s
         A pair costs what k-merge costs, and besides the sides of its hull (dx + dy) as if they lasted so many
         seconds. 0 is the paper's cost.
@@ -157,11 +158,12 @@ class KteHide:
         "greedy cycle.",
         meaning="whether hiders are chosen at the least cost for all, or along one greedy cycle",
     )
-    neighborhood: int = parameter(
-        default=64,
+    neighborhood: int | None = parameter(
+        default=None,
         unit="people",
         bound=at_least(4),
-        help="People among whom hiders are looked for at first; 2 k where the default is less.",
+        unset=f"the larger of {_NEIGHBORHOOD} and 2 k",
+        help="People among whom hiders are looked for at first.",
         meaning="people in one area among whom those who hide each other are looked for at first",
     )
     space_weight_s: float = parameter(
@@ -184,13 +186,16 @@ class KteHide:
     def __post_init__(self) -> None:
         self.claim()
         require_declared(self)
-        if self.neighborhood == KteHide.neighborhood:
-            object.__setattr__(self, "neighborhood", max(self.neighborhood, 2 * self.k))
-        if self.neighborhood < 2 * self.k:
+        if self.looked_among < 2 * self.k:
             raise MisuseError(
                 f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
                 f"least {2 * self.k}"
             )
+
+    @property
+    def looked_among(self) -> int:
+        """People among whom hiders are looked for at first."""
+        return max(_NEIGHBORHOOD, 2 * self.k) if self.neighborhood is None else self.neighborhood
 
     def claim(self) -> KteAnonymity:
         """k^(tau,epsilon)-anonymity; with hiders that stay, k records that are alike to whoever knows all."""
@@ -203,8 +208,8 @@ class KteHide:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
-        return stated(self)
+        """All parameters, as a manifest holds them: the neighborhood as it was."""
+        return {**stated(self), "neighborhood": self.looked_among}
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
@@ -224,7 +229,7 @@ class KteHide:
             else np.ones(len(epochs.subject), dtype=np.int64)
         )
         weight = round(self.space_weight_s / original.snapped_grid().slot_s)
-        search = Search(self.neighborhood, weight, self.assignment == "cycles")
+        search = Search(self.looked_among, weight, self.assignment == "cycles")
         windows = choose_hiders(epochs, states, self.k, search, run)
         classes = list(generalize(epochs, states, windows, run))
         if self.hiders == "stay":

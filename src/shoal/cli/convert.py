@@ -1,0 +1,52 @@
+"""The command that writes a release as files of other tools; heavy libraries load when it runs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import PATH, RELEASE, output_options
+from shoal.cli.sections import Command
+from shoal.cli.terminal import Bars, print_result
+from shoal.units import counted
+
+
+@click.command(cls=Command)
+@click.argument("release", type=RELEASE, metavar="RELEASE")
+@click.argument("output", type=PATH, metavar="DIR")
+@click.option(
+    "--to",
+    "how",
+    type=click.Choice(("gpx", "plt")),
+    default="gpx",
+    show_default=True,
+    help="Files that other tools read.",
+)
+@click.option(
+    "--box-as",
+    type=click.Choice(("center", "first-corner")),
+    help="Which point stands for an area and interval; must be said.",
+)
+@output_options
+def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
+    """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
+
+    A release of areas and intervals is converted only when --box-as says which point stands for a box: points
+    look exact where boxes were honest. Points stay as they are. Tools that read GeoParquet (QGIS, GeoPandas,
+    DuckDB) open release.parquet as it is.
+    """
+    from shoal.io.point_files import write_points
+    from shoal.publishing.opening import opened_release
+    from shoal.release_folder.folder import read_release
+
+    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+        bars("reading the release", 0, 1)
+        files = write_points(read_release(opened.folder), output, how, box_as=box_as)
+    lines = [f"{counted(files, f'{how.upper()} file')} in {output}"]
+    if box_as:
+        lines.append(
+            f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files "
+            "go"
+        )
+    print_result(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
+    return 0
