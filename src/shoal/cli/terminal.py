@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoal.runtime.compiling import COMPILING
+from shoal.runtime.pace import Pace
 from shoal.runtime.progress_file import wanted_progress_file
 from shoal.units import counted, show_s
 
@@ -36,8 +37,7 @@ class Bars:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        # of each label: seconds of work when it began, how much was done then, and is done now
-        self._pace: dict[str, tuple[float, int, int]] = {}
+        self._paces: dict[str, Pace] = {}  # by label
         self._last_line = 0.0
         self._tasks: dict[str, TaskID] = {}
         self._bars: Progress | None = None
@@ -76,11 +76,8 @@ class Bars:
         if self._file is not None:
             self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
-        began, first, before = self._pace.get(label, (now, done, done))
-        again = done < before  # the same work for something else, as a comparison does it
-        if again:
-            began, first = now, done
-        self._pace[label] = (began, first, done)
+        pace = self._paces.setdefault(label, Pace(done, now))
+        anew, began = pace.go_on(done, now), pace.began_s
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
         if self._as_json:
@@ -88,14 +85,11 @@ class Bars:
                 self._last_line = now
                 log_line("progress", label, done=done, total=total)
         elif sys.stderr.isatty():
-            self._show_bar(label, done, total, again=again)
+            self._show_bar(label, done, total, anew=anew)
         elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
-            left = (
-                ""
-                if done <= first
-                else f", about {show_s(round((now - began) * (total - done) / (done - first)))} left"
-            )
+            left_s = pace.left_s(total, now)
+            left = "" if left_s is None else f", about {show_s(round(left_s))} left"
             share = 100 * done // max(total, 1)
             print(f"{label}: {share} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)
 
@@ -104,7 +98,7 @@ class Bars:
             COMPILING.listeners.remove(self._tell_of_compiling)
             self.say(_COMPILING)
 
-    def _show_bar(self, label: str, done: int, total: int, *, again: bool) -> None:
+    def _show_bar(self, label: str, done: int, total: int, *, anew: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -119,7 +113,7 @@ class Bars:
             self._bars.start()
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total)
-        elif again:
+        elif anew:
             self._bars.reset(self._tasks[label], completed=done, total=total)
         self._bars.update(self._tasks[label], completed=done, total=total)
 

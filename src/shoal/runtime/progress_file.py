@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from shoal.runtime.pace import Pace
+
 ENVIRONMENT: Final = "SHOAL_PROGRESS_FILE"
 _EVERY_S: Final = 0.25
-_ENOUGH_S: Final = 1.0  # of work before its rest is estimated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +39,17 @@ class ProgressFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-        self._label, self._began, self._first, self._done, self._last = "", 0.0, 0, 0, 0.0
+        self._label, self._pace, self._last = "", Pace(0, 0.0), 0.0
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Write how far a piece of work has come, unless the file is fresh."""
         now = time.monotonic()
-        if label != self._label or done < self._done:  # other work, or the same for something else
-            self._label, self._began, self._first = label, now, done
-        elif now - self._last < _EVERY_S and done < total:
+        if label != self._label:
+            self._label, self._pace = label, Pace(done, now)
+        elif not self._pace.go_on(done, now) and now - self._last < _EVERY_S and done < total:
             return
-        self._done, self._last = done, now
-        spent, parts = now - self._began, done - self._first
-        left_s = spent * (total - done) / parts if parts > 0 and spent >= _ENOUGH_S else None
-        seen = Seen(label=label, done=done, total=total, left_s=left_s)
+        self._last = now
+        seen = Seen(label=label, done=done, total=total, left_s=self._pace.left_s(total, now))
         self._partial.write_text(json.dumps(asdict(seen)), encoding="utf-8")
         self._partial.replace(self._path)
 
