@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.cylinders import cylinders_of
+from shoal.attacks.cylinders import cylinders_of, in_parts
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import rules_of, weigh_blurred
 from shoal.attacks.rate import Rate, Rule
@@ -46,9 +46,12 @@ def attack_noisy(
     if moved is not None:
         grid = evaluation.target.grid
         t, x, y = (seen * [grid.slot_s, grid.cell_m, grid.cell_m]).T
-        won = np.zeros(len(evaluation.victims))
-        part = KnownPoints(offsets, t, x, y, evaluation.own)
-        stand_moved_blurred(part, *moved, Errors(noise_m, noise_s), won)
+        won, errors_of_each = np.zeros(len(evaluation.victims)), Errors(noise_m, noise_s)
+
+        def part(mine: slice, known: KnownPoints) -> None:
+            stand_moved_blurred(known, *moved, errors_of_each, won[mine])
+
+        in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.own), part)
         does = (
             f"{knows} and names the record that stands where they would be, moved straight into its cylinder"
         )
