@@ -15,6 +15,7 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.kernels.cylinder_middles import find_middles
+from shoal.kernels.moved_inward import Errors, stand_moved_blurred
 from shoal.kernels.passing import KnownPoints, Lines
 from shoal.kernels.undone_moves import undo_moves
 from shoal.model.claims import KDeltaAnonymity
@@ -22,6 +23,7 @@ from shoal.model.release import Points, Release
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
+PARTS: Final = 10  # of victims, where rules on cells and on moved points win about as much
 _RECORDS: Final = 20  # undone at once
 _VICTIMS: Final = 50
 _SLACK_M: Final = 0.01  # what writing a place as degrees may move it
@@ -64,6 +66,28 @@ def in_parts(
     label = f"measuring distances ({evaluation.label})"
     for _ in evaluation.run.map(part, range(0, n, _VICTIMS), label=label):
         pass
+
+
+def name_moved(
+    evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, errors: Errors
+) -> tuple[Floats, Integers] | None:
+    """(chances [v] to name the own record, int64 [v] the record named) by what is known with errors.
+
+    Named is whose points stand where those seen [m, 3], in slots and cells, would be moved to. None = nobody
+    was moved.
+    """
+    moved = cylinders_of(evaluation.as_given)
+    if moved is None:
+        return None
+    grid, n = evaluation.target.grid, len(evaluation.victims)
+    t, x, y = (seen * [grid.slot_s, grid.cell_m, grid.cell_m]).T
+    won, named = np.zeros(n), np.zeros(n, dtype=np.int64)
+
+    def part(mine: slice, known: KnownPoints) -> None:
+        stand_moved_blurred(known, *moved, errors, won[mine], named[mine])
+
+    in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.own), part)
+    return won, named
 
 
 def middles_of(target: PointTarget, delta_m: float) -> Floats:

@@ -7,7 +7,7 @@ right for half of them: this half is the baseline, and the advantage is twice wh
 import numpy as np
 import numpy.typing as npt
 
-from shoal.attacks.cylinders import Cylinders, cylinders_of, in_parts
+from shoal.attacks.cylinders import PARTS, Cylinders, cylinders_of, in_parts
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
@@ -86,6 +86,7 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
             target=evaluation.label,
             baseline=0.5,
             clusters=np.arange(2 * each),
+            parts=PARTS,
         )
     ]
 
