@@ -99,7 +99,7 @@ def test_more_parts_choose_the_weaker_of_two_rules_more_seldom() -> None:
         luck = rng.random(300)
         rules = [Rule(name="a", does="", chances=luck < 0.2), Rule(name="b", does="", chances=luck > 0.83)]
         for parts in lost:
-            lost[parts] += max(np.mean(rule.chances) for rule in rules)
+            lost[parts] += max(float(np.mean(np.asarray(rule.chances))) for rule in rules)
             lost[parts] -= best_of(rules, np.arange(300), parts).rate
     assert 0 < lost[10] < lost[2]
 

@@ -87,7 +87,7 @@ def undo_moves(
     """Fill undone [m, 2] for records from first to end: where each of their points most likely came from.
 
     Those inside a cylinder stay. Others go to the candidate with the greatest product of what all points of
-    the record speak for it and what they do themselves; of equals to the first.
+    the record speak for it and what they do themselves.
     """
     places = np.empty((2 * CANDIDATES, 2))
     for record in range(first, end):
@@ -114,9 +114,12 @@ def undo_moves(
                     places[place, 0],
                     places[place, 1],
                 )
+        order = np.argsort(-for_each, kind="mergesort")
         for row in moved[:n_moved]:
             most = 0.0
-            for place in range(count):
+            for place in order:
+                if for_each[place] <= most:  # no point can speak for it more than wholly
+                    break
                 told = for_each[place] * speaks_for(
                     points[row, 0],
                     points[row, 1],
