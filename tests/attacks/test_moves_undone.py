@@ -116,15 +116,13 @@ def test_moves_are_undone_on_all_threads_with_progress() -> None:
     for knowledge in ("noisy:4:3m:2s", "membership:4", "nearest:4", "top:2"):
         heard: list[tuple[str, int, int]] = []
 
-        def hear(name: str, done: int, total: int, heard: list[tuple[str, int, int]] = heard) -> None:
-            heard.append((name, done, total))
+        def hear(label: str, done: int, total: int, heard: list[tuple[str, int, int]] = heard) -> None:
+            heard.append((label, done, total))
 
         run = Run(threads=2, progress=hear)
         assert played(knowledge, run) == played(knowledge, Run(threads=1))
-        label = (
-            "comparing moved places (release)" if knowledge == "top:2" else "measuring distances (release)"
-        )
-        steps = [(done, total) for name, done, total in heard if name == label]
+        work = "comparing moved places" if knowledge == "top:2" else "measuring distances"
+        steps = [(done, total) for name, done, total in heard if name == f"{work} (release)"]
         assert steps, knowledge
         assert steps[0][0] == 0
         assert steps[-1][0] == steps[-1][1] > 0

@@ -26,7 +26,7 @@ def spoken(point: Place, middle: Place, place: Place) -> float:
     share = min(1.0, RADIUS_M / away) if away else 1.0
     ends = [m + (p - m) * share for m, p in zip(middle, place, strict=True)]
     off = hypot(point[0] - ends[0], point[1] - ends[1]) / max(30.0 * share, 1.0)
-    return 1 / (1 + off**2) / (1 + hypot(point[0] - place[0], point[1] - place[1]) / 30.0) ** 0.25
+    return float(1 / (1 + off**2) / (1 + hypot(point[0] - place[0], point[1] - place[1]) / 30.0) ** 0.25)
 
 
 def crossing(one: Place, one_middle: Place, other: Place, other_middle: Place) -> list[Place]:
@@ -58,7 +58,7 @@ def places_of(points: list[Place], middles: list[Place]) -> list[Place]:
 def into_cylinders(true: Floats, middles: Floats) -> Floats:
     """Whoever is farther from a middle than the radius, moved straight to it."""
     away = true - middles
-    return middles + away * np.minimum(1, RADIUS_M / np.maximum(np.hypot(*away.T), 1e-9))[:, None]
+    return np.asarray(middles + away * np.minimum(1, RADIUS_M / np.maximum(np.hypot(*away.T), 1e-9))[:, None])
 
 
 def records(seed: int, lengths: list[int]) -> tuple[Lines, Floats, Floats]:
@@ -95,7 +95,7 @@ def test_places_are_those_of_brute_force(seed: int, lengths: list[int]) -> None:
 def test_visits_are_what_all_points_speak_for(seed: int) -> None:
     lines, middles, true = records(seed, [4, 7, 1])
     visits = np.full(3, np.nan)
-    count_visits(lines, middles, RADIUS_M, *true[5], visits)
+    count_visits(lines, middles, RADIUS_M, float(true[5, 0]), float(true[5, 1]), visits)
     told = [
         spoken((lines.x[n], lines.y[n]), (middles[n][0], middles[n][1]), (true[5][0], true[5][1]))
         for n in range(len(true))
