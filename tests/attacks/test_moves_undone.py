@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks import attack
+from shoal.attacks import Rate, attack
 from shoal.kernels.moved_inward import ANY_TIME, MOST_DEVIATIONS, Errors, find_moved, stand_moved_blurred
 from shoal.kernels.passing import KnownPoints, Lines
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from small_points import crowd, small_crowds
 
 RADIUS_M = 3.0
@@ -50,7 +51,7 @@ def test_who_fits_points_with_errors_is_that_of_brute_force(
     own = rng.integers(0, published.n_subjects, known.n_subjects)
     middles = np.column_stack([published.x, published.y]) + rng.normal(size=(published.n_samples, 2))
     t, x, y = (column + rng.normal(size=known.n_samples) * 0.1 for column in (known.t, known.x, known.y))
-    chances = np.zeros(known.n_subjects)
+    chances, named = np.zeros(known.n_subjects), np.full(known.n_subjects, -1)
     stand_moved_blurred(
         KnownPoints(known.offsets, t, x, y, own),
         Lines(published.offsets, published.t, published.x, published.y),
@@ -58,6 +59,7 @@ def test_who_fits_points_with_errors_is_that_of_brute_force(
         RADIUS_M,
         errors,
         chances,
+        named,
     )
     columns = np.column_stack([published.t, published.x, published.y, middles])
     records = [list(map(tuple, rows)) for rows in np.split(columns, published.offsets[1:-1])]
@@ -68,6 +70,7 @@ def test_who_fits_points_with_errors_is_that_of_brute_force(
         best = [record for record, fit in enumerate(fits) if fit >= max(fits) - 1e-9]
         if len(best) == 1 or own[number] not in best:  # equal fits may differ by rounding
             assert chances[number] == (own[number] in best)
+        assert named[number] in best
 
 
 @pytest.mark.kernels
@@ -86,6 +89,43 @@ def test_the_sample_that_was_moved_is_the_one_that_ends_nearest(seed: int, radiu
         each = [off(place, at) for place in (first[at], *samples)]
         best = 0 if each[0] <= 0.5 else int(np.argmin(each))
         assert off(found[at], at) == pytest.approx(each[best])
+
+
+def test_moves_are_undone_on_all_threads_with_progress() -> None:
+    """The same rates on one thread and on two, and each adversary says how far it is."""
+    original = crowd(130, 40, seed=5)
+    inside, outside = original.keep(np.arange(110)), original.keep(np.arange(110, 130))
+    release, linkage = shoal.Nwa(k=2, delta_m=60, pi_s=50, step_s=10).anonymize(
+        inside, Randomness.for_research(0)
+    )
+
+    def played(knowledge: str, run: Run) -> list[Rate]:
+        return list(
+            attack(
+                inside,
+                release,
+                linkage,
+                knowledge=[knowledge],
+                rng=Randomness.for_research(1),
+                control=outside,
+                targets=["release"],
+                run=run,
+            ).rates
+        )
+
+    for knowledge in ("noisy:4:3m:2s", "membership:4", "nearest:4", "top:2"):
+        heard: list[tuple[str, int, int]] = []
+
+        def hear(label: str, done: int, total: int, heard: list[tuple[str, int, int]] = heard) -> None:
+            heard.append((label, done, total))
+
+        run = Run(threads=2, progress=hear)
+        assert played(knowledge, run) == played(knowledge, Run(threads=1))
+        work = "comparing moved places" if knowledge == "top:2" else "measuring distances"
+        steps = [(done, total) for name, done, total in heard if name == f"{work} (release)"]
+        assert steps, knowledge
+        assert steps[0][0] == 0
+        assert steps[-1][0] == steps[-1][1] > 0
 
 
 def test_errors_and_who_is_there_are_told_by_moves_into_cylinders() -> None:

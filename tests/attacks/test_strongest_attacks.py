@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import table_of_attacks as table
 import table_pages as pages
 from shoal.attacks.table import ATTACKS
 from shoal.methods import METHODS
+from shoal.model.claims import KDeltaAnonymity
 from table_data import DATA, prepared
 
 ROWS = pages.read_rows(table.CSV_FILE)
@@ -24,6 +26,20 @@ def test_every_method_stands_in_the_table() -> None:
     assert len(set(keys)) == len(keys)
     plain = {(cell.method, cell.k) for cell in table.CELLS if not cell.hardening}
     assert {(cell.method, cell.k) for cell in table.CELLS} == plain
+
+
+def test_who_is_moved_into_cylinders_is_cautioned_at_every_k_at_which_records_are_named() -> None:
+    """By how often four true points name a record in the table, and not by k."""
+    rows = [
+        row for row in ROWS if row["claim"] == KDeltaAnonymity.type and row["attack"] == "nearest-linkage"
+    ]
+    named = {k: [float(row["low"]) > 1 / k for row in rows if int(row["k"]) == k] for k in (2, 5)}
+    assert min(map(len, named.values())) >= 5
+    for k, above in named.items():
+        told = " ".join(KDeltaAnonymity(k=k, delta_m=2000).cautions)
+        assert np.mean(above) > 0.5
+        assert "can often tell which record was moved from them" in told
+        assert "Neither a large k" in told
 
 
 def test_a_cell_has_every_adversary_that_suits_it() -> None:

@@ -2,21 +2,30 @@
 
 Who was outside a cylinder was moved straight toward its middle and stands at its edge. Three such people show
 where the middle is, and two of a crowd of two. So a point that is known of somebody says where in each
-cylinder that person would stand.
+cylinder that person would stand. And where a record has been several times, its own points say where that
+was: the lines through them cross there.
 """
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.target import PointTarget
+from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.kernels.cylinder_middles import find_middles
-from shoal.kernels.passing import Lines
+from shoal.kernels.moved_inward import Errors, stand_moved_blurred
+from shoal.kernels.passing import KnownPoints, Lines
+from shoal.kernels.undone_moves import undo_moves
 from shoal.model.claims import KDeltaAnonymity
+from shoal.model.release import Points, Release
 from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.run import Run
 
+PARTS: Final = 10  # of victims, where rules on cells and on moved points win about as much
+_RECORDS: Final = 20  # undone at once
+_VICTIMS: Final = 50
 _SLACK_M: Final = 0.01  # what writing a place as degrees may move it
 
 
@@ -44,6 +53,43 @@ def cylinders_of(evaluation: Evaluation[PointTarget] | None) -> Cylinders | None
     )
 
 
+def in_parts(
+    evaluation: Evaluation[Any], known: KnownPoints, work: Callable[[slice, KnownPoints], None]
+) -> None:
+    """Give ``work`` which victims, and what is known of them, a part at a time, on all threads."""
+    n = len(known.own)
+
+    def part(begin: int) -> None:
+        mine = slice(begin, min(begin + _VICTIMS, n))
+        work(mine, known._replace(offsets=known.offsets[begin : mine.stop + 1], own=known.own[mine]))
+
+    label = f"measuring distances ({evaluation.label})"
+    for _ in evaluation.run.map(part, range(0, n, _VICTIMS), label=label):
+        pass
+
+
+def name_moved(
+    evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, errors: Errors
+) -> tuple[Floats, Integers] | None:
+    """(chances [v] to name the own record, int64 [v] the record named) by what is known with errors.
+
+    Named is whose points stand where those seen [m, 3], in slots and cells, would be moved to. None = nobody
+    was moved.
+    """
+    moved = cylinders_of(evaluation.as_given)
+    if moved is None:
+        return None
+    grid, n = evaluation.target.grid, len(evaluation.victims)
+    t, x, y = (seen * [grid.slot_s, grid.cell_m, grid.cell_m]).T
+    won, named = np.zeros(n), np.zeros(n, dtype=np.int64)
+
+    def part(mine: slice, known: KnownPoints) -> None:
+        stand_moved_blurred(known, *moved, errors, won[mine], named[mine])
+
+    in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.own), part)
+    return won, named
+
+
 def middles_of(target: PointTarget, delta_m: float) -> Floats:
     """float64 [m, 2]: for each published point the middle of the cylinder that it seems to stand in.
 
@@ -55,6 +101,41 @@ def middles_of(target: PointTarget, delta_m: float) -> Floats:
     if delta_m not in target.middles:
         target.middles[delta_m] = _middles(target, delta_m)
     return target.middles[delta_m]
+
+
+def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
+    """float64 [m, 2]: where each published point most likely was before it was moved into its cylinder."""
+    if delta_m not in target.undone:
+        lines = Lines(target.offsets, target.t, target.x, target.y)
+        middles, undone = middles_of(target, delta_m), np.empty((len(target.t), 2))
+
+        def part(begin: int) -> None:
+            end = min(begin + _RECORDS, target.n_records)
+            undo_moves(lines, middles, delta_m / 2, _SLACK_M, begin, end, undone)
+
+        for _ in run.map(part, range(0, target.n_records, _RECORDS), label="undoing moves"):
+            pass
+        target.undone[delta_m] = undone
+    return target.undone[delta_m]
+
+
+def undone_cells(evaluation: Evaluation[BoxTarget]) -> BoxTarget | None:
+    """The same records in the cells that their points most likely came from; None = nobody was moved."""
+    given, claim = evaluation.as_given, evaluation.around.claim
+    if given is None or not isinstance(claim, KDeltaAnonymity):
+        return None
+    target = given.target
+    places = undone_places(target, claim.delta_m, evaluation.run)
+    return BoxTarget.of_places(target.offsets, target.t, places, evaluation.target.grid)
+
+
+def undone_release(release: Release, run: Run) -> Release | None:
+    """A release with its points where they most likely came from; None = nobody was moved."""
+    if release.kind != "points" or not isinstance(release.claim, KDeltaAnonymity):
+        return None
+    target = PointTarget.of_release(release)
+    x, y = undone_places(target, release.claim.delta_m, run).T
+    return replace(release, payload=Points(t=target.t, x=x, y=y))
 
 
 def _middles(target: PointTarget, delta_m: float) -> Floats:

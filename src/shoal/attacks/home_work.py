@@ -1,11 +1,12 @@
 """The adversary who knows which record is a person's, and looks for home and work in it."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from shoal.attacks.cylinders import undone_cells
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
@@ -37,13 +38,17 @@ def attack_home_work(
     del rng  # nothing is drawn: the whole record is known
     clock = _Hours(clock_of(evaluation.known), utc_offset_s)
     rates = []
+    undone = undone_cells(evaluation)
     places: tuple[Place, ...] = ("home", "work")
     for place in places:
         found, x, y = _true_cells(evaluation, place, clock)
         tried = np.flatnonzero(found)
         if not len(tried):
             continue
-        chances = _chances(evaluation, place, clock, tried, x[tried], y[tried])
+        chances = [_chances(evaluation, place, clock, tried, x[tried], y[tried])]
+        if undone is not None:
+            moved = replace(evaluation, target=undone)
+            chances.append(_chances(moved, place, clock, tried, x[tried], y[tried])[:, :1])
         hours = f"20 and 6 o'clock ({clock.name})"
         if place == "work":
             hours = f"9 and 17 o'clock ({clock.name}), Monday to Friday,"
@@ -52,12 +57,13 @@ def attack_home_work(
             ("steady hulls", f"the cell where most of its boxes between {hours} can be hulls of few samples"),
             ("likeliest hulls", f"its likeliest cell between {hours} if boxes are hulls of few samples"),
             ("even boxes", f"its likeliest cell between {hours} if boxes are filled evenly"),
+            ("moves undone", f"the cell where it was most between {hours} once its moves are undone"),
         )
         rates.append(
             Rate.best_of(
                 [
-                    Rule(name=name, does=f"{knows} {place} {does}", chances=chances[:, number])
-                    for number, (name, does) in enumerate(words)
+                    Rule(name=name, does=f"{knows} {place} {does}", chances=won)
+                    for (name, does), won in zip(words, np.hstack(chances).T, strict=False)
                 ],
                 name=place,
                 knowledge="which record it is",

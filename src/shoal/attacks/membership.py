@@ -7,7 +7,7 @@ right for half of them: this half is the baseline, and the advantage is twice wh
 import numpy as np
 import numpy.typing as npt
 
-from shoal.attacks.cylinders import Cylinders, cylinders_of
+from shoal.attacks.cylinders import PARTS, Cylinders, cylinders_of, in_parts
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
@@ -67,7 +67,7 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
         ]
     known = as_given.around.outside.known if evaluation.label == "control" else as_given.known
     given = ((known, yes[:each]), (as_given.around.outside.known, no[:each]))
-    off = np.concatenate([_off(moved, *those, p, rng) for those in given])
+    off = np.concatenate([_off(evaluation, moved, *those, p, rng) for those in given])
     rules = [Rule(name="cells", does=f"{knows}, by cells alone", chances=right)] + [
         Rule(
             name=name,
@@ -86,6 +86,7 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
             target=evaluation.label,
             baseline=0.5,
             clusters=np.arange(2 * each),
+            parts=PARTS,
         )
     ]
 
@@ -130,13 +131,24 @@ def _strengths(
     return strengths
 
 
-def _off(moved: Cylinders, known: Trajectories, people: Integers, p: int, rng: np.random.Generator) -> Floats:
+def _off(
+    evaluation: Evaluation[BoxTarget],
+    moved: Cylinders,
+    known: Trajectories,
+    people: Integers,
+    p: int,
+    rng: np.random.Generator,
+) -> Floats:
     """[v, rules]: how far the record that is nearest to it is from where each would be in its cylinder."""
     offsets, taken = _rows(known, people, p, rng)
     nobody = np.zeros(len(people), dtype=np.int64)
     points = KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], nobody)
     chances, least = np.empty((2, len(people), N_SUMS))
-    stand_moved(points, *moved, chances, least)
+
+    def part(mine: slice, known: KnownPoints) -> None:
+        stand_moved(known, *moved, chances[mine], least[mine])
+
+    in_parts(evaluation, points, part)
     return least / np.maximum(np.diff(offsets), 1)[:, None]
 
 

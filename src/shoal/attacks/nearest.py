@@ -9,14 +9,13 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.cylinders import cylinders_of
+from shoal.attacks.cylinders import cylinders_of, in_parts
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import PointTarget
 from shoal.kernels import moved_inward
 from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, pass_nearest
 
-_PART: Final = 50
 _RULES: Final = (
     ("holding the ends", "passes nearest to them, standing still before its first point and after its last"),
     (
@@ -51,16 +50,13 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     rules = _RULES if cylinders is None else _RULES_IN_CYLINDERS
     chances, inward = np.zeros((n, N_SUMS)), np.zeros((n, len(rules) - N_SUMS))
 
-    def part(begin: int) -> None:
-        end = min(begin + _PART, n)
-        known = KnownPoints(offsets[begin : end + 1], t, x, y, evaluation.own[begin:end])
-        pass_nearest(known, lines, chances[begin:end])
+    def part(mine: slice, known: KnownPoints) -> None:
+        pass_nearest(known, lines, chances[mine])
         if cylinders is not None:
-            least = np.empty((end - begin, moved_inward.N_SUMS))
-            moved_inward.stand_moved(known, *cylinders, inward[begin:end], least)
+            least = np.empty((len(known.own), moved_inward.N_SUMS))
+            moved_inward.stand_moved(known, *cylinders, inward[mine], least)
 
-    for _ in evaluation.run.map(part, range(0, n, _PART), label=f"measuring distances ({evaluation.label})"):
-        pass
+    in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.own), part)
     points_known = f"{p} {{}}point{'s' * (p > 1)}"
     knows = f"knows {points_known.format('random ')} of a person exactly and names the record that"
     return [

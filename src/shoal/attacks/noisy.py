@@ -4,14 +4,13 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.cylinders import cylinders_of
+from shoal.attacks.cylinders import PARTS, name_moved
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import rules_of, weigh_blurred
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.moved_inward import Errors, stand_moved_blurred
+from shoal.kernels.moved_inward import Errors
 from shoal.kernels.noisy_likelihood import Noise
-from shoal.kernels.passing import KnownPoints
 from shoal.model.trajectories import Grid
 from shoal.units import show_m, show_s
 
@@ -42,17 +41,12 @@ def attack_noisy(
         "deviation on each axis)"
     )
     rules = rules_of(knows, "the records that could explain them", found.chances)
-    moved = cylinders_of(evaluation.as_given)
+    moved = name_moved(evaluation, offsets, seen, Errors(noise_m, noise_s))
     if moved is not None:
-        grid = evaluation.target.grid
-        t, x, y = (seen * [grid.slot_s, grid.cell_m, grid.cell_m]).T
-        won = np.zeros(len(evaluation.victims))
-        part = KnownPoints(offsets, t, x, y, evaluation.own)
-        stand_moved_blurred(part, *moved, Errors(noise_m, noise_s), won)
         does = (
             f"{knows} and names the record that stands where they would be, moved straight into its cylinder"
         )
-        rules.append(Rule(name="moved inward", does=does, chances=won))
+        rules.append(Rule(name="moved inward", does=does, chances=moved[0]))
     return [
         Rate.best_of(
             rules,
@@ -62,5 +56,6 @@ def attack_noisy(
             baseline=evaluation.guess,
             clusters=evaluation.clusters,
             most=evaluation.most,
+            parts=2 if moved is None else PARTS,
         )
     ]

@@ -1,18 +1,21 @@
 """Adversaries who know places without times: the most visited ones, and those of an earlier period."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.attacks.cylinders import cylinders_of, undone_cells
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.kernels.place_likelihood import N_SCORES, Gains, Shelf, Shown, Visited, weigh_places
 from shoal.kernels.top_places import top_places
+from shoal.kernels.undone_moves import count_visits
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
@@ -20,11 +23,16 @@ _MOST_PLACES: Final = 50
 _MOST_MARKS: Final = 1 << 26
 _CELLS_AT_ONCE: Final = 1 << 18
 _PART: Final = 100
+_A_SHARE: Final = 1e4  # how much more a share of a record's points says than none
 _RULES: Final = (
     ("visits, even boxes", "expects most visits there if boxes are filled evenly"),
     ("shares, even boxes", "expects the greatest shares of its visits there if boxes are filled evenly"),
     ("visits, hulls", "expects most visits there if boxes are hulls of few samples"),
     ("shares, hulls", "expects the greatest shares of its visits there if boxes are hulls of few samples"),
+)
+_UNDONE: Final = (
+    ("visits, moves undone", "has most points there once its moves are undone"),
+    ("shares, moves undone", "has the greatest shares of its points there once its moves are undone"),
 )
 
 
@@ -47,6 +55,13 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
         found = weigh_visits(evaluation, evaluation.target, evaluation.own, places, None)
         fitting = found.own_fits / np.maximum(found.candidates, 1)
         named = _rules(knows, found)
+        undone = undone_cells(evaluation)
+        if undone is not None:
+            named += _rules(knows, weigh_visits(evaluation, undone, evaluation.own, places, None), _UNDONE)
+            does = (
+                f"{knows} the one with the greatest shares of points that stand where they would be moved to"
+            )
+            named.append(Rule(name="moved inward", does=does, chances=_moved_inward(evaluation, places)))
     return [
         Rate.best_of(
             named,
@@ -100,20 +115,23 @@ def attack_period(
     later = evaluation.target.with_boxes(evaluation.target.boxes[:, 0] >= moment)
     earlier = [slice(int(starts[victims[one]]), int(split[one])) for one in both.tolist()]
     counted = [_counted(np.column_stack([known.x[rows], known.y[rows]])) for rows in earlier]
-    found = weigh_visits(
-        evaluation,
-        later,
-        evaluation.own[both],
-        [cells[:_MOST_PLACES] for cells, _ in counted],
-        [visits[:_MOST_PLACES] for _, visits in counted],
+    places = [cells[:_MOST_PLACES] for cells, _ in counted]
+    visits = [visits[:_MOST_PLACES] for _, visits in counted]
+
+    def found(target: BoxTarget) -> Shown:
+        return weigh_visits(evaluation, target, evaluation.own[both], places, visits)
+
+    knows = (
+        "knows where a person was before a moment, and names, of the records after it (the two periods do "
+        "not overlap),"
     )
+    rules = _rules(knows, found(later))
+    undone = undone_cells(evaluation)
+    if undone is not None:
+        rules += _rules(knows, found(undone.with_boxes(undone.boxes[:, 0] >= moment)), _UNDONE)
     return [
         Rate.best_of(
-            _rules(
-                "knows where a person was before a moment, and names, of the records after it (the two "
-                "periods do not overlap),",
-                found,
-            ),
+            rules,
             name="period-linkage",
             knowledge="an earlier period of the same people",
             target=evaluation.label,
@@ -138,12 +156,32 @@ def _count_cells(x: Integers, y: Integers) -> int:
     return int(np.count_nonzero(marks))
 
 
-def _rules(knows: str, found: Shown) -> list[Rule]:
+def _rules(knows: str, found: Shown, rules: Sequence[tuple[str, str]] = _RULES) -> list[Rule]:
     """The rules in the order of their scores."""
     return [
         Rule(name=name, does=f"{knows} the one that {does}", chances=found.chances[:, number])
-        for number, (name, does) in enumerate(_RULES)
+        for number, (name, does) in enumerate(rules)
     ]
+
+
+def _moved_inward(evaluation: Evaluation[BoxTarget], places: list[Integers]) -> Floats:
+    """[v]: the chance to name the record whose points speak most for having been moved from these cells."""
+    moved = cylinders_of(evaluation.as_given)
+    if moved is None:
+        return np.zeros(len(places))
+    cell_m = evaluation.target.grid.cell_m
+    lengths = np.maximum(np.diff(moved.lines.offsets), 1)
+
+    def part(victim: int) -> float:
+        score, visits = np.zeros(len(lengths)), np.empty(len(lengths))
+        for x, y in ((places[victim] + 0.5) * cell_m).tolist():
+            count_visits(*moved, x, y, visits)
+            score += np.log1p(_A_SHARE * visits / lengths)
+        named = score == score.max()
+        return float(named[evaluation.own[victim]] / named.sum())
+
+    label = f"comparing moved places ({evaluation.label})"
+    return np.array(list(evaluation.run.map(part, range(len(places)), label=label)))
 
 
 def weigh_visits(

@@ -4,16 +4,20 @@ from typing import Final
 
 import numpy as np
 
+from shoal.attacks.cylinders import name_moved, undone_cells
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import WEIGHTS, rules_of, weigh_blurred, weigh_exact
 from shoal.attacks.noisy import noise_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.likelihood import share_that_holds
+from shoal.kernels.moved_inward import Errors
 from shoal.runtime.arrays import Floats
 
 NEAR_M: Final = 500.0
 NEAR_S: Final = 1800.0
+_INWARD: Final = "the record that stands where they would be, moved straight into its cylinder"
+_READ: Final = (("moved inward", ""), ("moved inward, moves undone", ", with its moves undone"))
 
 
 def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
@@ -73,6 +77,13 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
     book = evaluation.target.book
     named = np.where(found.named < 0, strangers[:, None], found.named)
 
+    grid = evaluation.target.grid
+    errors = Errors(grid.cell_m / 12**0.5, grid.slot_s)  # what is left open by a cell and a slot
+    inward, undone = (
+        name_moved(evaluation, offsets, known.astype(np.float64) + 0.5, errors),
+        undone_cells(evaluation),
+    )
+
     def told(place: int) -> tuple[float, Floats]:
         """The chance to be right with a stranger's record, and with the one that each rule names."""
         samples = np.column_stack(evaluation.known.samples_of(int(evaluation.victims[place])))
@@ -83,15 +94,27 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
             return share_that_holds(book.boxes[book.offsets[one] : book.offsets[one + 1]], own, samples)
 
         shares = {one: share(one) for one in {int(strangers[place]), *named[place].tolist()}}
-        return shares[int(strangers[place])], np.array([shares[one] for one in named[place].tolist()])
+        right = [shares[one] for one in named[place].tolist()]
+        if inward is not None and undone is not None:
+            record = int(inward[1][place])
+            right += [
+                share_that_holds(read.record(record), own, samples) for read in (evaluation.target, undone)
+            ]
+        return shares[int(strangers[place])], np.array(right)
 
     label = f"reading linked records ({evaluation.label})"
     lucky, right = zip(*evaluation.run.map(told, range(n), label=label), strict=True)
     who = f"{_knows(p)}, says of another sample of a record that the person was there and then,"
     among = f"the records that cover most of {'them' if p > 1 else 'it'}"
+    won = np.array(right).reshape(n, -1)
+    rules = rules_of(who, among, won)
+    rules += [
+        Rule(name=name, does=f"{who} and names {_INWARD}{reads}", chances=chances)
+        for (name, reads), chances in zip(_READ, won[:, len(WEIGHTS) :].T, strict=False)
+    ]
     return [
         Rate.best_of(
-            rules_of(who, among, np.array(right).reshape(n, len(WEIGHTS))),
+            rules,
             name="attribution",
             knowledge=_knowledge(p),
             target=evaluation.label,

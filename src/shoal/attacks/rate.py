@@ -150,12 +150,13 @@ class Rate:
         baseline: float,
         clusters: Integers,
         most: float = 1.0,
+        parts: int = 2,
     ) -> "Rate":
         """The rate of the rule that wins most, without the luck of having chosen it.
 
-        Clusters of victims are dealt out to two halves. Against each half the adversary uses the rule that
-        wins most against the other half; of equals the first. So every victim counts, and no rule is judged
-        by the victims that it was chosen on.
+        Clusters of victims are dealt out to two halves, or more parts. Against each part the adversary uses
+        the rule that wins most against all others; of equals the first. So every victim counts, and no rule
+        is judged by the victims that it was chosen on.
 
         Parameters
         ----------
@@ -163,16 +164,19 @@ class Rate:
             At least one, each with the chances against the same victims.
         clusters
             int64 [v]: victims of equal number share a record.
+        parts
+            The more, the more victims choose for each part, and the seldomer the weaker of two rules that win
+            about as much.
         """
         chances = np.array([rule.chances for rule in rules], dtype=np.float64)
         _, cluster = np.unique(clusters, return_inverse=True)
         groups = int(cluster.max(initial=-1)) + 1
         # shuffled, always in the same way: every other cluster could be every other member of a couple
-        side = np.random.default_rng(groups).permutation(groups)[cluster] % 2
+        side = np.random.default_rng(groups).permutation(groups)[cluster] % parts
         used = np.empty(len(side), dtype=np.int64)
-        for half in (0, 1):
-            others = chances[:, side != half]
-            used[side == half] = np.argmax(others.mean(axis=1)) if others.size else 0
+        for part in range(parts):
+            others = chances[:, side != part]
+            used[side == part] = np.argmax(others.mean(axis=1)) if others.size else 0
         named = [rules[number] for number in np.unique(used).tolist()]
         tried = f"; of {len(rules)} rules, this one wins most against other victims" if rules[1:] else ""
         return cls.of(

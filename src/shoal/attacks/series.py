@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from shoal.attacks.cylinders import undone_cells, undone_release
 from shoal.attacks.evaluation import Earlier, Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
@@ -57,7 +58,12 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     asked, row = np.unique(evaluation.own[tried], return_inverse=True)
     room = max(_MOST_SCORES // earlier.n_records - len(asked), 0)
     others = np.setdiff1d(np.arange(target.n_records), asked)[:room]
-    scores = _scores(target, earlier, np.concatenate([asked, others]))
+    compared = np.concatenate([asked, others])
+    rules, scores = list(_RULES), [_scores(target, earlier, compared)]
+    undone, undone_before = _undone(evaluation, evaluation.around.earlier[0])
+    if undone is not None or undone_before is not None:
+        rules += [(f"{name}, moves undone", f"{does}, once moves are undone") for name, does in _RULES]
+        scores.append(_scores(undone or target, undone_before or earlier, compared))
     of_class, right = earlier.class_of, earlier.class_of[before[tried]]
     sizes = np.bincount(of_class)
     by_class = np.array(
@@ -66,7 +72,8 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
                 told.get(own, 0.0)
                 for told, own in zip((named[one] for one in row), right.tolist(), strict=True)
             ]
-            for named in _named(scores, of_class)
+            for own_scores in scores
+            for named in _named(own_scores, of_class)
         ]
     )
     does = "holds this release and an earlier one, and names for a record of this one"
@@ -78,7 +85,7 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
         Rate.best_of(
             [
                 Rule(name=name, does=f"{does} {whose} of the other {words}", chances=chances)
-                for (name, words), chances in zip(_RULES, won, strict=True)
+                for (name, words), chances in zip(rules, won, strict=True)
             ],
             name=rate,
             knowledge="an earlier release",
@@ -88,6 +95,12 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
         )
         for rate, (whose, won, alike) in told.items()
     ]
+
+
+def _undone(evaluation: Evaluation[BoxTarget], earlier: Release) -> tuple[BoxTarget | None, BoxTarget | None]:
+    """Both releases with moves into cylinders undone; None where nobody was moved."""
+    before = undone_release(earlier, evaluation.run)
+    return undone_cells(evaluation), None if before is None else _on_grid_of(evaluation, before)
 
 
 def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]]]:

@@ -15,7 +15,7 @@ from shoal.kernels.cover_index import Index, file_over_time, fill_levels
 from shoal.kernels.likelihood import Book
 from shoal.kernels.place_index import Areas, Places, file_areas, file_places, tiles_for
 from shoal.kernels.record_order import ascend
-from shoal.model.release import BOX_COLUMNS, Points, Release
+from shoal.model.release import BOX_COLUMNS, Points, Release, cells_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, fixed
 
@@ -126,6 +126,11 @@ class BoxTarget:
         for place, column in enumerate(columns):
             boxes[:, place] = column
         return cls(offsets=release.offsets, boxes=boxes, grid=release.snapped_grid())
+
+    @classmethod
+    def of_places(cls, offsets: Integers, t_s: Floats, places_m: Floats, grid: Grid) -> "BoxTarget":
+        """The slots and cells that hold places [m, 2] of records at times [m]."""
+        return cls._of_samples(*cells_of(offsets, t_s, places_m[:, 0], places_m[:, 1], grid), grid)
 
     @property
     def n_records(self) -> int:
@@ -296,7 +301,7 @@ class PointTarget:
     offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds,
     x, y: meters, float64 [m] each. tracks: int64 [m], the track that each point seems to be of, by the k of
     clusters; filled as trackers ask. middles: float64 [m, 2], of the cylinder that each point seems to stand
-    in, by the diameter; filled in the same way.
+    in, by the diameter; undone: [m, 2], places that they seem to have come from. Both filled in the same way.
     """
 
     offsets: Integers
@@ -305,6 +310,7 @@ class PointTarget:
     y: Floats
     tracks: dict[int, Integers] = field(default_factory=dict)
     middles: dict[float, Floats] = field(default_factory=dict)
+    undone: dict[float, Floats] = field(default_factory=dict)
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "PointTarget":

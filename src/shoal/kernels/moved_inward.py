@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.passing import KnownPoints, Lines, apart
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 N_SUMS: Final = 2
@@ -177,15 +177,24 @@ def _blurred_sum(
 
 @compiled
 def stand_moved_blurred(
-    known: KnownPoints, lines: Lines, middles: Floats, radius: float, errors: Errors, chances: Floats
+    known: KnownPoints,
+    lines: Lines,
+    middles: Floats,
+    radius: float,
+    errors: Errors,
+    chances: Floats,
+    named: Integers,
 ) -> None:
-    """Fill chances [v] as ``stand_moved``, of points that are known with errors, by the greatest fit."""
+    """Fill chances [v] as ``stand_moved``, of points that are known with errors, by the greatest fit.
+
+    named: int64 [v], the record that fits best, of equals the first.
+    """
     for victim in range(len(known.own)):
         most, ties = -math.inf, 0
         for record in range(len(lines.offsets) - 1):
             fit = _blurred_sum(lines, middles, radius, errors, record, known, victim)
             if fit > most:
-                most, ties = fit, 0
+                most, ties, named[victim] = fit, 0, record
             if fit == most:
                 ties += 1
         own = _blurred_sum(lines, middles, radius, errors, known.own[victim], known, victim)

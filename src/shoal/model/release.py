@@ -122,6 +122,19 @@ class Points:
 Payload = Boxes | Points
 
 
+def cells_of(
+    offsets: Integers, t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """(offsets, slots, columns and rows of cells), int64, of points of records; the different ones."""
+    steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
+    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
+    record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows = different_rows(record, t, x, y)
+    if (np.diff(rows) != 1).any() or len(rows) < len(record):
+        record, t, x, y = (column[rows] for column in (record, t, x, y))
+    return np.searchsorted(record, np.arange(len(offsets))).astype(np.int64), t, x, y
+
+
 @dataclass(frozen=True, kw_only=True)
 class Losses:
     """What the release does not hold, or holds besides.
@@ -246,14 +259,7 @@ class Release:
     def cells_of_points(self, grid: Grid) -> tuple[Integers, Integers, Integers, Integers]:
         """(offsets, slots, columns and rows of cells), int64, of a release of points; the different ones."""
         points = self.points
-        steps = ((points.t, grid.slot_s), (points.x, grid.cell_m), (points.y, grid.cell_m))
-        t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
-        record = np.repeat(np.arange(self.n_records), np.diff(self.offsets))
-        rows = different_rows(record, t, x, y)
-        if (np.diff(rows) != 1).any() or len(rows) < len(record):
-            record, t, x, y = (column[rows] for column in (record, t, x, y))
-        offsets = np.searchsorted(record, np.arange(self.n_records + 1)).astype(np.int64)
-        return offsets, t, x, y
+        return cells_of(self.offsets, points.t, points.x, points.y, grid)
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_records, 'record')}, {self.n_samples} {self.kind}"

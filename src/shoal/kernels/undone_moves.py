@@ -1,0 +1,145 @@
+"""Places that points moved into cylinders came from: those that other points of the same record speak for.
+
+Whoever was moved stands on the line from the middle through the true place. Two such lines cross where
+somebody may have been twice, and a point that was not moved shows a place itself.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from shoal.kernels.passing import Lines
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+NEAR_M: Final = 30.0  # standard deviation of a place in a cell of 100 m, on each axis
+CANDIDATES: Final = 200  # of each kind, of a record
+MOST_MOVED_M: Final = 50_000.0
+_FLAT: Final = 0.01  # the sine between two lines from which on they cross somewhere
+_STEPS: Final = (0.7548776662466927, 0.5698402909980532)  # spread pairs evenly over all pairs (Roberts 2018)
+
+
+@compiled
+def speaks_for(
+    x: float, y: float, middle_x: float, middle_y: float, radius: float, place_x: float, place_y: float
+) -> float:
+    """How much a point at x, y speaks for having come from a place: 1 = it stands there, less the farther.
+
+    How far it stands from where the place is moved to, in what is left of ``NEAR_M`` there; and how far from
+    the place, which counts much less.
+    """
+    along_x, along_y = place_x - middle_x, place_y - middle_y
+    away = math.sqrt(along_x * along_x + along_y * along_y)
+    share = radius / away if away > radius else 1.0
+    off_x, off_y = x - middle_x - along_x * share, y - middle_y - along_y * share
+    near = max(NEAR_M * share, 1.0)
+    far_x, far_y = x - place_x, y - place_y
+    far = math.sqrt(far_x * far_x + far_y * far_y) / NEAR_M
+    return 1.0 / ((1.0 + (off_x * off_x + off_y * off_y) / (near * near)) * math.sqrt(math.sqrt(1.0 + far)))
+
+
+@compiled
+def _crossing(
+    first: Floats, first_middle: Floats, second: Floats, second_middle: Floats, place: Floats
+) -> bool:
+    """Whether the lines from two middles through two points cross beyond both; ``place`` [2] is where."""
+    ax, ay = first[0] - first_middle[0], first[1] - first_middle[1]
+    bx, by = second[0] - second_middle[0], second[1] - second_middle[1]
+    turn = ax * by - ay * bx
+    length = math.sqrt((ax * ax + ay * ay) * (bx * bx + by * by))
+    if abs(turn) <= _FLAT * length:
+        return False
+    off_x, off_y = second[0] - first[0], second[1] - first[1]
+    along_a, along_b = (off_x * by - off_y * bx) / turn, (off_x * ay - off_y * ax) / turn
+    if along_a < 0.0 or along_b < 0.0 or along_a * math.sqrt(ax * ax + ay * ay) > MOST_MOVED_M:
+        return False
+    place[0], place[1] = first[0] + along_a * ax, first[1] + along_a * ay
+    return True
+
+
+@compiled
+def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats) -> int:
+    """Write places that a record's points may have come from, and return how many.
+
+    Some of its points, evenly taken, and crossings of some pairs of lines through those at an edge (rows
+    ``moved``).
+    """
+    count, n = 0, len(points)
+    step = (n + CANDIDATES - 1) // CANDIDATES
+    for row in range(0, n, step):
+        places[count] = points[row]
+        count += 1
+    if len(moved) < 2:
+        return count
+    for turn in range(CANDIDATES):
+        one = moved[int((turn + 1) * _STEPS[0] % 1.0 * len(moved))]
+        other = moved[int((turn + 1) * _STEPS[1] % 1.0 * len(moved))]
+        if _crossing(points[one], middles[one], points[other], middles[other], places[count]):
+            count += 1
+    return count
+
+
+@compiled
+def undo_moves(
+    lines: Lines, middles: Floats, radius: float, slack: float, first: int, end: int, undone: Floats
+) -> None:
+    """Fill undone [m, 2] for records from first to end: where each of their points most likely came from.
+
+    Those inside a cylinder stay. Others go to the candidate with the greatest product of what all points of
+    the record speak for it and what they do themselves.
+    """
+    places = np.empty((2 * CANDIDATES, 2))
+    for record in range(first, end):
+        begin, beyond = lines.offsets[record], lines.offsets[record + 1]
+        n = beyond - begin
+        points, own = np.empty((n, 2)), middles[begin:beyond]
+        moved, n_moved = np.empty(n, dtype=np.int64), 0
+        for row in range(n):
+            points[row, 0], points[row, 1] = lines.x[begin + row], lines.y[begin + row]
+            if math.hypot(points[row, 0] - own[row, 0], points[row, 1] - own[row, 1]) >= radius - slack:
+                moved[n_moved] = row
+                n_moved += 1
+        undone[begin:beyond] = points
+        count = _candidates(points, own, moved[:n_moved], places)
+        for_each = np.zeros(count)
+        for place in range(count):
+            for row in range(n):
+                for_each[place] += speaks_for(
+                    points[row, 0],
+                    points[row, 1],
+                    own[row, 0],
+                    own[row, 1],
+                    radius,
+                    places[place, 0],
+                    places[place, 1],
+                )
+        order = np.argsort(-for_each, kind="mergesort")
+        for row in moved[:n_moved]:
+            most = 0.0
+            for place in order:
+                if for_each[place] <= most:  # no point can speak for it more than wholly
+                    break
+                told = for_each[place] * speaks_for(
+                    points[row, 0],
+                    points[row, 1],
+                    own[row, 0],
+                    own[row, 1],
+                    radius,
+                    places[place, 0],
+                    places[place, 1],
+                )
+                if told > most:
+                    most = told
+                    undone[begin + row] = places[place]
+
+
+@compiled
+def count_visits(lines: Lines, middles: Floats, radius: float, x: float, y: float, visits: Floats) -> None:
+    """Fill visits [r]: how much the points of each record speak for having come from a place."""
+    for record in range(len(visits)):
+        visits[record] = 0.0
+        for row in range(lines.offsets[record], lines.offsets[record + 1]):
+            visits[record] += speaks_for(
+                lines.x[row], lines.y[row], middles[row, 0], middles[row, 1], radius, x, y
+            )
