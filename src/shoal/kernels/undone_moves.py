@@ -102,17 +102,13 @@ def undo_moves(
                 n_moved += 1
         undone[begin:beyond] = points
         count = _candidates(points, own, moved[:n_moved], places)
+        places_x, places_y = places[:count, 0].copy(), places[:count, 1].copy()
         for_each = np.zeros(count)
-        for place in range(count):
-            for row in range(n):
+        for row in range(n):  # places in the inner loop: several at once, and sums in the order of rows
+            x, y, middle_x, middle_y = points[row, 0], points[row, 1], own[row, 0], own[row, 1]
+            for place in range(count):
                 for_each[place] += speaks_for(
-                    points[row, 0],
-                    points[row, 1],
-                    own[row, 0],
-                    own[row, 1],
-                    radius,
-                    places[place, 0],
-                    places[place, 1],
+                    x, y, middle_x, middle_y, radius, places_x[place], places_y[place]
                 )
         order = np.argsort(-for_each, kind="mergesort")
         for row in moved[:n_moved]:
@@ -138,8 +134,12 @@ def undo_moves(
 def count_visits(lines: Lines, middles: Floats, radius: float, x: float, y: float, visits: Floats) -> None:
     """Fill visits [r]: how much the points of each record speak for having come from a place."""
     for record in range(len(visits)):
+        begin, end = lines.offsets[record], lines.offsets[record + 1]
+        own_x, own_y = lines.x[begin:end], lines.y[begin:end]
+        middle_x, middle_y = middles[begin:end, 0].copy(), middles[begin:end, 1].copy()
+        told = np.empty(end - begin)
+        for row in range(end - begin):  # apart from their sum and next to each other: several at once
+            told[row] = speaks_for(own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y)
         visits[record] = 0.0
-        for row in range(lines.offsets[record], lines.offsets[record + 1]):
-            visits[record] += speaks_for(
-                lines.x[row], lines.y[row], middles[row, 0], middles[row, 1], radius, x, y
-            )
+        for each in told:
+            visits[record] += each
