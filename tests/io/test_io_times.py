@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import MisuseError
+from shoal.errors import InputError, MisuseError
 from shoal.io import read
 from shoal.io.times import Times
 from shoal.model.trajectories import Trajectories
@@ -154,6 +154,27 @@ def test_the_unit_is_decided_once_for_the_input() -> None:
     ticks, _ = times.microseconds(pa.array([5, 6]), "t")
     assert times.unit == "ms"
     assert ticks.tolist() == [5000, 6000]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("other", ["s", "ms", "us", "ns"])
+def test_numbers_of_a_smaller_unit_are_not_read_as_times_of_1970(unit: str, other: str) -> None:
+    of = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+    mixed = [1_714_564_800 * of[unit]] * 3 + [1_714_564_860 * of[other]]
+    for column in (pa.array(mixed), pa.array([str(one) for one in mixed])):
+        if of[other] < of[unit]:
+            with pytest.raises(InputError, match=r"several units, .* and 1 smaller number like 99"):
+                got(column)
+        else:
+            assert got(column)[:3] == [1_714_564_800_000_000] * 3
+        assert None not in got(column, unit), "whoever names the unit has all read by it"
+
+
+def test_a_later_file_of_another_unit_is_refused() -> None:
+    times = Times(None)
+    times.microseconds(pa.array([1_714_564_800_000] * 3), "t")
+    with pytest.raises(InputError, match="2 smaller numbers like 99"):
+        times.microseconds(pa.array([1_714_564_800, 1_714_564_860]), "t")
 
 
 def trajectories(t: pa.Array, **settings: Any) -> Trajectories:

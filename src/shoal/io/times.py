@@ -21,6 +21,7 @@ from shoal.units import DAY_S, counted, duration_s
 DAY: Final = DAY_S * SECOND
 LIMIT: Final = 1 << 62
 PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
+_FROM: Final = {"s": 1e8, "ms": 1e11, "us": 1e14, "ns": 1e17}  # numbers of this size on are of this unit
 UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 TAKEN_AS_UTC: Final = "times without a zone are taken as UTC; --time-zone gives another"
 SERIAL_DAYS: Final = "serial-days"
@@ -162,14 +163,30 @@ class Times:
         if self.unit is None:
             _require_no_dates(values[readable], where)
             size = float(np.median(np.abs(values[readable].astype(np.float64))))
-            self.unit = "s" if size < 1e11 else "ms" if size < 1e14 else "us" if size < 1e17 else "ns"
-            self.steps = size < 1e8
+            self.unit = next((unit for unit in ("ns", "us", "ms") if size >= _FROM[unit]), "s")
+            self.steps = size < _FROM["s"]
         if self.unit == SERIAL_DAYS:
             days = np.clip(values.astype(np.float64), -1e6, 1e7) - SERIAL_DAY_OF_1970
             ticks = np.rint(days * DAY_S * 1000).astype(np.int64) * 1000  # spreadsheets keep milliseconds
             self._count(readable, zoned=False)
             return self._utc(ticks, readable), readable
+        if not self.given and not self.steps:
+            self._require_no_smaller_unit(values[readable], where)
         return _scaled(values, self.unit), readable
+
+    def _require_no_smaller_unit(self, values: Numbers, where: str) -> None:
+        """Raises InputError for seconds among milliseconds and the like, which would be read as of 1970.
+
+        Those of a larger unit are counted as times in the future.
+        """
+        smaller = (values >= _FROM["s"]) & (values < _FROM[str(self.unit)])
+        if smaller.any():
+            shape = shape_of(str(int(values[smaller][0])))
+            few = f"{counted(int(smaller.sum()), 'smaller number')} like {shape}"
+            raise InputError(
+                f"{where} holds numbers of several units, {UNIT_WORDS[str(self.unit)]} since 1970 and {few}; "
+                "write them alike, or give --time-unit, by which all of them are read"
+            )
 
     def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
         """Numbers or dates written as text; uniform columns first, since they are many times faster."""
