@@ -19,6 +19,7 @@ from shoal.cli.publish import publish
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.publishing.exporting import OTHER_DIGEST, PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
+from shoal.release_folder import box_table, table_parts
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime.hashing import sha256_of
 from shoal.verification.files.packed import OTHERWISE
@@ -357,6 +358,10 @@ BY_HAND: dict[str, tuple[str, Callable[[Path], None], str]] = {
     "an empty day": (
         "parquet-by-day", lambda f: (f / "data" / "day=u000001").mkdir(), "unexpected-file",
     ),
+    "a listed note among the parts": ("parquet-parts", beside("data/notes.txt"), "unexpected-file"),
+    "a note in the place of a part": ("parquet-parts", beside("data/part-00001.parquet.txt"), "hidden-bytes"),
+    "places of somebody in a part": ("parquet-parts", drawn_elsewhere, "wrong-hash"),
+    "the name of a person as that of a part's writer": ("parquet-parts", by_another_writer, "wrong-hash"),
     "places of somebody in the days": ("parquet-by-day", drawn_elsewhere, "hidden-bytes"),
     "a row in the file of the next day": ("parquet-by-day", days(of_next_day), "row-order"),
     "a day whose rows stand in another's file": (
@@ -392,9 +397,43 @@ def test_what_an_export_says_besides_its_rows_is_found(
     skip_without(form)
     export(made["boxes"], tmp_path / "out", form)
     damage(tmp_path / "out")
-    if form == "parquet-by-day" and name.startswith("places"):
+    if form.startswith("parquet") and name.startswith("places"):
         relisted(tmp_path / "out")
     assert kind in verdict_of(tmp_path / "out", made, "boxes").kinds
+
+
+def test_many_parts_are_one_table_also_in_a_stream(
+    made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = Shoal(capsys)
+    monkeypatch.setattr(box_table, "ROWS_PER_GROUP", 40)
+    monkeypatch.setattr(table_parts, "GROUPS_PER_PART", 3)
+    rng, links = shoal.Randomness.for_research(1), tmp_path / "links"
+    city = shoal.read(made["raw"])
+    shoal.publish(city, shoal.Glove(k=2), tmp_path / "boxes", rng=rng, tries=0, linkage_file=links)
+    export(tmp_path / "boxes", tmp_path / "out", "parquet-parts")
+    parts = sorted((tmp_path / "out" / "data").iterdir())
+    assert len(parts) > 3
+    own = pq.read_table(tmp_path / "boxes" / "release.parquet")
+    assert pq.read_table(tmp_path / "out" / "data").equals(own)
+
+    def found(*more: str) -> tuple[int, set[str]]:
+        words = ("verify", made["raw"], tmp_path / "out", "--linkage", links, "--json", *more)
+        done = command(*words)
+        return done.code, {one["kind"] for one in json.loads(done.out)["findings"]}
+
+    assert (found(), found("--streamed")) == ((0, set()), (0, set()))
+    first, second = parts[0].read_bytes(), parts[1].read_bytes()
+    parts[0].write_bytes(second)
+    parts[1].write_bytes(first)
+    relisted(tmp_path / "out")
+    assert [("wrong-hash" in kinds, code) for code, kinds in (found(), found("--streamed"))] == [
+        (True, 1)
+    ] * 2
+    parts[0].unlink()
+    listed_anew(tmp_path / "out")
+    assert [{"wrong-hash", "hidden-bytes"} <= found(*way)[1] for way in ((), ("--streamed",))] == [True] * 2
+    assert not list(tmp_path.glob(".*")), "nothing is left of the copies"
 
 
 def no_table(folder: Path) -> None:

@@ -225,12 +225,13 @@ def test_the_columns_that_are_left_out_change_nothing() -> None:
         drawn("uid", "t")
 
 
+@pytest.mark.parametrize(("form", "by_day"), [("parquet-by-day", True), ("parquet-parts", False)])
 def test_spark_reads_a_partitioned_release_back(
-    shoal: Shoal, session: Any, by_path: Path, tmp_path: Path
+    form: str, by_day: bool, shoal: Shoal, session: Any, by_path: Path, tmp_path: Path
 ) -> None:
-    done = shoal("publish", by_path, "--to", tmp_path / "out", "--format", "parquet-by-day")
+    done = shoal("publish", by_path, "--to", tmp_path / "out", "--format", form)
     assert done.code == 0, done.err
     rows = session.read.parquet(f"file://{tmp_path / 'out' / 'data'}")
     assert rows.count() == pq.read_metadata(by_path / "release.parquet").num_rows
-    assert "day" in rows.columns
+    assert ("day" in rows.columns) == by_day
     shutil.rmtree(tmp_path / "out")

@@ -10,7 +10,8 @@ from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
-_FILES: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  # a test holds it
+# a test holds them
+_FILES: Final = ("csv", "geojsonl", "parquet-by-day", "parquet-parts", "flatgeobuf", "delta")
 _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a database
 
 

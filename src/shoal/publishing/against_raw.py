@@ -15,7 +15,7 @@ from shoal.model.intake import Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.publishing.exporting import is_export
+from shoal.publishing.exporting import as_release_folder, is_read_at_once
 from shoal.publishing.promised import opened_folder, verify_opened, with_whole_claim
 from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
 from shoal.release_folder.manifest import Manifest, read_manifest
@@ -24,6 +24,7 @@ from shoal.runtime.staging import explained_write
 from shoal.runtime.tasks import Engine
 from shoal.verification.composition.candidates import Issued
 from shoal.verification.composition.several import Together, reveal_together
+from shoal.verification.files.folder import with_notes
 from shoal.verification.files.streamed import require_streamed, verify_streamed_folder
 
 _COLUMNS: Final = ("id", "person", "time", "lat", "lon", "x", "y")
@@ -98,24 +99,26 @@ def stream_against_raw(
     """The same in little memory, with scratch files beside the release, which only their owner can read.
 
     They are removed at the end. engine: who works on parts of the release; without one this process. Raises
-    MisuseError for a release in another format, too.
+    MisuseError for a release in another format than parts, too.
     """
-    if is_export(folder):
+    if is_read_at_once(folder):
         raise MisuseError(
-            "a release in another format is read and checked as a whole; leave out --streamed, or check the "
-            "release that it was made from"
+            "a release in another format is read and checked as a whole, but for parquet-parts; leave out "
+            "--streamed, or check the release that it was made from"
         )
     require_streamed(folder)
     with (
         explained_write(folder),
         TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch,
+        as_release_folder(folder, Path(scratch)) as (whole, findings, notes),
     ):
         people = store_people(
             raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run, engine=engine
         )
         (Path(scratch) / "spread").mkdir()
         spread = Path(scratch) / "spread"
-        verdict = verify_streamed_folder(people, folder, linkage, spread, run, engine=engine)
+        verdict = verify_streamed_folder(people, whole, linkage, spread, run, engine=engine)
+        verdict = with_notes(verdict.and_also(findings), notes)
         manifest = read_manifest(folder)
         least = None if expected is None else Expected.parse(expected)
         return Verified(

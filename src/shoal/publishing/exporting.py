@@ -24,7 +24,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding
-from shoal.release_folder.exports import EXPORTS, Export
+from shoal.release_folder.exports import EXPORTS, Export, RowsExport
 from shoal.release_folder.folder import read_parquet, release_in
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -36,6 +36,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.plain_files import require_plain_file
+from shoal.release_folder.table_parts import join_table, split_table
 from shoal.release_folder.tables import write_table
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.hashing import sha256_of
@@ -93,22 +94,34 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
         When the target exists or cannot be written.
     """
     row = _row(form)
-    manifest, table = table_to_hand_over(release_folder)
     with staged_folder(target) as staging:
+        if isinstance(row, RowsExport):
+            manifest, table = table_to_hand_over(release_folder)
+            row.write(table, staging / row.where)
+            schema, rows = table.schema, len(table)
+        else:
+            manifest, schema, rows = _split(release_folder, staging / row.where)
         for name in (MANIFEST_FILE, REPORT_FILE):
             if (release_folder / name).exists():
                 shutil.copyfile(release_folder / name, staging / name)
-        row.write(table, staging / row.where)
         files = {str(path.relative_to(staging)): sha256_of(path) for path in _files(staging)}
-        package = _package(staging, files, form, table.schema, manifest)
+        package = _package(staging, files, form, schema, manifest)
         (staging / PACKAGE_FILE).write_text(
             _text_of(package), encoding="utf-8"
         )  # last: without it no release
-    return Exported(folder=target, form=form, rows=len(table), files=files)
+    return Exported(folder=target, form=form, rows=rows, files=files)
 
 
 def table_to_hand_over(release_folder: Path) -> tuple[Manifest, pa.Table]:
     """The manifest and the table of a release; InputError for what is no release, or another table."""
+    manifest = _manifest_to_hand_over(release_folder)
+    # what is no release is refused before anything is written
+    release_in(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
+    return manifest, pq.read_table(release_folder / RELEASE_FILE)
+
+
+def _manifest_to_hand_over(release_folder: Path) -> Manifest:
+    """The manifest of a release; InputError when its table is another one."""
     manifest = read_manifest(release_folder)
     require_plain_file(release_folder / RELEASE_FILE)
     if sha256_of(release_folder / RELEASE_FILE) != manifest.release_sha256:
@@ -116,9 +129,21 @@ def table_to_hand_over(release_folder: Path) -> tuple[Manifest, pa.Table]:
             f"{RELEASE_FILE} is not the table that the manifest names; look at it with shoal verify "
             "before it is handed over"
         )
-    # what is no release is refused before anything is written
-    release_in(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
-    return manifest, pq.read_table(release_folder / RELEASE_FILE)
+    return manifest
+
+
+def _split(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
+    """Write the parts of a release's table, as they are; its manifest, columns and number of rows."""
+    manifest = _manifest_to_hand_over(release_folder)
+    table = release_folder / RELEASE_FILE
+    try:
+        about = pq.read_metadata(table)
+        schema = about.schema.to_arrow_schema()
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{table} is not the table of a release; fetch or write it again") from error
+    schema_of(_columns(schema), manifest, table)
+    split_table(table, folder)
+    return manifest, schema, about.num_rows
 
 
 def export_to_store(release_folder: Path, address: str, form: str) -> Exported:
@@ -137,30 +162,52 @@ def is_export(folder: Path) -> bool:
     return (folder / PACKAGE_FILE).is_file() and not (folder / RELEASE_FILE).exists()
 
 
-@contextmanager
-def as_release_folder(folder: Path) -> Iterator[tuple[Path, list[Finding], list[str]]]:
-    """A folder as the check takes it: itself, or a copy made of the rows of an export.
+def is_read_at_once(folder: Path) -> bool:
+    """Whether a folder holds a release in another format whose rows are checked all at once.
 
-    Besides: what is wrong with the files of the export, and notes. Raises InputError when it cannot be read.
+    Raises InputError when its list of files cannot be read.
     """
-    if not is_export(folder):
-        yield folder, [], []
-        return
-    package = _read_package(folder)
+    return is_export(folder) and isinstance(EXPORTS[_form_in(folder, _read_package(folder))], RowsExport)
+
+
+def _form_in(folder: Path, package: dict[str, Any]) -> str:
     form = str(package.get("shoal_format"))
     if form not in EXPORTS:
         raise InputError(
             f"{folder / PACKAGE_FILE} names the format '{form[:40]}', which this version does not know"
         )
+    return form
+
+
+@contextmanager
+def as_release_folder(
+    folder: Path, within: Path | None = None
+) -> Iterator[tuple[Path, list[Finding], list[str]]]:
+    """A folder as the check takes it: itself, or a copy made of an export.
+
+    Besides: what is wrong with the files of the export, and notes. within: where the copy is made, in a
+    folder of its own; None = where the system has its temporary files. Raises InputError when it cannot be
+    read.
+    """
+    if not is_export(folder):
+        yield folder, [], []
+        return
+    package = _read_package(folder)
+    form = _form_in(folder, package)
     findings = list(_against_listed(folder, package))
     manifest = read_manifest(folder)
     if not findings:
         findings += _described_otherwise(folder, package, form, manifest)
-    with TemporaryDirectory(prefix="shoal-export-") as scratch:
+    with TemporaryDirectory(prefix="shoal-export-", dir=within) as scratch:
         inner = Path(scratch) / folder.name
         inner.mkdir()
-        notes = [f"the rows were read from {form} and checked as the table of a release"]
-        findings += _rebuilt(folder, package, form, manifest, inner, notes)
+        row = EXPORTS[form]
+        if isinstance(row, RowsExport):
+            notes = [f"the rows were read from {form} and checked as the table of a release"]
+            findings += _rebuilt(folder, package, form, row, manifest, inner, notes)
+        else:
+            notes = ["the parts were put behind each other and checked as the table of a release"]
+            findings += _joined(folder, package, row, manifest, inner)
         if form in _NOT_LOOKED_AT:
             notes.append(
                 f"the files of {form} were not looked at beyond their rows and digests: more could stand "
@@ -169,11 +216,36 @@ def as_release_folder(folder: Path) -> Iterator[tuple[Path, list[Finding], list[
         yield inner, findings, notes
 
 
+def _joined(
+    folder: Path, package: dict[str, Any], row: Export, manifest: Manifest, inner: Path
+) -> Iterator[Finding]:
+    """Write the release folder whose table an export has in parts, and say what else stands there."""
+    data = folder / row.where
+    _schema(folder, package, manifest)
+    for part in data.iterdir() if data.is_dir() else ():
+        require_plain_file(part)
+    for name in join_table(data, inner / RELEASE_FILE):
+        kind = "hidden-bytes" if name.startswith("part-") else "unexpected-file"
+        yield Finding(kind, f"{data.name}/{name[:80]} holds what is no part of the table")
+    within = {path.relative_to(folder) for path in data.iterdir()} | {Path(data.name)}
+    if strange := {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE - within:
+        yield Finding("unexpected-file", f"the folder holds what is no part: {len(strange)} more")
+    for name in (MANIFEST_FILE, REPORT_FILE):
+        if (folder / name).exists() or (folder / name).is_symlink():
+            require_plain_file(folder / name)
+            shutil.copyfile(folder / name, inner / name)
+
+
 def _rebuilt(
-    folder: Path, package: dict[str, Any], form: str, manifest: Manifest, inner: Path, notes: list[str]
+    folder: Path,
+    package: dict[str, Any],
+    form: str,
+    row: RowsExport,
+    manifest: Manifest,
+    inner: Path,
+    notes: list[str],
 ) -> Iterator[Finding]:
     """Write the release folder that an export's rows make, and say where its rows or bytes are others."""
-    row = EXPORTS[form]
     for part in sorted(folder.rglob("*.parquet")) if row.where == "data" else []:
         require_plain_file(part)
         if form not in _NOT_LOOKED_AT:
@@ -198,7 +270,7 @@ def _rebuilt(
         yield Finding("respelled", f"{PACKAGE_FILE} names other types of columns than there are")
     if drawn is not None:
         yield from _drawn_otherwise(drawn, row.arranged(table))
-    yield from _other_files(folder, form, table, inner.parent / "again", notes)
+    yield from _other_files(folder, form, row, table, inner.parent / "again", notes)
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
@@ -242,10 +314,9 @@ def _head(wkb: bytes) -> int:
 
 
 def _other_files(
-    folder: Path, form: str, table: pa.Table, again: Path, notes: list[str]
+    folder: Path, form: str, row: RowsExport, table: pa.Table, again: Path, notes: list[str]
 ) -> Iterator[Finding]:
     """Files and folders that this format does not write of these rows, and bytes that are no row."""
-    row = EXPORTS[form]
     found = {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE
     if form in _NOT_LOOKED_AT:
         strange = {path for path in found if path.parts[0] != row.where}
@@ -397,9 +468,14 @@ def _package(
         "description": "manifest.json says what is promised; shoal verify checks it.",
         "shoal_format": form,
         "shoal_version": manifest.shoal_version,
-        "shoal_columns": {field.name: str(field.type) for field in schema if field.name != GEOMETRY},
+        "shoal_columns": _columns(schema),
         "resources": resources,
     }
+
+
+def _columns(schema: pa.Schema) -> dict[str, str]:
+    """The columns that a release has besides its geometry, with their types as text."""
+    return {field.name: str(field.type) for field in schema if field.name != GEOMETRY}
 
 
 def _mediatype(path: str, form: str) -> str:

@@ -2,7 +2,7 @@
 
 Every format holds the rows of ``release.parquet`` and nothing else, in their order; a partition by day holds
 the rows of each day, those of records that begin on earlier days first. Geometry follows from the other
-columns: it is written where a format needs it, and never read back.
+columns: it is written where a format needs it, and never read back. One format is the file itself in parts.
 """
 
 import csv
@@ -27,18 +27,24 @@ _DATA: Final = "data"  # folder of formats that need one
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """A row of EXPORTS.
+    """A row of EXPORTS. where: the file or folder, below the export's."""
+
+    where: str
+    mediatype: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsExport(Export):
+    """One whose rows are written and read.
 
     write: a table into a folder. read: the rows from such a folder, in the types of a schema, and all other
     columns behind them; geometry where it is to be held against the rows. arranged: the rows of a table as
     the format orders them. text: whether the same rows give the same bytes, so that nothing beside them can
-    stand in the files. where: the file or folder, below the export's.
+    stand in the files.
     """
 
     write: Callable[[pa.Table, Path], None]
     read: Callable[[Path, pa.Schema], pa.Table]
-    where: str
-    mediatype: str
     text: bool = False
     arranged: Callable[[pa.Table], pa.Table] = lambda table: table
 
@@ -228,28 +234,29 @@ def _deltalake() -> Any:
 
 
 EXPORTS: Final[Mapping[str, Export]] = {
-    "csv": Export(write=_write_csv, read=_read_csv, where="release.csv", mediatype="text/csv", text=True),
-    "geojsonl": Export(
+    "csv": RowsExport(write=_write_csv, read=_read_csv, where="release.csv", mediatype="text/csv", text=True),
+    "geojsonl": RowsExport(
         write=_write_lines,
         read=_read_lines,
         where="release.geojsonl",
         mediatype="application/geo+json-seq",
         text=True,
     ),
-    "parquet-by-day": Export(
+    "parquet-by-day": RowsExport(
         write=_write_days,
         read=_read_days,
         where=_DATA,
         mediatype="application/vnd.apache.parquet",
         arranged=_in_days,
     ),
-    "flatgeobuf": Export(
+    "parquet-parts": Export(where=_DATA, mediatype="application/vnd.apache.parquet"),
+    "flatgeobuf": RowsExport(
         write=_write_flatgeobuf,
         read=_read_flatgeobuf,
         where="release.fgb",
         mediatype="application/flatgeobuf",
     ),
-    "delta": Export(
+    "delta": RowsExport(
         write=_write_delta,
         read=_read_delta,
         where=_DATA,

@@ -1,11 +1,14 @@
 """Parquet files put behind each other, or columns beside each other, to the bytes that one writer would make.
 
+And one parted into several, which makes the same files again of what was put behind each other.
+
 Pages do not know where in a file they stand; only the footer does. So the pages of each file are copied as
 they are, and the footers become one, with their offsets moved. A footer is Thrift's compact protocol, read
 here into plain values and written again without knowing what they mean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from os import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -16,9 +19,10 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2,
 # (parquet.thrift)
 _SCHEMA, _ROWS, _GROUPS, _PAIRS, _ORDERS = 2, 3, 4, 5, 7
 _CHILDREN = 5
-_COLUMNS, _SIZE, _GROUP_OFFSET, _PACKED_SIZE, _ORDINAL = 1, 2, 5, 6, 7
+_COLUMNS, _SIZE, _GROUP_ROWS, _GROUP_OFFSET, _PACKED_SIZE, _ORDINAL = 1, 2, 3, 5, 6, 7
 _CHUNK_OFFSET, _CHUNK_DATA = 2, 3
-_PAGE_OFFSETS: Final = (9, 10, 11)  # of data, of an index, of a dictionary
+_DATA, _INDEX, _DICTIONARY = 9, 10, 11
+_PAGE_OFFSETS: Final = (_DATA, _INDEX, _DICTIONARY)
 
 
 class Value(NamedTuple):
@@ -35,7 +39,7 @@ class Value(NamedTuple):
 def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes]) -> None:
     """Write the row groups of all parts (at least one) into one file; pairs: its metadata, by key.
 
-    The parts have the same columns and no metadata of their own.
+    The parts have the same columns and no metadata of their own, or all the same, and then no ``pairs``.
     """
     target.write(MAGIC)
     at, groups, n_rows = len(MAGIC), list[Value](), 0
@@ -51,6 +55,43 @@ def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes
     footer[_ROWS] = Value(_I64, n_rows)
     footer[_GROUPS] = Value(_LIST, groups, _STRUCT)
     target.write(tail_of(_packed(footer, pairs)))
+
+
+class Piece(NamedTuple):
+    """Some groups of rows of a file: where their pages stand in it, from begin to before end, and a tail.
+
+    The mark, the pages and the tail are a file of their own, with the metadata of the whole one.
+    """
+
+    begin: int
+    end: int
+    tail: bytes
+
+
+def pieces_of(whole: Path, n_groups: int) -> Iterator[Piece]:
+    """Part a file into so many groups of rows each; ``join_files`` makes the same file of the pieces."""
+    with whole.open("rb") as file:
+        ending = file.seek(max(file.seek(0, SEEK_END) - _TAIL, 0))
+        size = int.from_bytes(file.read(4), "little")
+        file.seek(max(ending - size, 0))
+        footer = _Reader(file.read(size), 0).struct()
+    groups = footer[_GROUPS].value
+    starts = [*map(_first_page, groups), ending - size]
+    for first in range(0, len(groups), n_groups):
+        own = groups[first : first + n_groups]
+        begin, end = starts[first], starts[first + len(own)]
+        moved = [_moved(group, len(MAGIC) - begin, number) for number, group in enumerate(own)]
+        fields = dict(footer)
+        fields[_ROWS] = Value(_I64, sum(group.value[_GROUP_ROWS].value for group in own))
+        fields[_GROUPS] = Value(_LIST, moved, _STRUCT)
+        yield Piece(begin, end, tail_of(_packed(fields, {})))
+
+
+def _first_page(group: Value) -> int:
+    """Where a group's pages begin."""
+    data = group.value[_COLUMNS].value[0].value[_CHUNK_DATA].value
+    where: int = data[_DICTIONARY if _DICTIONARY in data else _DATA].value
+    return where
 
 
 def parted(content: bytes) -> tuple[memoryview, bytes]:
