@@ -624,7 +624,7 @@ def _claims(vector: Vector, texts: Sequence[bytes]) -> None:
                 held += 1
             except Refused:
                 continue
-        refuse_unless(held > 0, "bad-signature")
+        refuse_unless(held > 0, "unknown-collector")
         require_signature(key, b"claim", authority + name + user, own)
         refuse_unless(owners.setdefault(name, user) == user, "not-entitled")
 

@@ -327,7 +327,7 @@ def claims_and_lotteries() -> None:
     own_receipt = receipt(thief, "ab" * 16, keys[thief])
     bad(
         "claim_without_receipt",
-        "bad-signature",
+        "unknown-collector",
         "claims",
         claim(own_receipt, "eve", thief, authority_key, chance),
         **common,

@@ -174,7 +174,7 @@ def test_what_is_recognized_in_a_later_piece_holds_from_there_on(tmp_path: Path)
         [f"{13 + row % 9}/05/2024 10:{row}" for row in range(10, 50)],
         [f"0{1 + row % 9}/05/2024 10:00" for row in range(40)],
         [str(1714557600000 + 1000 * row) for row in range(40)],
-        [str(1714557600 + row) for row in range(40)],
+        [str(row) for row in range(40)],  # by themselves these were steps of a second
     ]
     for part, column in enumerate(times):
         point = "," if part > 2 else ""
@@ -185,6 +185,15 @@ def test_what_is_recognized_in_a_later_piece_holds_from_there_on(tmp_path: Path)
     assert any("begin with the day" in note for note in in_a_row.notes)
     assert in_a_row.dropped
     assert both(tmp_path / "calls", tmp_path / "people").tasks > 5
+
+
+def test_a_later_piece_of_another_unit_is_refused_in_the_same_words(tmp_path: Path) -> None:
+    (tmp_path / "calls").mkdir()
+    for part, per_s in enumerate((1000, 1000, 1, 1000)):
+        rows = [f"p{row % 3},{(1714557600 + row) * per_s},48,2.{row}" for row in range(40)]
+        (tmp_path / "calls" / f"{part}.csv").write_text("\n".join(["uid,t,lat,lon", *rows]))
+    words = "2.csv holds numbers of several units, milliseconds since 1970 and 40 smaller numbers"
+    assert words in same_error(tmp_path / "calls", tmp_path)
 
 
 def test_the_cells_of_records_may_stand_in_another_folder(tmp_path: Path) -> None:
