@@ -17,7 +17,8 @@ import shoal
 from command_line import Shoal
 from shoal.cli.publish import publish
 from shoal.errors import InputError, MisuseError, OutputError
-from shoal.publishing.exporting import OTHER_DIGEST, PACKAGE_FILE, export
+from shoal.publishing.exported import OTHER_DIGEST
+from shoal.publishing.exporting import PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
 from shoal.release_folder import box_table, table_parts
 from shoal.release_folder.exports import EXPORTS

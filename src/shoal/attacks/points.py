@@ -79,10 +79,8 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
 
     grid = evaluation.target.grid
     errors = Errors(grid.cell_m / 12**0.5, grid.slot_s)  # what is left open by a cell and a slot
-    inward, undone = (
-        name_moved(evaluation, offsets, known.astype(np.float64) + 0.5, errors),
-        undone_cells(evaluation),
-    )
+    inward = name_moved(evaluation, offsets, known.astype(np.float64) + 0.5, errors)
+    undone = undone_cells(evaluation)
 
     def told(place: int) -> tuple[float, Floats]:
         """The chance to be right with a stranger's record, and with the one that each rule names."""

@@ -15,7 +15,7 @@ from shoal.model.intake import Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.publishing.exporting import as_release_folder, is_read_at_once
+from shoal.publishing.exported import as_release_folder, is_read_at_once
 from shoal.publishing.promised import opened_folder, verify_opened, with_whole_claim
 from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
 from shoal.release_folder.manifest import Manifest, read_manifest

@@ -1,29 +1,24 @@
-"""A release handed over in another format: complete or absent, described for other tools, and still checked.
+"""A release handed over in another format: complete or absent, described for other tools.
 
 The folder holds the manifest and the page of the release as they are, its rows in the other format, and
 ``datapackage.json`` (Frictionless Data Package 1), which lists every file with its digest. That is written
-last: a folder without it is no release. To check it, the rows are read back and written as the table of a
-release once more, and that is verified like any other.
+last: a folder without it is no release. ``exported.py`` reads it for the check.
 """
 
 import json
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
-from shoal.model.verdicts import Finding
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
 from shoal.release_folder.folder import read_parquet, release_in
 from shoal.release_folder.manifest import (
@@ -32,34 +27,17 @@ from shoal.release_folder.manifest import (
     REPORT_FILE,
     Manifest,
     read_manifest,
-    write_manifest,
 )
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.plain_files import require_plain_file
-from shoal.release_folder.table_parts import join_table, split_table
-from shoal.release_folder.tables import write_table
-from shoal.runtime.arrays import Numbers
+from shoal.release_folder.table_parts import split_table
 from shoal.runtime.hashing import sha256_of
-from shoal.runtime.json_values import once
 from shoal.runtime.staging import staged_folder
-from shoal.verification.files.layout import layout_findings
-from shoal.verification.files.packed import OTHERWISE
-from shoal.verification.files.precision import SAME_PLACE_DEG
 
 PACKAGE_FILE: Final = "datapackage.json"
-OTHER_DIGEST: Final = (
-    "the manifest gives the SHA-256 of another table than these rows make here: another version of pyarrow "
-    "or of zstd made it, or it is a message"
-)
 _PROFILE: Final = "data-package"
 _TYPES: Final = {"string": "string", "int64": "integer", "double": "number"}
 _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
-_LARGEST: Final = 1 << 24
-_NOT_LOOKED_AT: Final = frozenset({"flatgeobuf", "delta"})
-_BESIDE: Final = frozenset(map(Path, (MANIFEST_FILE, REPORT_FILE, PACKAGE_FILE)))
-_ELSEWHERE: Final = "the geometry holds other places than its rows"
-_WRITER: Final = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d{1,2}\.\d{1,2}(-SNAPSHOT)?")
-_HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order, and the kind of shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,10 +82,10 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
         for name in (MANIFEST_FILE, REPORT_FILE):
             if (release_folder / name).exists():
                 shutil.copyfile(release_folder / name, staging / name)
-        files = {str(path.relative_to(staging)): sha256_of(path) for path in _files(staging)}
-        package = _package(staging, files, form, schema, manifest)
+        files = {str(path.relative_to(staging)): sha256_of(path) for path in files_in(staging)}
+        package = package_of(staging, files, form, schema, manifest)
         (staging / PACKAGE_FILE).write_text(
-            _text_of(package), encoding="utf-8"
+            text_of_package(package), encoding="utf-8"
         )  # last: without it no release
     return Exported(folder=target, form=form, rows=rows, files=files)
 
@@ -157,253 +135,9 @@ def export_to_store(release_folder: Path, address: str, form: str) -> Exported:
     return done
 
 
-def is_export(folder: Path) -> bool:
-    """Whether a folder holds a release in another format."""
-    return (folder / PACKAGE_FILE).is_file() and not (folder / RELEASE_FILE).exists()
-
-
-def is_read_at_once(folder: Path) -> bool:
-    """Whether a folder holds a release in another format whose rows are checked all at once.
-
-    Raises InputError when its list of files cannot be read.
-    """
-    return is_export(folder) and isinstance(EXPORTS[_form_in(folder, _read_package(folder))], RowsExport)
-
-
-def _form_in(folder: Path, package: dict[str, Any]) -> str:
-    form = str(package.get("shoal_format"))
-    if form not in EXPORTS:
-        raise InputError(
-            f"{folder / PACKAGE_FILE} names the format '{form[:40]}', which this version does not know"
-        )
-    return form
-
-
-@contextmanager
-def as_release_folder(
-    folder: Path, within: Path | None = None
-) -> Iterator[tuple[Path, list[Finding], list[str]]]:
-    """A folder as the check takes it: itself, or a copy made of an export.
-
-    Besides: what is wrong with the files of the export, and notes. within: where the copy is made, in a
-    folder of its own; None = where the system has its temporary files. Raises InputError when it cannot be
-    read.
-    """
-    if not is_export(folder):
-        yield folder, [], []
-        return
-    package = _read_package(folder)
-    form = _form_in(folder, package)
-    findings = list(_against_listed(folder, package))
-    manifest = read_manifest(folder)
-    if not findings:
-        findings += _described_otherwise(folder, package, form, manifest)
-    with TemporaryDirectory(prefix="shoal-export-", dir=within) as scratch:
-        inner = Path(scratch) / folder.name
-        inner.mkdir()
-        row = EXPORTS[form]
-        if isinstance(row, RowsExport):
-            notes = [f"the rows were read from {form} and checked as the table of a release"]
-            findings += _rebuilt(folder, package, form, row, manifest, inner, notes)
-        else:
-            notes = ["the parts were put behind each other and checked as the table of a release"]
-            findings += _joined(folder, package, row, manifest, inner)
-        if form in _NOT_LOOKED_AT:
-            notes.append(
-                f"the files of {form} were not looked at beyond their rows and digests: more could stand "
-                "there"
-            )
-        yield inner, findings, notes
-
-
-def _joined(
-    folder: Path, package: dict[str, Any], row: Export, manifest: Manifest, inner: Path
-) -> Iterator[Finding]:
-    """Write the release folder whose table an export has in parts, and say what else stands there."""
-    data = folder / row.where
-    _schema(folder, package, manifest)
-    for part in data.iterdir() if data.is_dir() else ():
-        require_plain_file(part)
-    for name in join_table(data, inner / RELEASE_FILE):
-        kind = "hidden-bytes" if name.startswith("part-") else "unexpected-file"
-        yield Finding(kind, f"{data.name}/{name[:80]} holds what is no part of the table")
-    within = {path.relative_to(folder) for path in data.iterdir()} | {Path(data.name)}
-    if strange := {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE - within:
-        yield Finding("unexpected-file", f"the folder holds what is no part: {len(strange)} more")
-    for name in (MANIFEST_FILE, REPORT_FILE):
-        if (folder / name).exists() or (folder / name).is_symlink():
-            require_plain_file(folder / name)
-            shutil.copyfile(folder / name, inner / name)
-
-
-def _rebuilt(
-    folder: Path,
-    package: dict[str, Any],
-    form: str,
-    row: RowsExport,
-    manifest: Manifest,
-    inner: Path,
-    notes: list[str],
-) -> Iterator[Finding]:
-    """Write the release folder that an export's rows make, and say where its rows or bytes are others."""
-    for part in sorted(folder.rglob("*.parquet")) if row.where == "data" else []:
-        require_plain_file(part)
-        if form not in _NOT_LOOKED_AT:
-            yield from _layout(part, part.relative_to(folder))
-    schema = _schema(folder, package, manifest)
-    rows = row.read(folder / row.where, schema)
-    try:
-        rows.validate(full=True)  # a file may hold bytes that are no text
-    except pa.ArrowException as error:
-        raise InputError(f"{folder / row.where} holds text that is none; fetch or write it again") from error
-    drawn = rows[GEOMETRY].to_pylist() if GEOMETRY in rows.column_names else None
-    rows = rows if drawn is None else rows.drop_columns([GEOMETRY])
-    extra = sorted(set(rows.column_names) - set(schema.names))
-    if not set(schema.names) <= set(rows.column_names):
-        raise InputError(f"{folder / row.where} lacks columns of a release; fetch or write it again")
-    if extra or rows.schema.names != schema.names:
-        yield Finding("unexpected-column", f"its table has other columns than a release: {len(extra)} more")
-        rows = rows.select(schema.names)
-    table = release_of_rows(rows, folder, manifest, inner)
-    yield from in_another_order(row.arranged(table), rows)
-    if schema.types != rows.schema.types:
-        yield Finding("respelled", f"{PACKAGE_FILE} names other types of columns than there are")
-    if drawn is not None:
-        yield from _drawn_otherwise(drawn, row.arranged(table))
-    yield from _other_files(folder, form, row, table, inner.parent / "again", notes)
-    if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
-        require_plain_file(folder / REPORT_FILE)
-        shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
-
-
-def _layout(part: Path, name: Path) -> list[Finding]:
-    """What a part holds beside its rows, under its own name."""
-    try:
-        found = layout_findings(part.read_bytes())
-    except InputError as error:
-        raise InputError(error.as_written.replace(RELEASE_FILE, str(name))) from error
-    if not _WRITER.fullmatch(pq.read_metadata(part).created_by or ""):
-        found.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
-    return [replace(one, message=one.message.replace(RELEASE_FILE, str(name))) for one in found]
-
-
-def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
-    """Well-known binaries that are not those of a table, but for last digits, which projections differ in."""
-    expected = table[GEOMETRY].to_pylist() if GEOMETRY in table.column_names else []
-    if drawn == expected:
-        return
-    if len(drawn) != len(expected) or not all(
-        one is not None and len(one) == len(other) and one[:_HEAD] == other[:_HEAD]
-        for one, other in zip(drawn, expected, strict=True)
-    ):
-        yield Finding("hidden-bytes", _ELSEWHERE)
-        return
-    found, right = (
-        np.frombuffer(b"".join(one[_head(one) :] for one in some if one is not None), dtype="<f8")
-        for some in (drawn, expected)
-    )
-    if not (np.abs(found - right) <= SAME_PLACE_DEG).all():
-        yield Finding("hidden-bytes", _ELSEWHERE)
-    if len(set(zip(drawn, expected, strict=True))) > len(set(expected)):
-        yield Finding("stored-differently", "the same place is drawn in different bytes")
-
-
-def _head(wkb: bytes) -> int:
-    """Where the coordinates of a point or of a rectangle of one ring begin."""
-    return _HEAD if int.from_bytes(wkb[1:_HEAD], "little") == 1 else 13
-
-
-def _other_files(
-    folder: Path, form: str, row: RowsExport, table: pa.Table, again: Path, notes: list[str]
-) -> Iterator[Finding]:
-    """Files and folders that this format does not write of these rows, and bytes that are no row."""
-    found = {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE
-    if form in _NOT_LOOKED_AT:
-        strange = {path for path in found if path.parts[0] != row.where}
-    else:
-        row.write(table, again)
-
-        def _again(path: Path) -> Path:
-            return again / path.relative_to(row.where)
-
-        within = {path.relative_to(again) for path in again.rglob("*")} if again.is_dir() else set()
-        written = {Path(row.where), *(Path(row.where) / path for path in within)}
-        strange = found - written
-        unlike = [
-            path
-            for path in sorted(found & written)
-            if (folder / path).is_file() and (folder / path).read_bytes() != _again(path).read_bytes()
-        ]
-        if unlike and row.text:
-            yield Finding(
-                "hidden-bytes", f"{row.where} holds bytes that are no row, or other places than its rows"
-            )
-        elif any(_rows_in(folder / path) != _rows_in(_again(path)) for path in unlike) or written - found:
-            yield Finding("row-order", f"files of {row.where} hold other rows than those of their day")
-        elif unlike:
-            notes.append(OTHERWISE.replace(RELEASE_FILE, row.where))
-    if strange:
-        yield Finding("unexpected-file", f"the folder holds what {form} does not write: {len(strange)} more")
-
-
-def _rows_in(part: Path) -> int:
-    return int(pq.read_metadata(part).num_rows)
-
-
-def _described_otherwise(
-    folder: Path, package: dict[str, Any], form: str, manifest: Manifest
-) -> Iterator[Finding]:
-    """Whether the list of files says anything that shoal does not write of these files."""
-    files = {str(path.relative_to(folder)): sha256_of(path) for path in _files(folder)}
-    del files[PACKAGE_FILE]
-    expected = _text_of(_package(folder, files, form, _schema(folder, package, manifest), manifest))
-    if (folder / PACKAGE_FILE).read_bytes() != expected.encode():
-        yield Finding("respelled", f"{PACKAGE_FILE} says more than shoal writes of these files, or otherwise")
-
-
-def _text_of(package: dict[str, Any]) -> str:
+def text_of_package(package: dict[str, Any]) -> str:
+    """The list of files as it is written."""
     return json.dumps(package, indent=2, ensure_ascii=False) + "\n"
-
-
-def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Path) -> pa.Table:
-    """Write the release folder that rows make, but for its page; returns its table."""
-    write_table(release_in(rows, folder, manifest), inner / RELEASE_FILE)
-    digest = sha256_of(inner / RELEASE_FILE)
-    write_manifest(manifest.model_copy(update={"release_sha256": digest}), inner / MANIFEST_FILE)
-    return pq.read_table(inner / RELEASE_FILE)
-
-
-def in_another_order(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
-    """Whether rows differ from those that a release would have written, or are stored in other types."""
-    plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
-    if rows.schema.types != plain.schema.types:
-        yield Finding("unexpected-type", "columns of the export are of other types than those of a release")
-    if not _alike(plain, rows):
-        yield Finding(
-            "row-order", "the rows of the export do not stand in the order of a release, or are others"
-        )
-
-
-def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
-    if len(canonical) != len(rows):
-        return False
-    return all(
-        np.array_equal(_bits(canonical[name]), _bits(rows[name]))
-        for name in canonical.column_names
-        if name in rows.column_names
-    )
-
-
-def _bits(column: pa.ChunkedArray) -> Numbers:
-    """Its values as they are stored: a zero with a sign is another one."""
-    values = column.to_numpy(zero_copy_only=False)
-    return np.asarray(values).view(np.int64) if pa.types.is_float64(column.type) else values
-
-
-def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
-    """The columns that the list of files names, without geometry; InputError for those of no release."""
-    given = package.get("shoal_columns")
-    return schema_of(given if isinstance(given, dict) else {}, manifest, folder / PACKAGE_FILE)
 
 
 def schema_of(told: dict[str, Any], manifest: Manifest, where: object) -> pa.Schema:
@@ -417,26 +151,7 @@ def schema_of(told: dict[str, Any], manifest: Manifest, where: object) -> pa.Sch
     return pa.schema([(name, _KINDS[told[name]]) for name in names])
 
 
-def _against_listed(folder: Path, package: dict[str, Any]) -> Iterator[Finding]:
-    """Files that differ from the list, are missing, or stand on no list."""
-    listed: dict[str, str] = {}
-    for resource in package["resources"]:
-        listed[str(resource.get("path"))] = str(resource.get("hash", "")).removeprefix("sha256:")
-    found = {str(path.relative_to(folder)) for path in _files(folder)} - {PACKAGE_FILE}
-    for name in sorted(found - set(listed)):
-        yield Finding(
-            "unexpected-file", f"the folder holds a file that {PACKAGE_FILE} does not list: {name[:80]}"
-        )
-    for name in sorted(listed):
-        if name not in found:
-            yield Finding("wrong-hash", f"{name[:80]} is listed in {PACKAGE_FILE} and is not there")
-            continue
-        require_plain_file(folder / name)
-        if sha256_of(folder / name) != listed[name]:
-            yield Finding("wrong-hash", f"{name[:80]} has another SHA-256 than {PACKAGE_FILE} gives")
-
-
-def _package(
+def package_of(
     folder: Path, files: dict[str, str], form: str, schema: pa.Schema, manifest: Manifest
 ) -> dict[str, Any]:
     """The description of the folder: https://specs.frictionlessdata.io/data-package/."""
@@ -484,21 +199,8 @@ def _mediatype(path: str, form: str) -> str:
     return "text/html" if path.endswith(".html") else EXPORTS[form].mediatype
 
 
-def _read_package(folder: Path) -> dict[str, Any]:
-    path = folder / PACKAGE_FILE
-    require_plain_file(path, _LARGEST)
-    try:
-        package = json.loads(path.read_bytes(), object_pairs_hook=once)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} cannot be read: no JSON") from error
-    resources = package.get("resources") if isinstance(package, dict) else None
-    if not isinstance(resources, list) or not all(isinstance(one, dict) for one in resources):
-        raise InputError(f"{path} is no data package: it lists no resources")
-    own: dict[str, Any] = package
-    return own
-
-
-def _files(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
+    """All files below a folder, links too."""
     return sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
 

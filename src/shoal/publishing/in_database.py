@@ -15,14 +15,8 @@ from shoal.io.mobility_text import texts
 from shoal.io.server_tables import GEOMETRY, WGS84_CODE, Stored, place_of, read_table, write_table
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.verdicts import Finding
-from shoal.publishing.exporting import (
-    OTHER_DIGEST,
-    Exported,
-    in_another_order,
-    release_of_rows,
-    schema_of,
-    table_to_hand_over,
-)
+from shoal.publishing.exported import OTHER_DIGEST, in_another_order, release_of_rows
+from shoal.publishing.exporting import Exported, schema_of, table_to_hand_over
 from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
 from shoal.runtime.hashing import sha256_of
 

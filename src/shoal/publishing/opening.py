@@ -10,7 +10,8 @@ from typing import Final
 from shoal.errors import InputError
 from shoal.io import object_stores, server_tables
 from shoal.model.verdicts import Finding
-from shoal.publishing.exporting import PACKAGE_FILE, as_release_folder
+from shoal.publishing.exported import as_release_folder
+from shoal.publishing.exporting import PACKAGE_FILE
 from shoal.publishing.in_database import fetch_from_database
 from shoal.release_folder.manifest import RELEASE_FILE
 

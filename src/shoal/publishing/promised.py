@@ -20,7 +20,7 @@ from shoal.model.given import require_linkage, require_trajectories
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.publishing.exporting import OTHER_DIGEST, as_release_folder
+from shoal.publishing.exported import OTHER_DIGEST, as_release_folder
 from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
 from shoal.runtime.paths import path_of
 from shoal.runtime.run import Run

@@ -11,7 +11,7 @@ from shoal.io import object_stores, server_tables
 from shoal.model.claims import claim_to_json
 from shoal.model.claims.expected import numbers_in_words
 from shoal.model.release import Boxes, Release
-from shoal.publishing.exporting import is_export
+from shoal.publishing.exported import is_export
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
 from shoal.units import counted
 
