@@ -507,6 +507,19 @@ def test_files_that_may_not_grow_lose_nothing_that_is_finished(city: Path, tmp_p
     assert (tmp_path / "release.linkage").read_bytes() == (tmp_path / "again.linkage").read_bytes()
 
 
+def blocks_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the blocks that are made from now on, as they are."""
+    made: list[int] = []
+    make = anonymizing.crowds_of
+
+    def counted(task: anonymizing.BlockTask) -> object:
+        made.append(task.block)
+        return make(task)
+
+    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    return made
+
+
 def stopped_after_reading(source: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A publication that was stopped when its people were read and two of its blocks were finished."""
     make, made = anonymizing.crowds_of, []
@@ -560,14 +573,7 @@ def test_blocks_of_people_who_are_not_there_are_made_again(
 ) -> None:
     stopped_after_reading(city, tmp_path / "release", monkeypatch)
     (tmp_path / "release.parts" / "people" / PEOPLE_FILE).unlink()
-    made: list[int] = []
-    make = anonymizing.crowds_of
-
-    def counted(task: anonymizing.BlockTask) -> object:
-        made.append(task.block)
-        return make(task)
-
-    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    made = blocks_made(monkeypatch)
     in_blocks(city, tmp_path / "release", 20)
     assert sorted(made) == list(range(6))
 
@@ -646,14 +652,7 @@ def test_the_same_content_elsewhere_continues(
     (second / "calls.parquet").chmod(0o600)
     stopped_after_reading(first, output, monkeypatch)
     blocks = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "release.parts").glob("block-*.npz")}
-    made: list[int] = []
-    make = anonymizing.crowds_of
-
-    def counted(task: anonymizing.BlockTask) -> object:
-        made.append(task.block)
-        return make(task)
-
-    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    made = blocks_made(monkeypatch)
     in_blocks(second, output, 20)
     assert made
     assert not {f"block-{block:06d}.npz" for block in made} & blocks.keys()  # those are finished
