@@ -6,8 +6,8 @@
 The rows stand in the order of their importance. They are all run once, then all once more, and so on; a row
 for which too few minutes are left, by its own longest run, is passed over. With --before each run is paired
 with one of the same command from another checkout, one right after the other, because a machine's speed
-changes. Inputs and releases are made before, and a small run compiles the kernels; neither is counted among
-the runs, but both among the minutes. With --stages, bench_stages.py begins, with bars and growth of the
+changes; that one may be too old for --timings. Inputs and releases are made before, and a small run compiles
+the kernels; neither is counted among the runs, but both among the minutes. With --stages, bench_stages.py begins, with bars and growth of the
 stages of a publication for so many people. Prints minimum, median and maximum beside the goal; with --output
 also commands.json. A peak below that of this program is not seen.
 """
@@ -142,10 +142,12 @@ def _three(values: Sequence[float]) -> str:
     return f"{min(values):>7.2f} {statistics.median(values):>7.2f} {max(values):>7.2f}"
 
 
-def prepared(folder: Path, rows: Sequence[Row], asked: argparse.Namespace) -> dict[str, str]:
-    """Make what the rows name, compile the kernels by small runs; gives the files by name."""
-    files = {"study": str(folder / "study.toml"), "release": str(folder / "release")}
-    files["linkage"] = str(folder / "linkage.parquet")
+def prepared(folder: Path, rows: Sequence[Row], asked: argparse.Namespace) -> dict[Path, dict[str, str]]:
+    """Make what the rows name, compile the kernels by small runs; gives the files by name for each checkout.
+
+    Each checkout has releases of its own, because an older one may not read those of a newer one.
+    """
+    files = {"study": str(folder / "study.toml")}
     Path(files["study"]).write_text(STUDY)
     needs = " ".join(row.words for row in rows)
     sizes: dict[Layout, int] = {"city": asked.people, "nation": asked.nation}
@@ -155,25 +157,33 @@ def prepared(folder: Path, rows: Sequence[Row], asked: argparse.Namespace) -> di
             write_synthetic(Path(files[layout]), people, DAYS, 1, layout=layout)
     if asked.cabs is not None:
         files["cabs"] = str(asked.cabs)
-    small = folder / "small.parquet"
-    write_synthetic(small, WARM_UP, DAYS, 1, layout="city")
-    made = [(str(small), "small-release", "small-linkage.parquet")]
-    if "{release}" in needs:
-        made.append((files["city"], "release", "linkage.parquet"))
-    for source, release, linkage in made:
-        words = ["anonymize", source, "--k", "2", "--output", str(folder / release), "--research-seed", "1"]
-        run_once([*words, "--linkage", str(folder / linkage), "--quiet"], ROOT, folder / "told")
-    warm = {
-        **dict.fromkeys(("city", "nation", "cabs"), str(small)),
-        "release": str(folder / "small-release"),
-        "linkage": str(folder / "small-linkage.parquet"),
-        "study": files["study"],
-    }
-    for number, row in enumerate(rows):
-        for checkout in {ROOT, asked.before or ROOT}:
-            new = folder / f"warm-{number}-{checkout == ROOT}"
-            run_once(row.words.format(**warm, new=new).split(), checkout, folder / "told")
-    return files
+    small = str(folder / "small.parquet")
+    write_synthetic(Path(small), WARM_UP, DAYS, 1, layout="city")
+    warm = {"study": files["study"], **dict.fromkeys(("city", "nation", "cabs"), small)}
+    found = {}
+    for number, checkout in enumerate([ROOT, asked.before][: 1 + (asked.before is not None)]):
+        for named, label in ((warm, "small"), (files, "large"))[: 1 + ("{release}" in needs)]:
+            release = {
+                "release": str(folder / f"{label}-release-{number}"),
+                "linkage": str(folder / f"{label}-linkage-{number}.parquet"),
+            }
+            words = ["anonymize", named["city"], "--k", "2", "--research-seed", "1", "--quiet"]
+            words += ["--output", release["release"], "--linkage", release["linkage"]]
+            run_once(words, checkout, folder / "told")
+            if named is warm:
+                for at, row in enumerate(rows):
+                    words = _words(row, {**warm, **release}, folder / f"warm-{at}-{number}", checkout)
+                    run_once(words, checkout, folder / "told")
+            else:
+                found[checkout] = {**files, **release}
+        found.setdefault(checkout, files)
+    return found
+
+
+def _words(row: Row, files: dict[str, str], new: Path, checkout: Path) -> list[str]:
+    """Words of a command; an older checkout may have no stages to tell."""
+    words = row.words.format(**files, new=str(new)).split()
+    return words if checkout == ROOT else [word for word in words if word != "--timings"]
 
 
 def measure(rows: Sequence[Row], asked: argparse.Namespace, folder: Path) -> dict[str, Found]:
@@ -194,7 +204,7 @@ def measure(rows: Sequence[Row], asked: argparse.Namespace, folder: Path) -> dic
             for label, checkout, kept in (("now", ROOT, runs.now), ("before", asked.before, runs.before)):
                 if checkout is not None:
                     new = folder / f"new-{turn}-{number}-{label}"
-                    words = row.words.format(**files, new=str(new)).split()
+                    words = _words(row, files[checkout], new, checkout)
                     kept.append(run_once(words, checkout, folder / "told"))
                     print(f"{row.name}, {label}: {kept[-1].seconds:.2f} s", file=sys.stderr, flush=True)
     return found
