@@ -530,16 +530,22 @@ def refuse(_: Path) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_an_address_is_no_output(
-    city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("https://KEY:SECRET@host/release", "must lie on this machine"),
+        ("postgresql://KEY:SECRET@host/base#a.b", "must lie on this machine"),
+        ("s3://KEY:SECRET@/..", "names no folder"),
+        ("s3://", "names no folder"),
+        ("s3://data/x?key=KEY@SECRET", "names no folder"),
+    ],
+)
+def test_an_address_that_is_no_store_is_no_output(
+    address: str, why: str, city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = shoal("anonymize", city, "--output", "s3://KEY:SECRET@bucket/release")
-    assert (refused.code, "must lie on this machine" in refused.err, "SECRET" in refused.err) == (
-        2,
-        True,
-        False,
-    )
+    refused = shoal("anonymize", city, "--output", address)
+    assert (refused.code, why in refused.err, "SECRET" in refused.err) == (2, True, False)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -22,7 +22,7 @@ import shoal
 from command_line import Shoal
 from foreign_writers import GPX, NOON_S, people
 from ports import free_port
-from shoal.cli.options import RELEASE
+from shoal.cli.options import NEW_RELEASE, RELEASE
 from shoal.errors import InputError, OutputError
 from shoal.io import pieces, read
 from shoal.io.named_files import states
@@ -343,6 +343,70 @@ def test_a_release_in_a_bucket_is_judged_where_it_lies(
 
 
 @needs_moto
+@pytest.mark.parametrize("blocks", [(), ("--blocks", "5", "--engine", "threads")], ids=["at-once", "blocks"])
+def test_a_release_is_made_here_and_moved_into_a_bucket(
+    blocks: tuple[str, ...],
+    store: str,
+    released: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command, raw, name = Shoal(capsys), released / "raw.parquet", f"made-{len(blocks)}"
+    address, where = f"s3://{KEYS}@data/nightly/{name}?{store}", tmp_path / "here"
+    where.mkdir()
+    monkeypatch.chdir(where)
+    asked = ("anonymize", raw, "--k", "2", "--research-seed", "1", "--linkage", tmp_path / "l.parquet", *blocks)
+    planned = command(*asked[:3], "--plan", "--output", address, *blocks)
+    made = command(*asked, "--output", address, "--json", "--timings")
+    assert (planned.code, made.code) == (0, 0)
+    told = json.loads(made.out)
+    assert (told["output"], told["report"]) == (
+        f"s3://data/nightly/{name}",
+        f"s3://data/nightly/{name}/report.html",
+    )
+    assert "store" in [stage["stage"] for stage in told["timings"]]
+    assert list(where.iterdir()) == []  # neither the release nor its parts
+
+    (tmp_path / "l.parquet").rename(tmp_path / "links.parquet")
+    assert command(*asked, "--output", where / "alike").code == 0
+    system, _ = pafs.FileSystem.from_uri(f"s3://{KEYS}@data?{store}")
+    for file in ("release.parquet", "manifest.json", "report.html"):
+        with system.open_input_stream(f"data/nightly/{name}/{file}") as there:
+            assert there.read() == (where / "alike" / file).read_bytes(), file
+    judged = command("verify", raw, address, "--linkage", tmp_path / "links.parquet", "--json")
+    assert (judged.code, json.loads(judged.out)["outcome"]) == (0, "HOLDS")
+
+    again = command(*asked, "--output", address)
+    assert (again.code, "files at that address already; choose another --output" in again.err) == (2, True)
+    assert [each.name for each in where.iterdir()] == ["alike"]
+    assert "testing" not in planned.err + made.out + made.err + again.err
+
+
+def test_a_release_that_a_bucket_does_not_take_stays_here_whole(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kind = type("Kind", (_Refusing,), {"lists": True})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        where = f"endpoint_override=127.0.0.1:{server.server_port}&scheme=http&region=none"
+        command, bucket = Shoal(capsys), "s3://key:c2VjcmV0@data"
+        raw, links = released / "raw.parquet", tmp_path / "links.parquet"
+        asked = ("anonymize", raw, "--k", "2", "--risk-tries", "0", "--linkage", links, "--output")
+        sent = command(*asked, f"{bucket}/out?{where}")
+        taken = command(*asked, f"{bucket}/x?{where}")
+        server.shutdown()
+    assert (sent.code, taken.code) == (2, 2)
+    assert "cannot be written (it refuses this with these credentials)" in sent.err
+    assert "the release is whole in out; copy that folder, or: shoal publish out --to s3://data/out" in sent.err
+    assert "files at that address already" in taken.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["links.parquet", "out"]
+    assert command("verify", raw, tmp_path / "out", "--linkage", links).code == 0
+    assert "c2VjcmV0" not in sent.err + taken.err
+
+
+@needs_moto
 def test_a_release_that_is_damaged_or_not_complete_in_a_bucket_is_found(store: str, released: Path) -> None:
     system, _ = pafs.FileSystem.from_uri(f"s3://{KEYS}@data?{store}")
     export_to_store(released / "release", f"s3://{KEYS}@data/cut?{store}", "csv")
@@ -374,7 +438,11 @@ def test_a_release_in_a_folder_is_no_raw_data(released: Path, capsys: pytest.Cap
 def test_addresses_of_releases_are_those_that_are_read(tmp_path: Path) -> None:
     for scheme in (*SCHEMES, "postgresql://", "postgres://"):
         assert RELEASE.convert(f"{scheme}place/x", None, None) == f"{scheme}place/x"
+    assert [NEW_RELEASE.convert(f"{scheme}place/x", None, None) for scheme in SCHEMES] == [
+        f"{scheme}place/x" for scheme in SCHEMES
+    ]
     assert RELEASE.convert(str(tmp_path), None, None) == tmp_path
+    assert NEW_RELEASE.convert(str(tmp_path), None, None) == tmp_path
     with pytest.raises(click.BadParameter, match="on this machine"):
         RELEASE.convert("https://host/x", None, None)
 

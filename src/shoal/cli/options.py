@@ -21,6 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _QUERY: Final = "shoal.query"
 _READABLE: Final = re.compile(r"(?:s3|gs|gcs|abfss?|postgres(?:ql)?)://", re.IGNORECASE)  # a test holds it
+_STORE: Final = re.compile(r"(?:s3|gc?s|abfss?)://")  # and this
 READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
@@ -92,7 +93,18 @@ class ReleasePlace(LocalPath):
         return super().convert(value, param, ctx)
 
 
+class NewRelease(LocalPath):
+    """Where a release is to go: a folder of this machine, or an address in an object store."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A path, or the address as text."""
+        if isinstance(value, str) and _STORE.match(value):
+            return value
+        return super().convert(value, param, ctx)
+
+
 PATH: Final = LocalPath(path_type=Path)
+NEW_RELEASE: Final = NewRelease(path_type=Path)
 RELEASE: Final = ReleasePlace(path_type=Path)
 UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 

@@ -95,7 +95,7 @@ def shown(value: float | None, unit: str) -> str:
 def print_publication(
     published: "Publication | BlockPublication",
     as_json: bool,
-    beside: Mapping[str, Path | None],
+    beside: Mapping[str, Path | str | None],
     trace: "Trace | None" = None,
     *,
     also: Mapping[str, Any] | None = None,
@@ -103,7 +103,10 @@ def print_publication(
     timings: Timings | None = None,
     ending: Sequence[str] = (),
 ) -> None:
-    """What was published and where, what was lost, what the run says of itself, and what it took."""
+    """What was published and where, what was lost, what the run says of itself, and what it took.
+
+    beside: further files by name; also where the release and its page went, if they moved.
+    """
     from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
 

@@ -8,6 +8,7 @@ import click
 from shoal.cli.options import PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
+from shoal.runtime.paths import without_keys
 from shoal.units import counted
 
 # a test holds them
@@ -60,8 +61,7 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
             done = export_to_store(release, target, form)
         else:
             done = export(release, Path(target), form)
-    # an address may hold a key
-    shown = str(done.folder) if on_server else target.rpartition("@")[2].partition("?")[0]
+    shown = str(done.folder) if on_server else without_keys(target)
     publishable = read_manifest(release).publishable
     research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
     lines = [

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.cli.into_store import Place
 from shoal.cli.methods import MethodCommand, take_settings
 from shoal.cli.options import (
+    NEW_RELEASE,
     PATH,
     UNITS,
     MemorySize,
@@ -39,7 +41,9 @@ from shoal.units import counted
 if TYPE_CHECKING:
     from shoal.methods import Method
     from shoal.methods.glove.glove import Glove
+    from shoal.model.trace import Trace
     from shoal.publishing.in_blocks import BlockPublication
+    from shoal.publishing.publish import Publication
     from shoal.runtime.run import Run
     from shoal.scale.memory import MemoryBound
 
@@ -48,10 +52,11 @@ if TYPE_CHECKING:
 @input_argument
 @click.option(
     "--output",
-    type=PATH,
+    type=NEW_RELEASE,
     required=True,
     metavar="DIR",
-    help="The release folder to write; it must not exist yet.",
+    help="The release folder to write, which must not exist yet; or a new one in an object store, "
+    "s3://BUCKET/FOLDER, for which the release is made in ./FOLDER and then moved.",
 )
 @click.option(
     "--linkage",
@@ -136,7 +141,7 @@ if TYPE_CHECKING:
 def anonymize(
     source: str,
     method: str,
-    output: Path,
+    output: Path | str,
     linkage: Path | None,
     private_report: Path | None,
     record: Path | None,
@@ -168,8 +173,9 @@ def anonymize(
     from shoal.release_folder.statement import NOTHING_STATED, read_statement
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
-    from shoal.runtime.staging import require_absent
 
+    place = Place.of(output)
+    folder = place.folder
     ground = take_ground(options)
     reading, settings, parameters = _asked_for(
         method, options, streets=ground.streets, as_published=as_published
@@ -187,9 +193,9 @@ def anonymize(
     bound = None if memory is None else _bound(memory, parameters, blocks, engine)
     size: int | MemoryBound | None = bound or blocks
     if planned:
-        require_absent(output)
-        require_outside(source, output, linkage, private_report)
-        require_targets(parameters, output, linkage, private_report)
+        place.require_free()
+        require_outside(source, folder, linkage, private_report)
+        require_targets(parameters, folder, linkage, private_report)
         counts = count_input(source, reading, quiet=quiet, releases=True)
         in_parts, work = publication_in_blocks(
             counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=in_one_piece
@@ -199,46 +205,46 @@ def anonymize(
             counts,
             work,
             blocks=in_parts,
-            target=output,
+            target=folder,
             notes=changed(settings),
             as_json=as_json,
         )
     kept = resume or blocks is not None or memory is not None
-    with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
-        require_absent(output)
-        require_outside(source, output, linkage, private_report)
+    beside: dict[str, Path | str | None] = {"linkage": linkage}
+    trace: Trace | None = None
+    published: BlockPublication | Publication
+    with Bars(quiet=quiet) as bars:
         run = Run(progress=bars, timings=timings)
-        if bound is not None:
-            from shoal.publishing.within_memory import bound_of_blocks
+        with _told_what_is_left(bars, folder, linkage, private_report, resume=kept):
+            place.require_free()
+            require_outside(source, folder, linkage, private_report)
+            if bound is not None:
+                from shoal.publishing.within_memory import bound_of_blocks
 
-            size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=in_one_piece)
-        if size is not None and isinstance(parameters, Glove):
-            in_blocks = _in_blocks(
-                source, Reading(**reading), parameters, output, size, engine or "local", run, bars, both
-            )
-            print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
-            return 0
-        original = read_telling(source, reading, bars, run)
-        with compiled_ahead(method) if memory is None else nullcontext():  # others would need memory, too
-            published = publish(
-                original,
-                parameters,
-                output,
-                run=run,
-                private_report=private_report,
-                resume=resume,
-                exact_figures=exact_figures,
-                **both,
-            )
-    trace = published.linkage.trace
-    origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
-    print_publication(
-        published,
-        as_json,
-        {"linkage": linkage, "origin": origin, "private_report": private_report},
-        trace,
-        timings=timings,
-    )
+                size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=in_one_piece)
+            if size is not None and isinstance(parameters, Glove):
+                published = _in_blocks(
+                    source, Reading(**reading), parameters, folder, size, engine or "local", run, bars, both
+                )
+            else:
+                original = read_telling(source, reading, bars, run)
+                # others would need memory, too
+                with compiled_ahead(method) if memory is None else nullcontext():
+                    published = publish(
+                        original,
+                        parameters,
+                        folder,
+                        run=run,
+                        private_report=private_report,
+                        resume=resume,
+                        exact_figures=exact_figures,
+                        **both,
+                    )
+                trace = published.linkage.trace
+                origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
+                beside |= {"origin": origin, "private_report": private_report}
+        place.move(run)
+    print_publication(published, as_json, {**beside, **place.told}, trace, timings=timings)
     return 0
 
 

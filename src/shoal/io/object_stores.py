@@ -195,13 +195,9 @@ def store(folder: Path, address: str, *, last: str) -> None:
     Raises OutputError when something is there already, or the store cannot be written; what was copied then
     stays, without the last file.
     """
+    require_free(address, "--to")
     try:
         system, root = _opened(address)
-        there = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
-        if any(each.type == pafs.FileType.File for each in there):
-            raise OutputError(
-                "there are files at that address already; choose another --to or remove them first"
-            )
         files = sorted(
             (path for path in folder.rglob("*") if path.is_file()), key=lambda path: (path.name == last, path)
         )
@@ -211,6 +207,22 @@ def store(folder: Path, address: str, *, last: str) -> None:
                 shutil.copyfileobj(local, remote, 1 << 20)
     except (pa.ArrowException, OSError) as error:
         raise OutputError(
-            f"the object store cannot be written{_in_brackets(error)}; check the address and the "
-            f"credentials, and remove what was copied, if anything: without {last} it is no release"
+            f"{_unwritten(error)}, and remove what was copied, if anything: without {last} it is no release"
         ) from error
+
+
+def require_free(address: str, option: str) -> None:
+    """Raise OutputError when a file lies at an address, which ``option`` named, or the store cannot be asked."""
+    try:
+        system, root = _opened(address)
+        there = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
+    except (pa.ArrowException, OSError) as error:
+        raise OutputError(_unwritten(error)) from error
+    if any(each.type == pafs.FileType.File for each in there):
+        raise OutputError(
+            f"there are files at that address already; choose another {option} or remove them first"
+        )
+
+
+def _unwritten(error: Exception) -> str:
+    return f"the object store cannot be written{_in_brackets(error)}; check the address and the credentials"

@@ -24,6 +24,25 @@ def path_of(value: object, what: str) -> Path:
     return Path(value)
 
 
+def without_keys(address: str) -> str:
+    """An address without what may hold a key: what stands before @, and what after a question mark.
+
+    Examples
+    --------
+    >>> without_keys("s3://key:secret@bucket/release?region=eu")
+    's3://bucket/release'
+    >>> without_keys("abfs://container@account.dfs.core.windows.net/release")
+    'abfs://container@account.dfs.core.windows.net/release'
+    """
+    scheme, _, rest = address.partition("://")
+    place, _, settings = rest.partition("?")
+    if "@" in settings:  # nobody can tell which of them ends a key
+        return f"{scheme}://..."
+    who, _, where = place.rpartition("@")
+    is_container = scheme.startswith("abfs") and who and ":" not in who
+    return f"{scheme}://{who}@{where}" if is_container else f"{scheme}://{where}"
+
+
 def elsewhere(what: str) -> str:
     """Why a place on another machine is refused; the address is not repeated, for it may hold a key."""
     return (

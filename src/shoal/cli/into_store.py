@@ -1,0 +1,76 @@
+"""A release that goes into an object store: made, checked and named in a folder here, then moved there."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import click
+
+from shoal.errors import OutputError
+from shoal.runtime.paths import without_keys
+
+if TYPE_CHECKING:
+    from shoal.runtime.run import Run
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a release goes: a folder here, and with an address from there into an object store."""
+
+    folder: Path
+    address: str | None = None
+
+    @classmethod
+    def of(cls, output: Path | str) -> "Place":
+        """The place that --output names; of an address the folder is its last name, in the current one."""
+        if isinstance(output, Path):
+            return cls(output)
+        name = PurePosixPath(without_keys(output)).name
+        if name in ("", "..", "...") or ":" in name:
+            raise click.UsageError("--output names no folder of an object store; write s3://BUCKET/FOLDER")
+        return cls(Path(name), output)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Where the release and its page lie in the store, without keys; nothing of a folder here."""
+        if self.address is None:
+            return {}
+        from shoal.release_folder.manifest import REPORT_FILE
+
+        there = without_keys(self.address)
+        return {"output": there, "report": f"{there}/{REPORT_FILE}"}
+
+    def require_free(self) -> None:
+        """Raise OutputError when something lies there already, here or in the store, or it cannot be asked."""
+        from shoal.io.object_stores import require_free
+        from shoal.runtime.staging import require_absent
+
+        require_absent(self.folder)
+        if self.address is not None:
+            require_free(self.address, "--output")
+
+    def move(self, run: "Run") -> None:
+        """Bring a finished release where it goes; nothing for a folder here.
+
+        Raises OutputError, which says where the release is, when the store does not take it.
+        """
+        from shoal.io.object_stores import store
+        from shoal.release_folder.manifest import RELEASE_FILE
+
+        if self.address is None:
+            return
+        left = (
+            f"the release is whole in {self.folder}; copy that folder, or: shoal publish {self.folder} --to "
+            f"{without_keys(self.address)} --format parquet-parts"
+        )
+        with run.stage("store"):
+            run.progress("copying into the store", 0, 1)
+            try:
+                store(self.folder, self.address, last=RELEASE_FILE)
+            except OutputError as error:
+                raise OutputError(f"{error.as_written}; {left}") from error
+            except KeyboardInterrupt as error:
+                raise KeyboardInterrupt(f"interrupted while it was copied into the store; {left}") from error
+            run.progress("copying into the store", 1, 1)
+        shutil.rmtree(self.folder)
