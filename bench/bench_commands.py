@@ -7,9 +7,9 @@ The rows stand in the order of their importance. They are all run once, then all
 for which too few minutes are left, by its own longest run, is passed over. With --before each run is paired
 with one of the same command from another checkout, one right after the other, because a machine's speed
 changes; that one may be too old for --timings. Inputs and releases are made before, and a small run compiles
-the kernels; neither is counted among the runs, but both among the minutes. With --stages, bench_stages.py begins, with bars and growth of the
-stages of a publication for so many people. Prints minimum, median and maximum beside the goal; with --output
-also commands.json. A peak below that of this program is not seen.
+the kernels; neither is counted among the runs, but both among the minutes. With --stages, bench_stages.py
+begins, with bars and growth of the stages of a publication for so many people. Prints minimum, median and
+maximum beside the goal; with --output also commands.json. A peak below that of this program is not seen.
 """
 
 import argparse
@@ -160,24 +160,27 @@ def prepared(folder: Path, rows: Sequence[Row], asked: argparse.Namespace) -> di
     small = str(folder / "small.parquet")
     write_synthetic(Path(small), WARM_UP, DAYS, 1, layout="city")
     warm = {"study": files["study"], **dict.fromkeys(("city", "nation", "cabs"), small)}
-    found = {}
-    for number, checkout in enumerate([ROOT, asked.before][: 1 + (asked.before is not None)]):
-        for named, label in ((warm, "small"), (files, "large"))[: 1 + ("{release}" in needs)]:
-            release = {
-                "release": str(folder / f"{label}-release-{number}"),
-                "linkage": str(folder / f"{label}-linkage-{number}.parquet"),
-            }
-            words = ["anonymize", named["city"], "--k", "2", "--research-seed", "1", "--quiet"]
-            words += ["--output", release["release"], "--linkage", release["linkage"]]
+    checkouts = [ROOT] if asked.before is None else [ROOT, asked.before]
+    for number, checkout in enumerate(checkouts):
+        small_release = _released(warm, folder, f"small-{number}", checkout)
+        for at, row in enumerate(rows):
+            words = _words(row, {**warm, **small_release}, folder / f"warm-{at}-{number}", checkout)
             run_once(words, checkout, folder / "told")
-            if named is warm:
-                for at, row in enumerate(rows):
-                    words = _words(row, {**warm, **release}, folder / f"warm-{at}-{number}", checkout)
-                    run_once(words, checkout, folder / "told")
-            else:
-                found[checkout] = {**files, **release}
-        found.setdefault(checkout, files)
-    return found
+    if "{release}" not in needs:
+        return dict.fromkeys(checkouts, files)
+    return {
+        checkout: {**files, **_released(files, folder, f"large-{number}", checkout)}
+        for number, checkout in enumerate(checkouts)
+    }
+
+
+def _released(files: dict[str, str], folder: Path, name: str, checkout: Path) -> dict[str, str]:
+    """A release of the city by a checkout, and its linkage."""
+    made = {"release": str(folder / name), "linkage": str(folder / f"{name}.parquet")}
+    words = ["anonymize", files["city"], "--k", "2", "--research-seed", "1", "--quiet"]
+    words += ["--output", made["release"], "--linkage", made["linkage"]]
+    run_once(words, checkout, folder / "told")
+    return made
 
 
 def _words(row: Row, files: dict[str, str], new: Path, checkout: Path) -> list[str]:

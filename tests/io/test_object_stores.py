@@ -356,8 +356,18 @@ def test_a_release_is_made_here_and_moved_into_a_bucket(
     address, where = f"s3://{KEYS}@data/nightly/{name}?{store}", tmp_path / "here"
     where.mkdir()
     monkeypatch.chdir(where)
-    asked = ("anonymize", raw, "--k", "2", "--research-seed", "1", "--linkage", tmp_path / "l.parquet", *blocks)
-    planned = command(*asked[:3], "--plan", "--output", address, *blocks)
+    asked = (
+        "anonymize",
+        raw,
+        "--k",
+        "2",
+        "--research-seed",
+        "1",
+        "--linkage",
+        tmp_path / "l.parquet",
+        *blocks,
+    )
+    planned = command(*asked[:4], "--plan", "--output", address, *blocks)
     made = command(*asked, "--output", address, "--json", "--timings")
     assert (planned.code, made.code) == (0, 0)
     told = json.loads(made.out)
@@ -399,7 +409,9 @@ def test_a_release_that_a_bucket_does_not_take_stays_here_whole(
         server.shutdown()
     assert (sent.code, taken.code) == (2, 2)
     assert "cannot be written (it refuses this with these credentials)" in sent.err
-    assert "the release is whole in out; copy that folder, or: shoal publish out --to s3://data/out" in sent.err
+    assert (
+        "the release is whole in out; copy that folder, or: shoal publish out --to s3://data/out" in sent.err
+    )
     assert "files at that address already" in taken.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["links.parquet", "out"]
     assert command("verify", raw, tmp_path / "out", "--linkage", links).code == 0

@@ -13,7 +13,10 @@ from shoal.runtime.paths import without_keys
         ("s3://key:se@cr/et@bucket/a", "s3://bucket/a"),
         ("s3://key:se?cret@bucket/a", "s3://..."),
         ("gs://anonymous@bucket/a", "gs://bucket/a"),
-        ("abfs://container@account.dfs.core.windows.net/a", "abfs://container@account.dfs.core.windows.net/a"),
+        (
+            "abfs://container@account.dfs.core.windows.net/a",
+            "abfs://container@account.dfs.core.windows.net/a",
+        ),
         ("abfs://account:secret@container/a", "abfs://container/a"),
         ("abfs://container@account/a?sas_token=se@cret", "abfs://..."),
         ("postgresql://user:secret@host/base#schema.table", "postgresql://host/base#schema.table"),

@@ -42,7 +42,7 @@ class Place:
         return {"output": there, "report": f"{there}/{REPORT_FILE}"}
 
     def require_free(self) -> None:
-        """Raise OutputError when something lies there already, here or in the store, or it cannot be asked."""
+        """Raise OutputError when something lies there, here or in the store, or the store cannot be asked."""
         from shoal.io.object_stores import require_free
         from shoal.runtime.staging import require_absent
 

@@ -212,7 +212,7 @@ def store(folder: Path, address: str, *, last: str) -> None:
 
 
 def require_free(address: str, option: str) -> None:
-    """Raise OutputError when a file lies at an address, which ``option`` named, or the store cannot be asked."""
+    """Raise OutputError when a file lies at an address, given by ``option``, or the store cannot be asked."""
     try:
         system, root = _opened(address)
         there = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
