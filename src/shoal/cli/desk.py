@@ -102,7 +102,7 @@ def record(
     """
     from shoal.desk.record import sign_off
     from shoal.release_folder.statement import NOTHING_STATED, read_statement
-    from shoal.report.words.numbers import percent
+    from shoal.report.words.attacks import strongest_in_words
     from shoal.runtime.run import Run
 
     ground = take_ground(options)
@@ -121,15 +121,11 @@ def record(
             run=Run(progress=bars),
             **take_reading(options),
         )
-    strongest = (
-        "no attack was played"
-        if signed.strongest is None or signed.strongest_rate is None
-        else f"the strongest attack: {signed.strongest}, right in {percent(signed.strongest_rate)}"
-    )
     lines = [
         f"record: {output}",
         *([] if pdf is None else [f"PDF: {pdf}"]),
-        f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}; {strongest}",
+        f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}",
+        strongest_in_words(signed.strongest, "no attack was played"),
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",
     ]
