@@ -18,11 +18,18 @@ from shoal.cli.options import (
     take_ground,
     take_reading,
 )
+from shoal.cli.sections import Taught
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=(
+        ("shoal desk", "your browser opens; what you do there is kept in ./shoal-desk"),
+        ("shoal desk --folder case-7 --port 0 --no-browser", "another case, at a free port that is printed"),
+    ),
+)
 @click.option(
     "--folder",
     type=PATH,
@@ -49,7 +56,21 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
     return 0
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --output "
+            "record.html",
+            "a page to sign, for a release to the public",
+        ),
+        (
+            "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --recipient "
+            "research --language de --output protokoll.html",
+            "for a research partner, in German",
+        ),
+    ),
+)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
@@ -147,8 +168,15 @@ def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 @click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal find release --at 2026-03-02T08:10,48.85,2.35 --at 2026-03-02T18:40,48.86,2.37",
+            "which records fit where you were in the morning and in the evening?",
+        ),
+    ),
     epilog="Places are degrees, or meters x,y with --planar. Of areas a record fits that holds place and "
-    "time; of points, one within 200 m and 10 min."
+    "time; of points, one within 200 m and 10 min.",
 )
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(

@@ -15,7 +15,13 @@ _FILES: Final = ("csv", "geojsonl", "parquet-by-day", "parquet-parts", "flatgeob
 _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a database
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal publish release --to release-csv --format csv", "for a spreadsheet"),
+        ("shoal publish release --to by-day --format parquet-by-day", "a file for each day, for a data lake"),
+    ),
+)
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option(
     "--to",
@@ -79,7 +85,13 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
     return 0
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal schema", "everything that has a schema"),
+        ("shoal schema attack", "the shape of what shoal attack --json prints"),
+    ),
+)
 @click.argument("name", metavar="[NAME]", required=False)
 def schema(name: str | None) -> int:
     """Print the JSON Schema of what the command NAME prints with --json, or of a release's manifest.
