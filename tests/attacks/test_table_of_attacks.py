@@ -25,12 +25,12 @@ from shoal.runtime.randomness import Randomness
 from shoal.synthetic import write_synthetic
 from small_releases import naive_release, random_people
 
-
 # what only somebody of the field understands
-TERMS = set(
-    "adversary attribution cell cells class cylinder downcoding epsilon hider hiders hull hulls k linkage "
-    "membership quasi-identifier slot slots tau trajectory triple triples unicity".split()
-)
+TERMS = {
+    *("adversary", "attribution", "cell", "cells", "class", "cylinder", "downcoding", "epsilon", "hider"),
+    *("hiders", "hull", "hulls", "k", "linkage", "membership", "quasi-identifier", "slot", "slots", "tau"),
+    *("trajectory", "triple", "triples", "unicity"),
+}
 
 
 def attack_toy(evaluation: Evaluation[BoxTarget], n: int, *, rng: np.random.Generator) -> list[Rate]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -42,9 +43,7 @@ def walk(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
 
 
 COMMANDS = dict(walk(cli.shoal, "shoal"))
-LINES = [
-    line for command in COMMANDS.values() if isinstance(command, Taught) for line, _ in command.examples
-]
+LINES = [line for command in COMMANDS.values() if isinstance(command, Taught) for line, _ in command.examples]
 
 
 def parse(line: str) -> click.Context:
@@ -95,9 +94,9 @@ def lay_out(folder: Path) -> None:
     write_synthetic(folder / "calls.parquet", 150, 2, 5)
     calls = pq.read_table(folder / "calls.parquet")
     pyarrow.csv.write_csv(calls, folder / "calls.csv")
-    for number, name in ((2, "lat"), (3, "lon")):
-        calls = calls.set_column(number, name, pc.round(calls[name], 2))
-    pyarrow.csv.write_csv(calls, folder / "published.csv")
+    coarse = {name: pc.round(calls[name], 2) for name in ("lat", "lon")}
+    names = pc.index_in(calls["uid"], pc.unique(calls["uid"]))
+    pyarrow.csv.write_csv(pa.table({"uid": names, "t": calls["t"], **coarse}), folder / "published.csv")
     (folder / "study.toml").write_text(STUDY)
     points = "".join(
         f'<trkpt lat="{48.8566 + step / 2000}" lon="2.3522"><time>2026-03-02T08:{step // 2:02}:'

@@ -77,9 +77,7 @@ def servers_of_a_round(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(
     cls=Group,
-    examples=(
-        ("shoal collect plan", "how large groups should be, before anybody is asked to take part"),
-    ),
+    examples=(("shoal collect plan", "how large groups should be, before anybody is asked to take part"),),
 )
 def collect() -> None:
     """Let people protect themselves before they send anything (the user-centric protocol)."""
@@ -93,8 +91,8 @@ def collect() -> None:
             "how much people would share; the counts alone, quickly",
         ),
         (
-            "shoal collect simulate --data calls.csv --participants 12 --crypto real --subtrajectories 10",
-            "twelve people through the whole protocol, with ten questions each",
+            "shoal collect simulate --data calls.csv --participants 20 --crypto real --subtrajectories 10",
+            "twenty people through the whole protocol, with ten questions each",
         ),
     ),
     epilog="Lengths and durations take units: 1km, 60min.",

@@ -242,9 +242,7 @@ def state() -> None:
 @state.command(
     name="export",
     cls=Command,
-    examples=(
-        ("shoal collect state export my-state moving.json", "before you move to another device"),
-    ),
+    examples=(("shoal collect state export my-state moving.json", "before you move to another device"),),
     epilog="The folder is locked from then on: two copies in use would count each other as a crowd.",
 )
 @click.argument("folder", type=PATH, metavar="DIR")

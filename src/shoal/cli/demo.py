@@ -13,9 +13,7 @@ from shoal.runtime.json_values import null_for_nan
 
 @click.command(
     cls=Command,
-    examples=(
-        ("shoal demo", "a made-up city, hidden, checked and attacked; all of it in ./shoal-demo"),
-    ),
+    examples=(("shoal demo", "a made-up city, hidden, checked and attacked; all of it in ./shoal-demo"),),
 )
 @click.option(
     "--output",

@@ -36,8 +36,9 @@ _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a databa
     "form",
     type=click.Choice((*_FILES, *_TABLES)),
     required=True,
-    help="How to write the rows. flatgeobuf needs the extra geo, delta the extra delta; "
-    "postgis and mobilitydb are tables on a server, and need the extra postgresql.",
+    metavar="FORMAT",
+    help=f"How to write the rows: {', '.join((*_FILES, *_TABLES))}. flatgeobuf needs the extra geo, delta "
+    "the extra delta; postgis and mobilitydb are tables on a server, and need the extra postgresql.",
 )
 @output_options
 def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -> int:
