@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from string import Formatter
 from typing import Any, get_args
 
 import numpy as np
@@ -23,6 +24,13 @@ from shoal.model.claims import CLAIMS
 from shoal.runtime.randomness import Randomness
 from shoal.synthetic import write_synthetic
 from small_releases import naive_release, random_people
+
+# what only somebody of the field understands
+TERMS = {
+    *("adversary", "attribution", "cell", "cells", "class", "cylinder", "downcoding", "epsilon", "hider"),
+    *("hiders", "hull", "hulls", "k", "linkage", "membership", "quasi-identifier", "slot", "slots", "tau"),
+    *("trajectory", "triple", "triples", "unicity"),
+}
 
 
 def attack_toy(evaluation: Evaluation[BoxTarget], n: int, *, rng: np.random.Generator) -> list[Rate]:
@@ -45,10 +53,12 @@ def toy(**changed: Any) -> Adversary:
         "name": "toy",
         "form": "toy:N",
         "example": "toy:3",
+        "sentence": "Knows some toys.",
         "words": "N toys",
         "source": "this test",
         "uses": "release alone",
         "answers": {"toy-linkage": "link"},
+        "wins": {"toy-linkage": "find the toy of {rate} of the people"},
         "evaluate": attack_toy,
         "parameters": (count(9),),
         "default": ("1", "2"),
@@ -137,12 +147,24 @@ def test_every_row_says_everything_that_others_derive_from_it(name: str) -> None
     assert set(row.payloads) <= {"boxes", "points"}
     assert row.claims is None or set(row.claims) <= set(CLAIMS.values())
     assert row.same_knowledge_as is None or ATTACKS[row.same_knowledge_as].takes_boxes
+    assert set(row.wins) == set(row.answers)
     assert parse_knowledge(row.example).adversary is row
     if not any("{" in setting for setting in row.record):  # those with braces need a claim
         assert [parse_knowledge(text).text for text in row.texts(row.record)] == [*row.texts(row.record)]
         assert [parse_knowledge(text).text for text in row.texts(row.default)] == [*row.texts(row.default)]
     with pytest.raises(MisuseError, match=re.escape(f"write for example {row.example}")):
         parse_knowledge(f"{name}:a:b:c:d")
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_every_row_says_in_plain_words_who_attacks_and_what_a_rate_counts(name: str) -> None:
+    row = ATTACKS[name]
+    assert re.fullmatch(r"[A-Z][^.{}]+\.", row.sentence)  # one sentence, which also follows "Somebody"
+    for text in row.wins.values():
+        assert [field for _, field, _, _ in Formatter().parse(text) if field is not None] == ["rate"]
+        assert re.fullmatch(r"[a-z].*[a-z]", text)  # which follows "They", and something follows
+    said = set(re.findall(r"[\w-]+", " ".join([row.sentence, *row.wins.values()]).lower()))
+    assert said & TERMS == set()
 
 
 def test_the_questions_are_those_that_rows_can_name() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import shoal
 from desk_visits import Visitor
+from shoal.attacks.table import ATTACKS
 from shoal.desk.library import library_sentences, translated
 from shoal.desk.steps import STEPS
 from shoal.desk.steps.data import warnings_of
@@ -120,6 +121,12 @@ def test_every_parameter_and_every_metric_is_said_in_every_language(language: st
         *(metric.question for metric in METRICS.values()),
     }
     assert len(texts) > 70
+    assert sorted(text for text in texts if translated(text, language) is None) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_adversary_is_said_in_every_language(language: str) -> None:
+    texts = {row.sentence for row in ATTACKS.values()}
     assert sorted(text for text in texts if translated(text, language) is None) == []
 
 

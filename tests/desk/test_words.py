@@ -8,7 +8,6 @@ import pytest
 
 import shoal.desk
 from desk_visits import Visitor
-from shoal.attacks.table import ATTACKS
 from shoal.desk.recipients import RECIPIENTS, knowledge_of
 from shoal.desk.steps import STEPS
 from shoal.desk.steps.data import OPTIONS
@@ -64,7 +63,6 @@ def test_every_sentence_that_is_asked_for_is_there_and_every_other_is_used() -> 
 
 def test_every_row_of_every_table_has_its_words() -> None:
     wanted = {
-        *(f"adversary.{name}" for name in ATTACKS),
         *(f"method.{name}" for name in METHODS),
         *(f"recipient.{name}.name" for name in RECIPIENTS),
         *(f"recipient.{name}.text" for name in RECIPIENTS),

@@ -105,6 +105,7 @@ ATTACK = Addition(
                 table="_ROWS",
                 text=(
                     'Adversary(name="toy", form="toy:N", example="toy:3", words="nothing at all, N = 1..3", '
+                    'sentence="Knows nothing at all.", wins={"toy-linkage": "guess {rate} of the toys"}, '
                     'source="a toy", uses="release alone", answers={"toy-linkage": "link"}, '
                     'evaluate=attack_longest, parameters=(count(3),), default=("3",), record=("3",))'
                 ),

@@ -376,7 +376,7 @@ def test_a_row_in_the_table_is_all_that_a_new_method_needs(
     rows: Mapping[str, type[Method]] = {"everybody": Everybody}
     monkeypatch.setitem(METHODS, "everybody", rows["everybody"])
     config = click.Option(["--config"])
-    command = MethodCommand("try", params=[config])
+    command = MethodCommand("try", params=[config], examples=())
     added = {option.name: option for option in command.params if isinstance(option, click.Option)}
     assert added["margin"].help == "everybody: How much wider the box is. [default: 50m]"
     assert added["method"].type.convert("everybody", None, None) == "everybody"

@@ -8,10 +8,11 @@ import pytest
 import shoal
 from contest import methods
 from record_marks import Marks, strength
-from shoal.attacks import Rate, attack
+from shoal.attacks import ATTACKS, Rate, attack
 from shoal.attacks.knowledge import record_knowledge
 from shoal.attacks.questions import DRAW
 from shoal.methods import METHODS
+from shoal.report.words.numbers import percent
 from shoal.runtime.randomness import Randomness
 from small_releases import record_of
 
@@ -49,7 +50,15 @@ def test_the_strongest_attack_stands_before_the_verdict(name: str) -> None:
     assert float(page.facts["strongest-rate"][0]) == pytest.approx(first.rate, rel=6e-4)
     assert float(page.facts["strongest-guess"][0]) == pytest.approx(first.baseline, rel=6e-4, abs=1e-9)
     text = re.sub(r"\s+", " ", page.text)
-    told = text.index(f"The strongest of the attacks that were measured is {first.name}")
+    row = ATTACKS[str(first.asked).partition(":")[0]]
+    before, after = row.wins[first.name].split("{rate}")
+    told = text.index(
+        "The strongest attack of those that were tried: "
+        f"Somebody {row.sentence[0].lower()}{row.sentence[1:]} They {before}{percent(first.rate)} "
+        f"({percent(first.low)} to {percent(first.high)}){after}; guessing would give "
+        f"{percent(first.baseline)}. (In the terms of this page: {first.name}, {first.knowledge}; "
+        "see all attacks.)"
+    )
     assert told < text.index("The claim holds") < text.index("What it does not promise")
     assert first.attacker in page.quotes["attacker[]"]
     assert np.isfinite(first.gain)

@@ -27,6 +27,9 @@ class Adversary:
         How its knowledge is written, for help texts: ``points:P``.
     example
         A knowledge of this kind that can be evaluated: ``points:4``.
+    sentence
+        Who this is and what they do, for readers who know no term; it stands by itself and after "Somebody":
+        ``Knows where a person lives.``
     words
         What the adversary knows, for help texts.
     source
@@ -36,6 +39,9 @@ class Adversary:
         drawn from raw data (``raw data``), or the knowledge which record is a person's (``own record``).
     answers
         For each rate that the attack measures, by its name, the question of data protection that it answers.
+    wins
+        For each of these rates, what it counts, for the same readers, to follow "They":
+        ``find the record of {rate} of the people``.
     evaluate
         Measures the rates: a function of the evaluation, the numbers that ``parameters`` read, and ``rng``
         (keyword). It raises MisuseError when the data does not allow the attack.
@@ -69,10 +75,12 @@ class Adversary:
     name: str
     form: str
     example: str
+    sentence: str
     words: str
     source: str
     uses: Uses
     answers: Mapping[str, QuestionName]
+    wins: Mapping[str, str]
     evaluate: Callable[..., list[Rate]]
     parameters: tuple[Callable[[str], Any], ...] = ()
     optional: int = 0

@@ -6,7 +6,7 @@ same people and knowledge, so whoever has raw data, release and linkage gets the
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.attacks.adversary import QuestionName
@@ -151,7 +151,7 @@ def assess_release(
             notes.append(f"{one.text} was not tried: {failed[0]}")
             continue
         rates += [
-            (rate, one)
+            (replace(rate, asked=one.text), one)
             for found in on_targets.values()
             if not isinstance(found, MisuseError)
             for rate in found

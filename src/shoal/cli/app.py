@@ -9,10 +9,16 @@ import click
 from shoal.cli.collect import leave_no_core, needs_extra, servers_of_a_round
 from shoal.cli.listening import page_in_a_browser
 from shoal.cli.options import PATH
+from shoal.cli.sections import Taught
 
 
 @click.command(
     name="app",
+    cls=Taught,
+    examples=(
+        ("shoal collect app --server URL --authority URL", "in your browser, on this machine"),
+        ("shoal collect app --server URL --authority URL --house", "on a phone in your house"),
+    ),
     epilog="Nothing is sent before you agree on the page. End the app with Ctrl-C; started again, it goes on "
     "with a round that is not over.",
 )

@@ -10,11 +10,23 @@ from shoal.cli.collected import require_there
 from shoal.cli.keys import read_files, showing_successors
 from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
 from shoal.cli.options import PATH, refuse_unused
+from shoal.cli.sections import Taught
 from shoal.errors import InputError
 
 
 @click.command(
-    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine."
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect authority --database sqlite:///authority.sqlite --collector-key KEY",
+            "KEY is what the collector prints when it starts",
+        ),
+        (
+            "shoal collect authority --database sqlite:///authority.sqlite --identifiers-of USER",
+            "what a person has released, for a request of hers",
+        ),
+    ),
+    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine.",
 )
 @click.option(
     "--database",

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
+    examples=(
+        (
+            "shoal check published.csv --raw calls.csv --row-by-row",
+            "what another tool's file gives away; its rows are in the order of yours",
+        ),
+        (
+            "shoal check published.csv --raw calls.csv --row-by-row --claim k-anonymity:5",
+            "is it as anonymous as they say? (exit 1: it is not)",
+        ),
+    ),
     epilog="Exit 0: what --claim expects holds, or nothing was expected and nothing found; 1: it does not; "
     "2: bad input; 3: parts of it were not checked.",
 )

@@ -16,6 +16,7 @@ from shoal.cli.options import (
     refuse_unused,
     take_reading,
 )
+from shoal.cli.sections import Group, Taught
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.units import counted
 
@@ -74,12 +75,28 @@ def servers_of_a_round(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group()
+@click.group(
+    cls=Group,
+    examples=(("shoal collect plan", "how large groups should be, before anybody is asked to take part"),),
+)
 def collect() -> None:
     """Let people protect themselves before they send anything (the user-centric protocol)."""
 
 
-@collect.command(epilog="Lengths and durations take units: 1km, 60min.")
+@collect.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect simulate --data calls.csv --participants 100",
+            "how much people would share; the counts alone, quickly",
+        ),
+        (
+            "shoal collect simulate --data calls.csv --participants 20 --crypto real --subtrajectories 10",
+            "twenty people through the whole protocol, with ten questions each",
+        ),
+    ),
+    epilog="Lengths and durations take units: 1km, 60min.",
+)
 @click.option(
     "--data",
     required=True,

@@ -18,7 +18,7 @@ from shoal.cli.options import (
     refuse_unused,
     take_reading,
 )
-from shoal.cli.sections import Command
+from shoal.cli.sections import Command, Group
 from shoal.cli.terminal import print_result
 from shoal.errors import InputError
 from shoal.units import counted
@@ -31,6 +31,17 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
+    examples=(
+        (
+            "shoal collect export --database sqlite:///collect.sqlite --output collected",
+            "everything that is stored, as tables for analysts",
+        ),
+        (
+            "shoal collect export --database sqlite:///collect.sqlite --day 2026-03-02 --zone 500m --per "
+            "15min --output day",
+            "one day, in finer zones and slots",
+        ),
+    ),
     epilog="The folder holds circles, points, density and flow as GeoParquet, boxes with a manifest for "
     "attack and measure, and the terms. Tags, keys and identifiers stay in the database.",
 )
@@ -109,6 +120,10 @@ def export(**options: Any) -> int:
 
 @click.command(
     cls=Command,
+    examples=(
+        ("shoal collect mine --state my-state", "which releases are yours"),
+        ("shoal collect mine --state my-state --server URL --delete IDENTIFIER", "have one of them deleted"),
+    ),
     epilog="What others have copied stays with them. A deleted release counts until the day ends.",
 )
 @click.option("--state", required=True, type=PATH, metavar="DIR", help="Your state, as for join.")
@@ -210,7 +225,16 @@ def _taken_back(
     ]
 
 
-@click.group(name="state")
+@click.group(
+    name="state",
+    cls=Group,
+    examples=(
+        (
+            "shoal collect state export my-state moving.json --without-round",
+            "give up the round under way, and move all else",
+        ),
+    ),
+)
 def state() -> None:
     """Move a device's state: keys, history and the round under way in one file. Keep it secret."""
 
@@ -218,6 +242,7 @@ def state() -> None:
 @state.command(
     name="export",
     cls=Command,
+    examples=(("shoal collect state export my-state moving.json", "before you move to another device"),),
     epilog="The folder is locked from then on: two copies in use would count each other as a crowd.",
 )
 @click.argument("folder", type=PATH, metavar="DIR")
@@ -239,7 +264,13 @@ def export_state(folder: Path, file: Path, without_round: bool, as_json: bool, q
     return 0
 
 
-@state.command(name="import", cls=Command)
+@state.command(
+    name="import",
+    cls=Command,
+    examples=(
+        ("shoal collect state import moving.json my-state", "on the other device; then delete moving.json"),
+    ),
+)
 @click.argument("file", type=PATH, metavar="FILE.json")
 @click.argument("folder", type=PATH, metavar="DIR")
 @output_options

@@ -12,6 +12,7 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.keys import read_files, showing_successors
 from shoal.cli.listening import key_after, listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH, refuse_unused
+from shoal.cli.sections import Taught
 from shoal.cli.stating import STATEMENTS, stating
 from shoal.errors import InputError, MisuseError
 
@@ -20,7 +21,20 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Everything that lasts is in the database and the key file: stop and start the server at any time."
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect server --database sqlite:///collect.sqlite --places places.csv",
+            "for a trial on this machine, at port 8440",
+        ),
+        (
+            "shoal collect server --database postgresql://shoal@localhost/shoal --places places.csv "
+            "--registrar URL KEY --round-size 30 --keep-days 90",
+            "people with a token alone, in rounds of 30; kept for 90 days",
+        ),
+    ),
+    epilog="Everything that lasts is in the database and the key file: stop and start the server at any "
+    "time.",
 )
 @click.option(
     "--database",

@@ -28,7 +28,16 @@ _NOTES: Final = (
 )
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal compare calls.csv --config study.toml --output study --plan", "how long it would take"),
+        (
+            "shoal compare calls.csv --config study.toml --output study",
+            "every release that the study names, and which to take",
+        ),
+    ),
+)
 @input_argument
 @click.option(
     "--config",
@@ -118,7 +127,16 @@ def compare(
     return 0
 
 
-@click.command(cls=Command, epilog="Lengths and durations take units: 30min, 1h.")
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal granularity calls.csv --tau 30min --tau 2h",
+            "what kte-hide leaves, where people may be followed for so long",
+        ),
+    ),
+    epilog="Lengths and durations take units: 30min, 1h.",
+)
 @input_argument
 @click.option(
     "--k",

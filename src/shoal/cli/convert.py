@@ -11,7 +11,15 @@ from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal convert release tracks --box-as center",
+            "a GPX file for each record, the middle of each area as its point",
+        ),
+    ),
+)
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.argument("output", type=PATH, metavar="DIR")
 @click.option(

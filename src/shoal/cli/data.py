@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     from shoal.synthetic import Layout
 
 
-@click.command(cls=Command, epilog=UNITS)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal inspect calls.csv", "what is in the file, and what had to be dropped"),
+        (
+            "shoal inspect calls.csv --id uid --time t --time-zone Europe/Paris",
+            "where columns or times are not recognized, say what they are",
+        ),
+        ("shoal inspect release", "what a release says of itself"),
+    ),
+    epilog=UNITS,
+)
 @input_argument
 @input_options
 @output_options
@@ -87,7 +98,19 @@ def _written(parameter: click.Option, value: Any) -> str:
     )
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal synthesize people.parquet --subjects 500 --days 7",
+            "500 people who do not exist, over a week",
+        ),
+        (
+            "shoal synthesize nation.parquet --subjects 1000 --days 2 --layout nation --seed 7",
+            "across a country; the same seed gives the same data",
+        ),
+    ),
+)
 @click.argument("output", type=PATH, metavar="OUTPUT.parquet")
 @click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="How many people.")
 @click.option(
@@ -147,7 +170,14 @@ def synthesize(
     return 0
 
 
-@click.command(cls=Command, epilog=UNITS)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal assess calls.csv --output exposure.html", "how exposed everybody is, as a page to read"),
+        ("shoal assess calls.csv --k 5 --k 10 --json", "for crowds of two sizes, as JSON"),
+    ),
+    epilog=UNITS,
+)
 @input_argument
 @click.option(
     "--k",

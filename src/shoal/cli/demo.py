@@ -11,7 +11,10 @@ from shoal.cli.terminal import Bars
 from shoal.runtime.json_values import null_for_nan
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(("shoal demo", "a made-up city, hidden, checked and attacked; all of it in ./shoal-demo"),),
+)
 @click.option(
     "--output",
     type=PATH,

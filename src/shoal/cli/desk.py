@@ -18,11 +18,18 @@ from shoal.cli.options import (
     take_ground,
     take_reading,
 )
+from shoal.cli.sections import Taught
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=(
+        ("shoal desk", "your browser opens; what you do there is kept in ./shoal-desk"),
+        ("shoal desk --folder case-7 --port 0 --no-browser", "another case, at a free port that is printed"),
+    ),
+)
 @click.option(
     "--folder",
     type=PATH,
@@ -49,7 +56,21 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
     return 0
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --output "
+            "record.html",
+            "a page to sign, for a release to the public",
+        ),
+        (
+            "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --recipient "
+            "research --language de --output protokoll.html",
+            "for a research partner, in German",
+        ),
+    ),
+)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
@@ -102,7 +123,7 @@ def record(
     """
     from shoal.desk.record import sign_off
     from shoal.release_folder.statement import NOTHING_STATED, read_statement
-    from shoal.report.words.numbers import percent
+    from shoal.report.words.attacks import strongest_in_words
     from shoal.runtime.run import Run
 
     ground = take_ground(options)
@@ -121,15 +142,11 @@ def record(
             run=Run(progress=bars),
             **take_reading(options),
         )
-    strongest = (
-        "no attack was played"
-        if signed.strongest is None or signed.strongest_rate is None
-        else f"the strongest attack: {signed.strongest}, right in {percent(signed.strongest_rate)}"
-    )
     lines = [
         f"record: {output}",
         *([] if pdf is None else [f"PDF: {pdf}"]),
-        f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}; {strongest}",
+        f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}",
+        strongest_in_words(signed.strongest, "no attack was played"),
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",
     ]
@@ -151,8 +168,15 @@ def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 @click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal find release --at 2026-03-02T08:10,48.85,2.35 --at 2026-03-02T18:40,48.86,2.37",
+            "which records fit where you were in the morning and in the evening?",
+        ),
+    ),
     epilog="Places are degrees, or meters x,y with --planar. Of areas a record fits that holds place and "
-    "time; of points, one within 200 m and 10 min."
+    "time; of points, one within 200 m and 10 min.",
 )
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(

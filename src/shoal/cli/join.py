@@ -21,6 +21,18 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
+    examples=(
+        (
+            "shoal collect join --server URL --authority URL --data my.gpx --profile profile.toml --state "
+            "my-state",
+            "your newest trip, on your terms; you are asked before anything is sent",
+        ),
+        (
+            "shoal collect join --server URL --authority URL --data my.gpx --profile profile.toml --state "
+            "my-state --invitation CODE --trip 2",
+            "the first time with an invitation, and with the trip before the newest",
+        ),
+    ),
     epilog="Interrupted? Run the same command again, and it goes on. See docs/collect.md for profile.toml.",
 )
 @servers_of_a_round

@@ -12,6 +12,7 @@ import click
 from shoal.cli.collect import needs_extra
 from shoal.cli.listening import secret_of
 from shoal.cli.options import PATH
+from shoal.cli.sections import Taught
 from shoal.errors import InputError, MisuseError
 
 if TYPE_CHECKING:
@@ -40,8 +41,15 @@ def showing_successors(command: Command) -> Command:
 
 
 @click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect key --role collector --key collector.key",
+            "make the key and print its public half, for the other servers",
+        ),
+    ),
     epilog="Servers that name each other's keys need them before any of them starts. A witness has a "
-    "collector's kind of key; an authority that admits people has an authority's."
+    "collector's kind of key; an authority that admits people has an authority's.",
 )
 @_role
 @click.option("--key", "file", type=PATH, required=True, metavar="FILE", help="Secret key; made when absent.")
@@ -55,8 +63,16 @@ def key(role: Any, file: Path) -> int:
 
 
 @click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect successor --role collector --key collector.key --new-key collector-2.key --to "
+            "successors.json",
+            "a new key that devices will accept, since the old one signed it",
+        ),
+    ),
     epilog="Keep FILE and show it for good: it is no secret, and devices that come later need all of it. "
-    "Stop the server, start it with the new key and --successors FILE, then destroy the old key."
+    "Stop the server, start it with the new key and --successors FILE, then destroy the old key.",
 )
 @_role
 @click.option("--key", "old_key", type=PATH, required=True, metavar="FILE", help="The key file until now.")

@@ -54,7 +54,7 @@ Start with `shoal demo`, or with your own file:
 \b
   shoal inspect calls.csv
   shoal assess calls.csv --output exposure.html
-  shoal anonymize calls.csv --method glove --k 2 --output release --linkage linkage.parquet
+  shoal anonymize calls.csv --k 5 --output release --linkage linkage.parquet
   shoal verify calls.csv release --linkage linkage.parquet
 """
 

@@ -73,13 +73,10 @@ def rates(found: "Sequence[Rate]") -> list[str]:
 
 def _strongest(rate: "Rate | None") -> str:
     """What the strongest attack that the report shows wins."""
-    from shoal.report.words.numbers import percent
+    from shoal.report.words.attacks import strongest_in_words
 
-    if rate is None:
-        return "strongest attack: none was measured; shoal attack plays them"
-    return (
-        f"strongest attack of those measured: {rate.name} ({rate.knowledge}) wins {percent(rate.rate)} "
-        f"({percent(rate.low)} to {percent(rate.high)}), guessing {percent(rate.baseline)}"
+    return strongest_in_words(
+        None if rate is None else rate.to_json(), "none was measured; shoal attack plays them"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from shoal.cli.collect import needs_extra
+from shoal.cli.sections import Taught
 from shoal.errors import MisuseError
 from shoal.units import counted
 
@@ -13,8 +14,16 @@ _SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
 
 
 @click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect plan --people 200 --dishonest 0.1",
+            "how safe is a group when one in ten plays foul?",
+        ),
+        ("shoal collect plan --people 200 --group-size 8 --group-size 12", "two sizes beside each other"),
+    ),
     epilog="Without a registrar anybody can join under many names, and the dishonest share is what somebody "
-    "wants it to be. See docs/collect-admission.md."
+    "wants it to be. See docs/collect-admission.md.",
 )
 @click.option("--people", type=click.IntRange(3, 10**9), default=100, help="People on a roster.")
 @click.option(

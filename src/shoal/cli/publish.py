@@ -16,7 +16,13 @@ _FILES: Final = ("csv", "geojsonl", "parquet-by-day", "parquet-parts", "flatgeob
 _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a database
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal publish release --to release-csv --format csv", "for a spreadsheet"),
+        ("shoal publish release --to by-day --format parquet-by-day", "a file for each day, for a data lake"),
+    ),
+)
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option(
     "--to",
@@ -31,8 +37,9 @@ _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a databa
     "form",
     type=click.Choice((*_FILES, *_TABLES)),
     required=True,
-    help="How to write the rows. flatgeobuf needs the extra geo, delta the extra delta; "
-    "postgis and mobilitydb are tables on a server, and need the extra postgresql.",
+    metavar="FORMAT",
+    help=f"How to write the rows: {', '.join((*_FILES, *_TABLES))}. flatgeobuf needs the extra geo, delta "
+    "the extra delta; postgis and mobilitydb are tables on a server, and need the extra postgresql.",
 )
 @output_options
 def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -> int:
@@ -79,7 +86,13 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
     return 0
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal schema", "everything that has a schema"),
+        ("shoal schema attack", "the shape of what shoal attack --json prints"),
+    ),
+)
 @click.argument("name", metavar="[NAME]", required=False)
 def schema(name: str | None) -> int:
     """Print the JSON Schema of what the command NAME prints with --json, or of a release's manifest.

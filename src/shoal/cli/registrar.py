@@ -9,6 +9,7 @@ import click
 from shoal.cli.collect import needs_extra
 from shoal.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
 from shoal.cli.options import PATH, refuse_unused
+from shoal.cli.sections import Taught
 from shoal.errors import InputError
 from shoal.units import counted
 
@@ -21,8 +22,19 @@ _LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
 
 
 @click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect registrar --database sqlite:///registrar.sqlite --invite 20",
+            "twenty invitations, each for one person",
+        ),
+        (
+            "shoal collect registrar --database sqlite:///registrar.sqlite --collector-key KEY",
+            "admit who has one; KEY is what the collector prints",
+        ),
+    ),
     epilog="Name it to the collector with --registrar URL KEY. It knows who takes part, and not which key, "
-    "question or release is whose."
+    "question or release is whose.",
 )
 @click.option(
     "--database",

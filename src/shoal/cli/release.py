@@ -48,7 +48,24 @@ if TYPE_CHECKING:
     from shoal.scale.memory import MemoryBound
 
 
-@click.command(cls=MethodCommand, epilog=UNITS)
+@click.command(
+    cls=MethodCommand,
+    examples=(
+        (
+            "shoal anonymize calls.csv --k 5 --output release --linkage linkage.parquet",
+            "everybody in a crowd of at least 5, and who became whom (secret)",
+        ),
+        (
+            "shoal anonymize calls.csv --method kte-hide --tau 1h --output followed",
+            "against somebody who follows a person for an hour, and no more",
+        ),
+        (
+            "shoal anonymize calls.csv --k 5 --memory 4GiB --output large --plan",
+            "what the work would take, in at most 4 GiB; nothing is written",
+        ),
+    ),
+    epilog=UNITS,
+)
 @input_argument
 @click.option(
     "--output",

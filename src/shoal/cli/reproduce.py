@@ -26,7 +26,14 @@ _AS_GIVEN: Final = ("network", "cabs", "traces")
 _KIND_OF: Final = {"glove": "people", "kte": "people", "swap": "network", "collect": "traces"}
 
 
-@click.command(cls=Command, epilog=UNITS)
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal reproduce glove --figure 3a", "one figure, beside what the paper prints; minutes"),
+        ("shoal reproduce all --output figures", "every paper, with plots; longer"),
+    ),
+    epilog=UNITS,
+)
 @click.argument("paper", type=click.Choice((*_PAPERS, "all")))
 @click.option(
     "--figure",

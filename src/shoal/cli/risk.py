@@ -38,6 +38,17 @@ class _KnowledgeOption(click.Option):
 
 @click.command(
     cls=Command,
+    examples=(
+        (
+            "shoal attack calls.csv release --linkage linkage.parquet --json > attacks.json",
+            "a selection of adversaries, kept for the record to sign",
+        ),
+        (
+            "shoal attack calls.csv release --linkage linkage.parquet --knowledge points:4 --knowledge "
+            "home-work",
+            "who knows four times and places, and who knows which record it is",
+        ),
+    ),
     epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.",
 )
 @click.argument("raw", metavar="RAW")
@@ -157,7 +168,15 @@ def attack(
     return 0
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal measure calls.csv release --linkage linkage.parquet",
+            "what analysts still find, metric by metric",
+        ),
+    ),
+)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")

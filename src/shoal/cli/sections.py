@@ -1,5 +1,6 @@
 """Help in sections: commands in the order of work, options by what they are about."""
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,7 +14,11 @@ ROUNDING: Final = "Rounding to cells and slots"
 RUNNING: Final = "Settings and messages"
 _LAST: Final = (GROUND, READING, ROUNDING, RUNNING)
 
+_WORD: Final = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
+
 Row = tuple[str, str]
+Example = tuple[str, str]
+"""A command line as somebody types it, and in half a line what it does."""
 
 
 class Option(click.Option):
@@ -28,7 +33,28 @@ class Option(click.Option):
         return self.get_help_record(ctx)
 
 
-class Command(click.Command):
+class Taught(click.Command):
+    """A command whose help has examples of real use before its options; tests run or parse each of them."""
+
+    def __init__(self, *arguments: Any, examples: Sequence[Example], **facts: Any) -> None:
+        super().__init__(*arguments, **facts)
+        self.examples = examples
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command is for, and its examples."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            indent = " " * formatter.current_indent
+            for line, does in self.examples:
+                shown = (f"# {does}", *_broken(line, formatter.width - formatter.current_indent))
+                formatter.write("".join(f"{indent}{each}\n" for each in shown))
+
+
+class Group(Taught, click.Group):
+    """The same for a group of commands."""
+
+
+class Command(Taught):
     """A command that works on data, with its options shown in sections."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -73,6 +99,24 @@ class Program(click.Group):
         for title, commands in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([(each.name or "", each.get_short_help_str(limit)) for each in commands])
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """A command line in lines as wide as fit, which a shell takes as one; options keep their values."""
+    parts: list[str] = []
+    for word in _WORD.findall(line):
+        if not parts or word.startswith(("-", ">")):
+            parts.append(word)
+        else:
+            parts[-1] += f" {word}"
+    lines = parts[:1]
+    for part in parts[1:]:
+        if len(f"{lines[-1]} {part} \\") <= width:
+            lines[-1] += f" {part}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"    {part}")
+    return lines
 
 
 class _NoPandas:

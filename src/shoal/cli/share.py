@@ -12,6 +12,16 @@ from shoal.units import counted
 
 @click.command(
     cls=Command,
+    examples=(
+        (
+            "shoal share ride.gpx --hide 48.8566,2.3522:300m --output shared.gpx",
+            "a ride without what lies around your home",
+        ),
+        (
+            "shoal share ride.gpx --detect --no-times --output shared.geojson",
+            "find the places by itself, and leave out the times",
+        ),
+    ),
     epilog="The state (a key, and the places so far) is as secret as the places. Keep it: with a new one the "
     "same place gets another zone, and two zones of one place tell where it is.",
 )

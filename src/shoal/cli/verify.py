@@ -24,6 +24,13 @@ from shoal.cli.terminal import Bars, print_result
 
 @click.command(
     cls=Command,
+    examples=(
+        ("shoal verify calls.csv release --linkage linkage.parquet", "does the release keep what it claims?"),
+        (
+            "shoal verify calls.csv release --linkage linkage.parquet --claim k-anonymity:5,truthful",
+            "and does it claim as much as you asked for?",
+        ),
+    ),
     epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
     "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked.",
 )

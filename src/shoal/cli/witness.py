@@ -10,12 +10,24 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.collected import require_there
 from shoal.cli.listening import key_after, listening, require_listening, secret_of, serve_app
 from shoal.cli.options import PATH
+from shoal.cli.sections import Taught
 
 
 @click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect witness --database postgresql://shoal@localhost/shoal",
+            "beside the collector, on its own database",
+        ),
+        (
+            "shoal collect witness --database sqlite:///witness.sqlite --follow URL KEY",
+            "elsewhere: a copy of what the collector has closed, with KEY its key",
+        ),
+    ),
     epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
     "answered, and "
-    "stores nothing."
+    "stores nothing.",
 )
 @click.option(
     "--database",

@@ -14,7 +14,7 @@ from shoal.desk.words import number_in
 
 _BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 ENGLISH = "en"
-SENTENCES = ("library", "settings", "reading")
+SENTENCES = ("library", "settings", "reading", "attacks")
 _SENTENCE_IN_IT = "said"
 
 

@@ -27,7 +27,7 @@ def render(template: str, words: Words, **content: Any) -> str:
         .render(
             t=words,
             languages=LANGUAGES,
-            says=lambda text: adversary_words(text, words),
+            says=lambda text: _said(adversary_words(text), words.language),
             said=lambda text: _said(text, words.language),
             **content,
         )

@@ -57,23 +57,28 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
 class Signed:
     """Where a record was written, and what it names.
 
-    data_file_sha256: of the raw file's bytes, None where the data is not one file. data_sha256: of the
-    samples as they were read.
+    strongest: what the strongest attack won, as `shoal attack --json` prints it. data_file_sha256: of the raw
+    file's bytes, None where the data is not one file. data_sha256: of the samples as they were read.
     """
 
     record: Path
     pdf: Path | None
     holds: bool
-    strongest: str | None
-    strongest_rate: float | None
+    strongest: Mapping[str, Any] | None
     data_file_sha256: str | None
     data_sha256: str
     release_sha256: str
 
     def to_json(self) -> dict[str, Any]:
         """As ``--json`` prints it."""
-        pdf = None if self.pdf is None else str(self.pdf)
-        return {**vars(self), "record": str(self.record), "pdf": pdf}
+        found = self.strongest
+        return {
+            **vars(self),
+            "record": str(self.record),
+            "pdf": None if self.pdf is None else str(self.pdf),
+            "strongest": None if found is None else found["name"],
+            "strongest_rate": None if found is None else found["rate"],
+        }
 
 
 def sign_off(
@@ -174,8 +179,7 @@ def sign_off(
         record=output,
         pdf=pdf,
         holds=verdict.holds,
-        strongest=rates[0]["name"] if rates else None,
-        strongest_rate=rates[0]["rate"] if rates else None,
+        strongest=rates[0] if rates else None,
         data_file_sha256=digests["data_file"],
         data_sha256=digest_of_data(original),
         release_sha256=released,

@@ -112,7 +112,7 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
         "trade.sentence",
         risk=words.number(percent(point["worst"])),
         guess=words.number(percent(worst["baseline"])),
-        adversary=adversary_words(worst["asked"], words) if worst.get("asked") else "",
+        adversary=_in_words(adversary_words(worst["asked"]), words) if worst.get("asked") else "",
         metric=_in_words(metric.question, words),
         utility=words.number(show(point["utility"], metric.unit)),
         better=words(f"trade.{metric.better}"),
@@ -126,9 +126,9 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
     return f"{sentence} {words('trade.left_out', samples=words.number(percent(1 - covered)), people=people)}"
 
 
-def _in_words(question: str, words: Words) -> str:
-    """The name of a metric in the language of the page, in English where nobody said it so."""
-    return translated(question, words.language) or question
+def _in_words(english: str, words: Words) -> str:
+    """What the library says, in the language of the page; in English where nobody said it so."""
+    return translated(english, words.language) or english
 
 
 def _summary(work: Work, words: Words) -> list[str]:

@@ -13,9 +13,9 @@ from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 
 
-def adversary_words(text: str, words: Words) -> str:
-    """What an adversary knows and does, in plain words."""
-    return words(f"adversary.{parse_knowledge(text).adversary.name}")
+def adversary_words(text: str) -> str:
+    """What an adversary knows and does, in plain English; library.py has its other languages."""
+    return parse_knowledge(text).adversary.sentence
 
 
 def _take(_choices: Choices, form: Form) -> dict[str, Any]:

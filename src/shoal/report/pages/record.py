@@ -22,6 +22,7 @@ from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.facts.release import ReleaseFacts, accuracy_rows
 from shoal.report.figures.record import Shown, drawings_of
 from shoal.report.pages.frame import page
+from shoal.report.words.attacks import plainly
 from shoal.report.words.numbers import rows_by_reason, show
 from shoal.report.words.settings import settings_of
 from shoal.report.words.terms import techniques_of
@@ -97,6 +98,7 @@ def page_of_facts(
     not known, or nobody lost anything.
     """
     omission = None if evidence is None else evidence.omission
+    strongest = None if evidence is None else strongest_shown(evidence.assessment)
     shown = Shown(
         release=release,
         facts=facts,
@@ -117,7 +119,10 @@ def page_of_facts(
         "statement": statement,
         "techniques": techniques_of(release),
         "assessment": None if evidence is None else evidence.assessment,
-        "strongest": None if evidence is None else strongest_shown(evidence.assessment),
+        "strongest": strongest,
+        "plainly": None
+        if strongest is None
+        else plainly(strongest.release.name, str(strongest.release.asked)),
         "may_be_shown": may_be_shown,
         "sampled": None if evidence is None else evidence.sampled,
         "utility": None if evidence is None else evidence.utility,
