@@ -175,7 +175,7 @@ def _rebuilt(
         yield Finding("respelled", f"{PACKAGE_FILE} names other types of columns than there are")
     if drawn is not None:
         yield from _drawn_otherwise(drawn, row.arranged(table))
-    yield from _bounded_otherwise(parts, table)
+    yield from _bounded_otherwise(parts, inner / RELEASE_FILE)
     yield from _other_files(folder, form, row, table, inner.parent / "again", notes)
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
@@ -214,9 +214,9 @@ def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fin
         yield Finding("stored-differently", "the same place is drawn in different bytes")
 
 
-def _bounded_otherwise(parts: list[Path], table: pa.Table) -> Iterator[Finding]:
+def _bounded_otherwise(parts: list[Path], table: Path) -> Iterator[Finding]:
     """Bounds that files state of all geometries, and that are not those of a table but for last digits."""
-    right = stated_bounds(table.schema)
+    right = stated_bounds(pq.read_schema(table))
     for stated in (stated_bounds(pq.read_schema(part)) for part in parts):
         if stated is not None and (
             right is None
