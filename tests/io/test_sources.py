@@ -165,9 +165,7 @@ def test_a_copy_that_cannot_be_read_leaves_nothing_behind(
     reads: list[Callable[[], object]] = [
         lambda: read(tmp_path / "calls.zip"),
         lambda: read("-"),
-        lambda: open_object(
-            system, str(tmp_path / "calls.arrow"), lambda path: open_file(path, Reading())
-        ),
+        lambda: open_object(system, str(tmp_path / "calls.arrow"), lambda path: open_file(path, Reading())),
     ]
     for each in reads:
         with pytest.raises(InputError):
