@@ -357,7 +357,7 @@ def test_a_scheduler_that_is_lost_is_told_in_words() -> None:
         raise FutureCancelledError("squared-1", "scheduler-connection-lost")
 
     client: Any = SimpleNamespace(submit=lambda *_, **__: SimpleNamespace(result=result), cancel=lambda _: 0)
-    with pytest.raises(EngineError, match="the dask scheduler was lost .* run the same command again"):
+    with pytest.raises(EngineError, match=r"the dask scheduler was lost .* run the same command again"):
         list(DaskCluster._results(client, squared, [1], KeyError))
 
 

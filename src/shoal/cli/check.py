@@ -136,5 +136,4 @@ def _lines(found: "Checked", claim: str | None) -> list[str]:
     lines += [f"  {kind}: {count:,} in all" for kind, count in shown["findings_by_kind"].items() if count > 1]
     lines += rates(found.rates)
     read = ", ".join(f"{role} from '{column}'" for role, column in found.columns.items())
-    lines = [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]
-    return lines
+    return [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]

@@ -210,8 +210,8 @@ def _require_honest_texts(size: int, text_bytes: int) -> None:
     """The same of texts in so many bytes: each row gets one of its own once it is read."""
     if text_bytes > _most_bytes(size):
         raise InputError(
-            f"{RELEASE_FILE} would unpack to texts of {text_bytes:,} bytes, more than such a file can honestly "
-            "hold; write the release again"
+            f"{RELEASE_FILE} would unpack to texts of {text_bytes:,} bytes, more than such a file can "
+            "honestly hold; write the release again"
         )
 
 
