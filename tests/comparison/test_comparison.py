@@ -209,6 +209,24 @@ def test_a_study_goes_on_where_it_was(
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
 
 
+def test_results_of_another_version_do_not_stand_beside_those_of_this_one(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.toml").write_text('tries = 10\nknowledge = []\n[[runs]]\nmethod = "glove"\nk = [2]\n')
+    study, made, asked = read_study(tmp_path / "study.toml"), [], []
+
+    def counted(*parts: Any) -> Any:
+        asked.append(1)
+        return measured(*parts)
+
+    monkeypatch.setattr(one_release, "measured", counted)
+    for version in ("1.0", "1.0", "2.0"):
+        monkeypatch.setattr(one_release, "__version__", version)
+        comparison.compare(read(city), study, tmp_path / "out")
+        made.append(len(asked))
+    assert made == [1, 1, 2]
+
+
 def test_a_release_of_boxes_is_measured_once(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,6 +385,8 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: 
         ('knowledge = ["magic"]\n[[runs]]\nmethod = "glove"', "'magic' is not a knowledge"),
         ('knowledge = "points:4"\n[[runs]]\nmethod = "glove"', "knowledge = 'points:4' must be a list"),
         ('knowledge = [4]\n[[runs]]\nmethod = "glove"', "an entry of knowledge = 4 must be text"),
+        ('runs = ["glove"]', "an entry of runs = 'glove' must be a table"),
+        ('runs = [["method", "glove"]]', "an entry of runs = .* must be a table"),
         ('budget = 5\n[[runs]]\nmethod = "glove"', "budget = 5 must be a table"),
         ('tries = "many"\n[[runs]]\nmethod = "glove"', "tries = 'many' must be a whole number"),
         ('[budget]\nknowledge = ["points:4"]\n[[runs]]\nmethod = "glove"', "must be text in quotes"),

@@ -327,6 +327,45 @@ def test_what_has_no_pieces_is_read_here(tmp_path: Path) -> None:
     assert engine.tasks == 0
 
 
+class Twice(Counting):
+    """Each piece is read, and another worker has begun to read it once more, as where one is thought lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[spilling._Part] = []
+
+    def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+        found = list(super().map(fn, parts))
+        if fn is spilling.read_piece:
+            self.begun += [spilling._Part(part.folder, part.number) for part in parts]
+        yield from found
+
+
+def test_a_part_that_somebody_writes_once_more_is_whole_meanwhile(days: Path, tmp_path: Path) -> None:
+    engine = Twice()
+    people = store_people(days, Reading(not_after_s=NOT_AFTER_S), tmp_path / "people", Run(), engine=engine)
+    assert len(engine.begun) > 1
+    for part in engine.begun:
+        part.close()
+    assert_same(people, shoal.read(days, not_after_s=NOT_AFTER_S))
+
+
+def test_rows_that_got_lost_are_not_passed_over(
+    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the folder of one machine is not that of the others."""
+    honest = spilling.read_piece
+
+    def lost(task: spilling.ReadTask) -> Any:
+        found = honest(task)
+        (task.folder / f"{task.number}.index").write_bytes(b"")
+        return found
+
+    monkeypatch.setattr(spilling, "read_piece", lost)
+    with pytest.raises(InputError, match=r"rows were read and [\d,]+ are there"):
+        store_people(days, Reading(), tmp_path / "people", Run(), engine=Counting())
+
+
 def test_a_part_that_is_cut_short_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     end = spilling.Spill.end
 

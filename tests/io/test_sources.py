@@ -3,21 +3,26 @@
 import io
 import re
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.fs as pafs
 import pytest
 
 from foreign_files import FILES, Foreign, installed
 from foreign_writers import GPX, NOON_S, people
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read, read_with
-from shoal.io.formats import FORMATS
+from shoal.io.formats import FORMATS, open_file
 from shoal.io.named_files import files
+from shoal.io.object_stores import open_object
 from shoal.io.presets import PRESETS
 from shoal.io.servers import told
+from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 
@@ -144,6 +149,28 @@ def test_an_unpacked_archive_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
         assert read(FILES[name].write(tmp_path)).n_samples
     gc.collect()
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_copy_that_cannot_be_read_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an archive, of what comes on standard input, of an object in a store: it is raw data."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "calls.arrow").write_text("ann was here")
+    with zipfile.ZipFile(tmp_path / "calls.zip", "w") as archive:
+        archive.write(tmp_path / "calls.arrow", "calls.arrow")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\x1f\x8bann was here")))
+    system = pafs.LocalFileSystem()
+    reads: list[Callable[[], object]] = [
+        lambda: read(tmp_path / "calls.zip"),
+        lambda: read("-"),
+        lambda: open_object(system, str(tmp_path / "calls.arrow"), lambda path: open_file(path, Reading())),
+    ]
+    for each in reads:
+        with pytest.raises(InputError):
+            each()
+        assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_ids_as_bytes_are_one_text_in_every_batch() -> None:

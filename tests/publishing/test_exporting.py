@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from shoal.publishing.exporting import PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
 from shoal.release_folder import box_table, table_parts
 from shoal.release_folder.exports import EXPORTS
+from shoal.runtime import staging
 from shoal.runtime.hashing import sha256_of
 from shoal.verification.files.packed import OTHERWISE
 
@@ -329,6 +331,23 @@ def one_last_bit(table: pa.Table) -> pa.Array:
     return pa.array([drawn[0][:13] + bytes([drawn[0][13] ^ 1]) + drawn[0][14:], *drawn[1:]], pa.binary())
 
 
+def other_heads(table: pa.Table) -> pa.Array:
+    """As many rings and corners as a message says, alike for all: readers that look at them fail."""
+    return pa.array([drawn[:5] + b"u0000001" + drawn[13:] for drawn in table["geometry"].to_pylist()])
+
+
+def with_bounds(folder: Path) -> None:
+    """A day states bounds, as GeoParquet has them, which shoal leaves to the table."""
+    drawn = {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [-122.41, 37.77, -122.40, 37.78]}
+    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": drawn}}
+    part = first_part(folder)
+    table = pq.ParquetFile(part).read()
+    with pq.ParquetWriter(part, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"geo": json.dumps(geo)})
+    relisted(folder)
+
+
 def zeros_with_signs(table: pa.Table) -> pa.Array:
     values = table["x_min"].to_numpy()
     return pa.array(np.where(values == 0, -0.0, values))
@@ -380,6 +399,8 @@ BY_HAND: dict[str, tuple[str, Callable[[Path], None], str]] = {
     "a last bit of a geometry": (
         "parquet-by-day", days(with_values("geometry", one_last_bit)), "stored-differently",
     ),
+    "heads of geometries": ("parquet-by-day", days(with_values("geometry", other_heads)), "hidden-bytes"),
+    "bounds that are a message": ("parquet-by-day", with_bounds, "hidden-bytes"),
     "the name of a person as that of a writer": ("parquet-by-day", by_another_writer, "hidden-bytes"),
     "zeros with signs": ("parquet-by-day", days(with_values("x_min", zeros_with_signs)), "row-order"),
     "a further column in Delta": (
@@ -401,6 +422,72 @@ def test_what_an_export_says_besides_its_rows_is_found(
     if form.startswith("parquet") and name.startswith("places"):
         relisted(tmp_path / "out")
     assert kind in verdict_of(tmp_path / "out", made, "boxes").kinds
+
+
+@pytest.mark.parametrize("form", EXPORTS)
+def test_the_manifest_of_an_export_has_one_spelling(form: str, made: dict[str, Path], tmp_path: Path) -> None:
+    skip_without(form)
+    export(made["boxes"], tmp_path / "out", form)
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(path.read_text().replace(",\n", ", \n", 1))
+    relisted(tmp_path / "out")
+    assert verdict_of(tmp_path / "out", made, "boxes").kinds == {"respelled"}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet-by-day", "parquet-parts"])
+@pytest.mark.parametrize("name", ["again", "release", "k=2", "."])
+def test_an_export_may_be_called_anything(
+    name: str, form: str, made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export(made["boxes"], tmp_path / "all" / ("out" if name == "." else name), form)
+    monkeypatch.chdir(tmp_path / "all" / ("out" if name == "." else ""))
+    verdict = verdict_of(Path(name), made, "boxes")
+    assert (verdict.findings, verdict.holds) == ((), True)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet-parts"])
+@pytest.mark.parametrize("name", ["u000001.csv", "data/u000001.parquet", "data/part-u000001", "\x1b]0;me"])
+def test_names_that_shoal_does_not_give_are_not_shown(
+    name: str, form: str, made: dict[str, Path], tmp_path: Path
+) -> None:
+    export(made["boxes"], tmp_path / "out", form)
+    (tmp_path / "out" / "data").mkdir(exist_ok=True)
+    (tmp_path / "out" / name).write_text("somebody")
+    for listed in (False, True):
+        if listed:
+            listed_anew(tmp_path / "out")
+        verdict = verdict_of(tmp_path / "out", made, "boxes")
+        assert verdict.kinds & {"unexpected-file", "hidden-bytes"}
+        assert not [one for one in verdict.findings if Path(name).name in one.message]
+    (tmp_path / "out" / name).unlink()
+    gone = verdict_of(tmp_path / "out", made, "boxes")
+    assert "wrong-hash" in gone.kinds
+    assert not [one for one in gone.findings if Path(name).name in one.message]
+
+
+def test_a_listed_name_that_is_no_text_is_found(made: dict[str, Path], tmp_path: Path) -> None:
+    export(made["boxes"], tmp_path / "out", "csv")
+    path = tmp_path / "out" / os.fsdecode(b"\xff")
+    path.write_text("somebody")
+    package = json.loads((tmp_path / "out" / PACKAGE_FILE).read_text())
+    own = {**package["resources"][0], "path": path.name, "hash": f"sha256:{sha256_of(path)}"}
+    package["resources"].append(own)
+    (tmp_path / "out" / PACKAGE_FILE).write_text(json.dumps(package))
+    assert {"unexpected-file", "respelled"} <= verdict_of(tmp_path / "out", made, "boxes").kinds
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet-by-day", "parquet-parts"])
+def test_links_in_an_export_are_not_followed(form: str, made: dict[str, Path], tmp_path: Path) -> None:
+    """Nor are pipes, from which nothing would ever come; whether the list names them or not."""
+    folder = tmp_path / "out"
+    export(made["boxes"], folder, form)
+    file = next(path for path in sorted(folder.rglob("*")) if path.suffix in {".csv", ".parquet"})
+    place = file if form == "csv" else folder / "data"
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    in_package(lambda package: package.update(resources=[]))(folder)
+    with pytest.raises(InputError, match="is no plain file"):
+        verdict_of(folder, made, "boxes")
 
 
 def test_many_parts_are_one_table_also_in_a_stream(
@@ -549,6 +636,33 @@ def test_the_command_writes_and_verifies(
     assert json.loads(found.out)["outcome"] == "HOLDS"
     refused = command("verify", made["raw"], tmp_path / "out", "--linkage", links, "--streamed")
     assert (refused.code, "another format is read and checked as a whole" in refused.err) == (2, True)
+
+
+def test_an_address_that_nobody_serves_is_no_folder(
+    made: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = Shoal(capsys)("publish", made["boxes"], "--to", "ftp://host/out", "--format", "csv")
+    assert (told.code, "--to takes a folder" in told.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_told_as_it_is_named(
+    made: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "maps@city?1"
+    told = Shoal(capsys)("publish", made["boxes"], "--to", folder, "--format", "csv", "--json")
+    assert json.loads(told.out)["output"] == str(folder)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet-by-day", "parquet-parts"])
+def test_an_export_is_on_the_disk_before_it_has_its_name(
+    form: str, made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr(staging, "_flush_to_disk", lambda path: flushed.append(path.name))
+    done = export(made["boxes"], tmp_path / "out", form)
+    assert sorted(flushed) == sorted([PACKAGE_FILE, *(Path(path).name for path in done.files)])
 
 
 def test_an_address_that_holds_a_key_is_never_shown(

@@ -137,6 +137,10 @@ DAMAGES: dict[str, tuple[str, set[str]]] = {
         {"hidden-bytes"},
     ),
     "other text": ("UPDATE release SET stbox = stbox || ' ' WHERE row_number = 1", {"hidden-bytes"}),
+    "a manifest in other letters": (
+        "UPDATE release_files SET content = content || '\\x20'::bytea WHERE path = 'manifest.json'",
+        {"respelled"},
+    ),
     "a file more": (
         "INSERT INTO release_files VALUES ('notes.txt', 'Ann is the first')",
         {"unexpected-file"},

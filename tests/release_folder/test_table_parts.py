@@ -1,5 +1,6 @@
 """A table in parts: each a file of its own, together the table to the byte, and nothing beside it."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,21 @@ def test_damaged_parts_are_refused_in_words_or_named_or_make_another_table(
         assert "fetch or write it again" in str(error)  # noqa: PT017  (one of three outcomes)
     else:
         assert bool(wrong) or ((place / "again").read_bytes() == (place / "whole").read_bytes()) == same
+
+
+def test_a_list_that_is_longer_than_its_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+    """A few bytes that tell of very many numbers of eight bytes, and end there."""
+    many = b"\xff\xff\xff\x1f"  # 2 to 26, less one
+    footer = bytes([0x19, 0xF7]) + many  # field 1, a list of doubles
+    (tmp_path / "parts").mkdir()
+    part = tmp_path / "parts" / "part-00000.parquet"
+    part.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    tracemalloc.start()
+    with pytest.raises(InputError, match="is not the table of a release"):
+        join_table(tmp_path / "parts", tmp_path / "again")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
 
 
 def test_no_parts_and_no_table(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.errors import InUseError, MisuseError, OtherJobError
+from shoal.errors import InUseError, MisuseError, OtherJobError, OutputError
 from shoal.runtime.checkpoint import Checkpoint, digest_of
 from shoal.runtime.run import Run
 
@@ -156,6 +156,37 @@ def test_a_full_disk_is_not_filled_with_what_each_try_leaves(
 def test_only_the_owner_may_read_the_parts(tmp_path: Path) -> None:
     Checkpoint.open(tmp_path / "job", {})
     assert (tmp_path / "job").stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_others_may_read_becomes_the_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir(mode=0o755)
+    with Checkpoint.until_done(tmp_path / "job", {}):
+        assert (tmp_path / "job").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("owner", [0, 1])
+def test_a_folder_whose_rights_cannot_be_set_serves_its_owner_alone(
+    owner: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems know no rights; and somebody else may have made the folder, to read what comes."""
+
+    def refused(_path: Path, _mode: int) -> None:
+        raise PermissionError(errno.EPERM, "not permitted")
+
+    (tmp_path / "job").mkdir(mode=0o755)
+    monkeypatch.setattr(Path, "chmod", refused)
+    mine = (tmp_path / "job").stat().st_uid
+    monkeypatch.setattr("os.geteuid", lambda: mine + owner)
+
+    def work() -> None:
+        with Checkpoint.until_done(tmp_path / "job", {}) as kept:
+            assert kept.folder == tmp_path / "job"
+
+    if owner:
+        with pytest.raises(OutputError, match="no permission to write there"):
+            work()
+    else:
+        work()
 
 
 def test_digest_ofs_tell_data_apart() -> None:

@@ -66,6 +66,13 @@ def test_the_file_of_progress_reckons_anew_too(monkeypatch: pytest.MonkeyPatch, 
     assert seen.left_s == 33.0
 
 
+def test_work_goes_on_where_nobody_reads_its_progress(tmp_path: Path) -> None:
+    tell = ProgressFile(tmp_path / "gone" / "progress.json")
+    tell("attacking", 0, 4)
+    tell("attacking", 4, 4)
+    assert not (tmp_path / "gone").exists()
+
+
 @pytest.mark.parametrize("in_a_terminal", [True, False])
 def test_a_bar_begins_again_under_its_name(monkeypatch: pytest.MonkeyPatch, in_a_terminal: bool) -> None:
     from rich.progress import Progress

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from command_line import Shoal
 from elsewhere import Elsewhere
 from shoal.errors import InputError, MisuseError, NothingLeftError, OtherJobError, OutputError
 from shoal.io.storing import store_people
@@ -343,6 +345,19 @@ def test_everybody_at_one_station(tmp_path: Path) -> None:
     assert_holds(source, in_blocks(source, tmp_path / "release", 12, reading=LOCAL), LOCAL)
 
 
+def test_hulls_that_are_drawn_are_the_same_again_in_research(city: Path, tmp_path: Path) -> None:
+    """Whoever works on the blocks, and in whatever order; with another seed they are others."""
+    method, written = Glove(k=2, hull="outward:5"), []
+    for name, seed in (("one", 5), ("two", 5), ("other", 6)):
+        in_blocks(city, tmp_path / name, 40, method=method, seed=seed, engine=Elsewhere())
+        table = pq.read_table(tmp_path / name / "release.parquet")
+        written.append([sorted(table[column].to_pylist()) for column in ("x_min", "y_max")])
+    assert (written[0] == written[1], written[0] == written[2]) == (True, False)
+    assert (tmp_path / "one" / "release.parquet").read_bytes() == (
+        tmp_path / "two" / "release.parquet"
+    ).read_bytes()
+
+
 def test_a_block_that_keeps_nobody_is_counted_and_the_others_are_published(tmp_path: Path) -> None:
     """People of one town are together.
 
@@ -520,7 +535,9 @@ def blocks_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def stopped_after_reading(source: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def stopped_after_reading(
+    source: Path, output: Path, monkeypatch: pytest.MonkeyPatch, reading: Reading | None = None
+) -> None:
     """A publication that was stopped when its people were read and two of its blocks were finished."""
     make, made = anonymizing.crowds_of, []
 
@@ -533,7 +550,7 @@ def stopped_after_reading(source: Path, output: Path, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patched:
         patched.setattr(anonymizing, "crowds_of", stopping)
         with pytest.raises(KeyboardInterrupt):
-            in_blocks(source, output, 20)
+            in_blocks(source, output, 20, reading=reading)
     assert len(list((output.with_name(f"{output.name}.parts")).glob("block-*.npz"))) == 2
 
 
@@ -609,6 +626,28 @@ def test_content_exchanged_under_its_old_size_and_time_is_seen(
     assert len(list((tmp_path / "release.parts").glob("block-*.npz"))) == 2  # nothing is lost
     with_old_times(source, lambda: source.write_bytes(city.read_bytes()))
     in_blocks(source, output, 20)
+
+
+def test_other_positions_of_the_cells_are_other_data(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People who were read with a table of cells are not those whom another one gives."""
+    table = pq.read_table(city)
+    cells = [f"c{n % 40}" for n in range(len(table))]
+    calls = pa.table({"uid": table["uid"], "t": table["t"], "cell_id": cells})
+    pq.write_table(calls, tmp_path / "calls.parquet")
+    rows = [f"c{n},{48 + n / 1000},{2 + n / 1000}" for n in range(40)]
+    (tmp_path / "cells.csv").write_text("\n".join(["cell_id,lat,lon", *rows]) + "\n")
+    reading = Reading(cells=str(tmp_path / "cells.csv"))
+    source, output = tmp_path / "calls.parquet", tmp_path / "release"
+    stopped_after_reading(source, output, monkeypatch, reading)
+    moved = (tmp_path / "cells.csv").read_text().replace("48.", "47.")
+    with_old_times(tmp_path / "cells.csv", lambda: (tmp_path / "cells.csv").write_text(moved))
+    with pytest.raises(OtherJobError, match=r"cells.csv is not what it was when .* was begun"):
+        in_blocks(source, output, 20, reading=reading)
+    (tmp_path / "cells.csv").write_text(moved + "c99,47,2\n")
+    with pytest.raises(OtherJobError, match="other data, parameters or version"):
+        in_blocks(source, output, 20, reading=reading)
 
 
 def test_what_is_finished_outlasts_an_input_and_a_ground_that_cannot_be_used(
@@ -705,6 +744,36 @@ def test_what_names_and_hashes_have_in_common_by_chance_is_noted_in_the_manifest
     assert note.startswith("1 pseudonym has 12 characters or more in common")
     whole = published.release.n_records
     assert sought.count(whole) == 2  # once for the release, and once in the folder that is verified above
+
+
+def test_secrets_in_the_folder_of_parts_would_be_removed_with_it(city: Path, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="would be removed with the finished parts"):
+        publish_in_blocks(
+            city,
+            Reading(),
+            Glove(k=2),
+            tmp_path / "release",
+            rng=Randomness.for_research(1),
+            size=40,
+            engine=Run(),
+            linkage_file=tmp_path / "release.parts" / "links.parquet",
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parts_that_cannot_be_removed_are_told_of(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts, remove = tmp_path / "release.parts", shutil.rmtree
+
+    def held(path: Path, *given: Any, **named: Any) -> None:
+        if Path(path) != parts.resolve():
+            remove(path, *given, **named)
+
+    monkeypatch.setattr(shutil, "rmtree", held)
+    words = ("anonymize", city, "--k", 2, "--output", tmp_path / "release", "--risk-tries", 0)
+    outcome = Shoal(capsys)(*words, "--blocks", 40, "--engine", "threads", "--quiet")
+    assert (outcome.code, f"rm -r {parts}" in outcome.err) == (0, True)
 
 
 def test_an_output_that_exists_is_refused_before_any_work(city: Path, tmp_path: Path) -> None:

@@ -346,6 +346,21 @@ def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:
         assert list(engine_of("dask").map(squared, range(3))) == [0, 1, 4]
 
 
+def test_a_scheduler_that_is_lost_is_told_in_words() -> None:
+    """What dask raises then is no error of its own kind, and says nothing of what to do."""
+    pytest.importorskip("distributed")
+    from distributed.client import FutureCancelledError
+
+    from shoal.scale.engine_dask import DaskCluster
+
+    def result() -> None:
+        raise FutureCancelledError("squared-1", "scheduler-connection-lost")
+
+    client: Any = SimpleNamespace(submit=lambda *_, **__: SimpleNamespace(result=result), cancel=lambda _: 0)
+    with pytest.raises(EngineError, match=r"the dask scheduler was lost .* run the same command again"):
+        list(DaskCluster._results(client, squared, [1], KeyError))
+
+
 @pytest.mark.parametrize("name", ["spork", "local:0", "local:many", "threads:2", ""])
 def test_unknown_engines_are_named(name: str) -> None:
     with pytest.raises(MisuseError, match="is no engine; choose one of threads, local"):

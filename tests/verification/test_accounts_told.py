@@ -178,13 +178,14 @@ def test_a_telling_pseudonym_is_found_and_shown_in_no_finding() -> None:
     release, linkage = told(original, [(uid, [UNIT]) for uid in original.ids], KAnonymity(k=4))
     names = ("caller-0001", "x7", "x8")
     linkage = Linkage(linkage.uids, names)
-    found = verify(original, replace(release, trajectory_ids=names, parameters={"seed": 1}), linkage).findings
+    lie = replace(release, trajectory_ids=names, parameters={"caller-0002-seed": 1})
+    found = verify(original, lie, linkage).findings
     kinds = {each.kind: each for each in found}
     assert kinds["class-below-k"].trajectory_id is None
     assert kinds["raw-identifier"].message == (
         "1 pseudonym is or holds a raw identifier, or a plain hash of one"
     )
-    assert kinds["seed"].message == "the parameter 'seed' names a seed; leave it out"
+    assert kinds["seed"].message == "a parameter names a seed; leave it out"
     assert not any("caller" in f"{each.trajectory_id} {each.message}" for each in found)
 
 

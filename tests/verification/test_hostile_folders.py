@@ -93,6 +93,53 @@ def with_first(folder: Path, column: str, value: float) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
+def test_a_release_of_no_moment_is_told_in_one_line(
+    sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+) -> None:
+    """Its times may be of no year that has a date, and it may have no rows at all."""
+    folder = damaged(sound, tmp_path / "r", lambda _: None)
+    with_first(folder, "t_end", 6e12)
+    outcome = shoal("inspect", folder)
+    assert (outcome.code, "a time that no calendar knows" in outcome.err) == (2, True)
+    pq.write_table(pq.read_table(folder / "release.parquet").slice(0, 0), folder / "release.parquet")
+    outcome = shoal("inspect", folder)
+    assert (outcome.code, "the release holds no rows" in outcome.err) == (2, True)
+
+
+def test_a_release_does_not_steer_the_terminal(
+    sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+) -> None:
+    folder = damaged(sound, tmp_path / "r", lambda m: m.update(unit_of_protection="\x1b]0;me\x07 each"))
+    outcome = shoal("inspect", folder)
+    assert (outcome.code, "protected:  ]0;me  each" in outcome.out) == (0, True)
+    assert "\x1b" not in outcome.out
+
+
+def test_a_further_table_that_would_fill_the_memory_is_not_read(
+    city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = damaged(sound, tmp_path / "r", lambda _: None)
+    codes = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1 << 20, np.int32)), pa.array(["x" * (1 << 14)]))
+    pq.write_table(pa.table({"note": codes}), folder / "notes.parquet", store_schema=False)
+    assert (folder / "notes.parquet").stat().st_size < 1 << 14
+    monkeypatch.setattr(pq, "read_table", lambda *_, **__: pytest.fail("16 GiB"))
+    outcome = shoal("verify", city, folder, "--linkage", sound[1], "--json")
+    assert outcome.code == 1
+    assert {one["kind"] for one in json.loads(outcome.out)["findings"]} == {"unexpected-file"}
+
+
+def test_raw_data_that_a_killed_check_left_is_told_of(
+    city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+) -> None:
+    folder = damaged(sound, tmp_path / "r", lambda _: None)
+    words = ("verify", city, folder, "--linkage", sound[1], "--streamed")
+    assert "rm -r" not in shoal(*words).err
+    left = tmp_path / ".r.check-ab12"
+    left.mkdir()
+    outcome = shoal(*words)
+    assert (outcome.code, f"rm -r {left}" in outcome.err) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("entries", "told"),
     [

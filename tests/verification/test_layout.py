@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from parquet_surgery import packed
@@ -272,6 +274,29 @@ def test_rows_and_bytes_that_a_file_can_honestly_hold(size: int) -> None:
     for more in (footer(rows + 1, 0), footer(0, unpacked + 1)):
         with pytest.raises(InputError, match="more than such a file can honestly hold"):
             _require_honest_size(size, more)
+
+
+def test_a_size_below_zero_makes_up_for_no_other() -> None:
+    """The pages of the first column would be unpacked before anybody looks at the second."""
+    sizes = [{"data": {"uncompressed": size}} for size in (1 << 50, -(1 << 50))]
+    with pytest.raises(InputError, match=BROKEN):
+        _require_honest_size(100, {"rows": 2, "row_groups": [{"rows": 2, "chunks": sizes}]})
+    groups = [{"rows": rows, "chunks": []} for rows in (1 << 50, 2 - (1 << 50))]
+    with pytest.raises(InputError, match=BROKEN):
+        _require_honest_size(100, {"rows": 2, "row_groups": groups})
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_a_text_of_a_dictionary_counts_for_each_row_that_has_it(groups: int) -> None:
+    """A few thousand bytes that would fill a machine's memory once they are read."""
+    rows = 1 << 13  # texts of 512 MiB
+    codes = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * (1 << 16)]))
+    table, sink = pa.table({"a": codes}), pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", store_schema=False, row_group_size=-(-rows // groups))
+    content = sink.getvalue().to_pybytes()
+    assert len(content) < 1 << 16
+    with pytest.raises(InputError, match=r"texts of [\d,]+ bytes, more than such a file can honestly hold"):
+        layout_findings(content)
 
 
 @pytest.mark.parametrize("first", [b"", b"x"])

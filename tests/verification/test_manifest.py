@@ -91,6 +91,7 @@ REFUSED: tuple[tuple[Change, str], ...] = (
     (lambda m: m["parameters"].update(who=ROWS), "parameters: Value error, a value is no number"),
     (lambda m: m["parameters"].update(who="37.77 -122.41"), "parameters: Value error, a value is no number"),
     (lambda m: m["parameters"].update(who={"a": ROWS}), "parameters: Value error, a value is no number"),
+    (lambda m: m["parameters"].update(who={"a b": 1}), "parameters: Value error, a value is no number"),
     (lambda m: m["parameters"].update({f"p{k}": k for k in range(99)}), "parameters: Dictionary should have"),
     (lambda m: m["parameters"].update({"a b": 1}), "parameters: String should match pattern"),
     (lambda m: m["reading"].update(columns="37.77," * 700), "reading: Value error, a setting has more than"),

@@ -307,7 +307,7 @@ DEGREES = dict(zip(("lon", "lat"), transform(PLANE, WGS84, X, Y), strict=True))
 GIVEN = np.column_stack([DEGREES["lon"], DEGREES["lat"]])
 
 
-def told_of_points(made: Points, drawn: Any = None, bounds: Any = None, crs: str | None = PLANE) -> list[str]:
+def seen_of_points(made: Points, drawn: Any, bounds: Any, crs: str | None) -> PointPrecision:
     table, seen = pa.table({"t": made.t}), PointPrecision(crs)
     if drawn is not None:
         texts = [bytes([1, 1, 0, 0, 0]) + np.asarray(each, dtype="<f8").tobytes() for each in drawn]
@@ -315,7 +315,11 @@ def told_of_points(made: Points, drawn: Any = None, bounds: Any = None, crs: str
         table = described(table, bounds)
     for rows in (slice(0, 2), slice(2, 3)):  # as they come, in pieces
         seen.look(table.slice(rows.start, rows.stop - rows.start), made.take(rows))
-    return [finding.message for finding in seen.findings()]
+    return seen
+
+
+def told_of_points(made: Points, drawn: Any = None, bounds: Any = None, crs: str | None = PLANE) -> list[str]:
+    return [finding.message for finding in seen_of_points(made, drawn, bounds, crs).findings()]
 
 
 @pytest.mark.parametrize(
@@ -360,6 +364,17 @@ def test_geometries_are_the_places_of_their_points(
             drawn[1, axis] += moved_deg
             told.append(told_of_points(made, drawn, [*drawn.min(axis=0), *drawn.max(axis=0)]))
         assert told == [of_plane, of_degrees]
+
+
+def test_other_last_digits_of_places_are_noted() -> None:
+    assert list(seen_of_points(points(), PLACES, None, PLANE).notes()) == []
+    drawn = PLACES.copy()
+    drawn[[0, 2], 1] = np.nextafter(drawn[[0, 2], 1], 90)
+    seen = seen_of_points(points(), drawn, None, PLANE)
+    assert list(seen.findings()) == []
+    assert [note.partition(" than")[0] for note in seen.notes()] == [
+        "2 of 3 geometries have other last digits"
+    ]
 
 
 def test_bounds_of_points_are_theirs() -> None:

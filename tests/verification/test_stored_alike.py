@@ -178,6 +178,13 @@ def test_each_column_has_its_types(name: str, kind: pa.DataType, expected: str) 
     assert told == ([f"the column {name} is stored as {kind}; expected {expected}"] if expected else [])
 
 
+def test_the_name_of_a_zone_is_not_shown() -> None:
+    """It may be any text, such as somebody's identifier."""
+    kind = pa.timestamp("ns", tz="caller-0007")
+    (found,) = wrong_types(pa.schema([("t_start", kind)]))
+    assert found.message == "the column t_start is stored as timestamp[ns]; expected numbers of 64 bits"
+
+
 def test_pseudonyms_are_sixteen_hexadecimal_digits() -> None:
     good = ["0123456789abcdef", "f" * 16]
     assert not list(strange_pseudonyms(good))

@@ -9,7 +9,7 @@ import click
 from shoal.cli.options import PATH, input_options, output_options, take_reading
 from shoal.cli.outcomes import EXIT_CODES, rates
 from shoal.cli.sections import Command
-from shoal.cli.terminal import Bars, print_result, steady
+from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
 if TYPE_CHECKING:
@@ -146,5 +146,4 @@ def _lines(found: "Checked", claim: str | None) -> list[str]:
     lines += [f"  {kind}: {count:,} in all" for kind, count in shown["findings_by_kind"].items() if count > 1]
     lines += rates(found.rates)
     read = ", ".join(f"{role} from '{column}'" for role, column in found.columns.items())
-    lines = [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]
-    return [steady(line) for line in lines]
+    return [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]

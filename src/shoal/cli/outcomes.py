@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from shoal.cli.terminal import listed, print_result, steady
+from shoal.cli.terminal import listed, print_result
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings, lines_of
 from shoal.units import counted, show_m, show_s
@@ -56,7 +56,7 @@ def about(found: "Verified") -> list[str]:
         f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
         f"{listed(intake.repaired)}",
     ]
-    return [f"  {steady(line)}" for line in lines]
+    return [f"  {line}" for line in lines]
 
 
 def rates(found: "Sequence[Rate]") -> list[str]:

@@ -393,6 +393,8 @@ def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: 
         if kept:
             bars.tell(told)
         raise
+    if resume and os.path.lexists(parts):  # as where a machine of a cluster still holds a file open
+        bars.tell(f"finished parts (secret) still lie here; remove them: {_removed(parts)}")
 
 
 def _removed(*paths: Path) -> str:

@@ -64,6 +64,7 @@ class Bars:
 
     def tell(self, message: str) -> None:
         """Print what goes with an error, also when quiet."""
+        message = steady(message)
         if self._as_json:
             log_line("info", message)
         elif self._bars is not None:
@@ -156,7 +157,7 @@ def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], 
     if as_json:
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
     elif not (well and context is not None and context.meta.get(QUIET)):
-        click.echo("\n".join(lines))
+        click.echo("\n".join(steady(part) for line in lines for part in line.split("\n")))
 
 
 def listed(rows: Mapping[str, int]) -> str:

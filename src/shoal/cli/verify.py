@@ -1,5 +1,6 @@
 """The command that checks a release against the data it was made from; heavy libraries load when it runs."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def verify(
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
     from shoal.model.claims.expected import Expected
-    from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
+    from shoal.publishing.against_raw import left_of_checks, reveal, stream_against_raw, verify_against_raw
     from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
@@ -113,6 +114,11 @@ def verify(
     with Bars(quiet=quiet) as bars, opened_release(release, as_written=True) as opened:
         run = Run(progress=bars)
         folder = opened.folder
+        for left in left_of_checks(folder) if streamed else ():
+            bars.say(
+                "note: raw data (secret) lies here of a check that was stopped, or is still running: "
+                f"{shlex.join(['rm', '-r', str(left)])}"
+            )
         known = None if linkage is None else read_linkage(linkage)
         if streets is not None and known is not None and known.trace is not None:
             known = replace(known, trace=replace(known.trace, streets=streets))

@@ -22,6 +22,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
 from shoal.utility import Facts, measured
+from shoal.version import __version__
 
 _RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 RUNS_FOLDER: Final = "runs"
@@ -48,6 +49,7 @@ def result_of(
     }
     asked = digest_of(
         [
+            __version__,
             list(known.values()),
             [row.text for row in of_its_claim(setting.method.claim())],
             study.tries,

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.comparison.study import Setting
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.writing import write_page
+from shoal.runtime.staging import staged_file
 
 
 def place_of(setting: Setting, source: Trajectories, folder: Path) -> Path:
@@ -36,5 +36,5 @@ def digest_of(parts: Sequence[Any]) -> str:
 
 def write_text(text: str, path: Path) -> None:
     """Write a file of its owner's, complete or not at all; an earlier one is replaced."""
-    write_page(text, path)
-    path.chmod(0o600)
+    with staged_file(path, lambda file: file.write(text.encode())):
+        pass

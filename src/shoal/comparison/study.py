@@ -112,6 +112,8 @@ def read_study(path: Path | str) -> Study:
         if wish is not None:
             raise MisuseError(f"no budget has '{wish}'; known: {', '.join(_BUDGET_KINDS)}")
         _require_kinds(entries.get("budget", {}), _BUDGET_KINDS, "budget.")
+        for run in entries.get("runs", ()):
+            _require_kinds({"runs": run}, {"runs": dict}, "an entry of ")
         for text in entries.get("knowledge", ()):
             _require_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
         own = ("tries", "hold_out", "people", "seed", "frontier")

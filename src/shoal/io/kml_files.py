@@ -4,18 +4,15 @@ The person is the file; ``--person folder`` takes the folder that holds it, ``--
 the placemark. Lines without times are drawings, not movement: they are left out with a note.
 """
 
-import tempfile
-import weakref
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from shutil import rmtree
 from typing import Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.tables import Table, text_batch
+from shoal.io.tables import Table, folder_for_a_copy, kept_for, text_batch
 from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import BROKEN_ARCHIVE, Element, ended
 from shoal.model.intake import Reading
@@ -30,22 +27,17 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 def open_zipped(path: Path, _reading: Reading) -> Table:
     """The same of the first KML in a KMZ archive."""
-    folder = Path(tempfile.mkdtemp())
-    inner = folder / "doc.kml"
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.lower().endswith(".kml")]
-            if not names:
-                raise InputError(f"{path.name} holds no KML file")
-            inner.write_bytes(archive.read(names[0]))
-        table = _of(path, inner)
-    except BROKEN_ARCHIVE as error:
-        raise InputError(f"{path.name} is not a whole KMZ archive; copy it again") from error
-    finally:
-        if not inner.exists():
-            rmtree(folder, ignore_errors=True)
-    weakref.finalize(table.batches, rmtree, folder, ignore_errors=True)
-    return table
+    with folder_for_a_copy() as folder:
+        inner = folder / "doc.kml"
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = [name for name in archive.namelist() if name.lower().endswith(".kml")]
+                if not names:
+                    raise InputError(f"{path.name} holds no KML file")
+                inner.write_bytes(archive.read(names[0]))
+        except BROKEN_ARCHIVE as error:
+            raise InputError(f"{path.name} is not a whole KMZ archive; copy it again") from error
+        return kept_for(_of(path, inner), folder)
 
 
 def _of(path: Path, text: Path) -> Table:

@@ -5,8 +5,6 @@ while it is read. Credentials come from the environment or the usual files of th
 """
 
 import shutil
-import tempfile
-import weakref
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -18,7 +16,7 @@ import pyarrow.fs as pafs
 from shoal.errors import InputError, OutputError
 from shoal.io.parquet_files import open_source
 from shoal.io.store_errors import why
-from shoal.io.tables import Table
+from shoal.io.tables import Table, folder_for_a_copy, kept_for
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
@@ -75,17 +73,15 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
     name = PurePosixPath(path).name
     if name.lower().endswith(PARQUET):
         return open_source(name, lambda: system.open_input_file(path), far=True)
-    folder = Path(tempfile.mkdtemp(prefix="shoal-"))
-    copy = folder / name
-    try:
-        with system.open_input_stream(path, compression=None) as remote, copy.open("wb") as local:
-            shutil.copyfileobj(remote, local, 1 << 20)
-        table = open_local(copy)
-    except (pa.ArrowException, OSError) as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise _uncopied(name, error) from error
-    weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
-    return table
+    with folder_for_a_copy() as folder:
+        copy = folder / name
+        try:
+            with system.open_input_stream(path, compression=None) as remote, copy.open("wb") as local:
+                shutil.copyfileobj(remote, local, 1 << 20)
+            table = open_local(copy)
+        except (pa.ArrowException, OSError) as error:
+            raise _uncopied(name, error) from error
+        return kept_for(table, folder)
 
 
 def _opened(address: str) -> tuple[Any, str]:

@@ -20,6 +20,7 @@ from shoal.io.snapping import Rows
 from shoal.io.taken import Taken
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.staging import partial_name
 from shoal.runtime.tasks import Engine
 
 BUCKETS: Final = 128  # a billion rows make buckets of 8 million
@@ -28,6 +29,7 @@ _AT_ONCE: Final = 1 << 18  # rows that are written together, at least
 _PART_SHIFT: Final = 40  # a part's rows, numbered, are less than 2 to this
 # code: the place of the person in the list of the part's bucket
 _ROW: Final = np.dtype([("code", "<i4"), ("t", "<i8"), ("first", "<f8"), ("second", "<f8")])
+_FILES: Final = ("rows", "index", "people")  # of a part, behind its number
 
 
 class Spill:
@@ -100,7 +102,8 @@ class ReadTask:
 def read_piece(task: ReadTask) -> Taken | None:
     """Read a piece, write its part, and give the account without names; None when it cannot be read.
 
-    Doing it twice does no harm. Why it cannot be read is told by reading it where all before it is known.
+    Doing it twice does no harm, also at the same time. Why it cannot be read is told by reading it where all
+    before it is known.
     """
     taken = task.before.anew()
     with closing(_Part(task.folder, task.number)) as part:
@@ -190,11 +193,16 @@ def rows_of_buckets(folder: Path, parts: Sequence[int]) -> list[int]:
 
 
 class _Part:
-    """One part while it is written: its rows, those of each bucket together, then who they are of."""
+    """One part while it is written: its rows, those of each bucket together, then who they are of.
+
+    Its files get their names at the end. A cluster may have two workers write the same part, and whoever
+    reads that of the first must not find what the second has just begun.
+    """
 
     def __init__(self, folder: Path, number: int) -> None:
-        self._folder, self._number = folder, number
-        self._file: BinaryIO = (folder / f"{number}.rows").open("wb", buffering=0)
+        self._named = {name: folder / f"{number}.{name}" for name in _FILES}
+        self._partial = {name: partial_name(path) for name, path in self._named.items()}
+        self._file: BinaryIO = self._partial["rows"].open("wb", buffering=0)
         self._bucket = np.empty(0, dtype=np.uint8)  # of each code
         self._place: Integers = np.empty(0, dtype=np.int64)  # in the list of the bucket
         self._first: Integers = np.empty(0, dtype=np.int64)  # row
@@ -204,8 +212,10 @@ class _Part:
         self._rows = self._written = 0
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file; what is not whole is removed."""
         self._file.close()
+        for path in self._partial.values():
+            path.unlink(missing_ok=True)
 
     def keep(self, rows: Rows, texts: Sequence[str]) -> None:
         """Append each row to the bucket of its person."""
@@ -223,7 +233,7 @@ class _Part:
         self._meet(texts)
         self._write()
         self._file.close()
-        np.array(self._ends, dtype=np.int64).tofile(self._folder / f"{self._number}.index")
+        np.array(self._ends, dtype=np.int64).tofile(self._partial["index"])
         begin, end = taken.order.ends(len(texts))  # of days of people: not asked for, as they are one part
         by_bucket = np.argsort(self._bucket, kind="stable")
         people = pa.record_batch(
@@ -236,13 +246,15 @@ class _Part:
         )
         held = np.bincount(self._bucket, minlength=BUCKETS).tolist()
         with (
-            pa.OSFile(str(self._folder / f"{self._number}.people"), "wb") as file,
+            pa.OSFile(str(self._partial["people"]), "wb") as file,
             pa.ipc.new_file(file, people.schema) as writer,
         ):
             row = 0
             for many in held:
                 writer.write_batch(people.slice(row, many))
                 row += many
+        for name, path in self._partial.items():
+            path.rename(self._named[name])
 
     def _meet(self, texts: Sequence[str]) -> None:
         """Give a bucket, and a place in it, to everybody who is new."""

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.errors import InputError
 from shoal.io.reading import take_in
 from shoal.io.screening import active_days, days_between, screen, screens
 from shoal.io.snapping import placed, reason_outside, sorted_rows
@@ -180,10 +181,9 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
 
 
 def _tasks(
-    people: Path, spill: Spill, plane: str | None, grid: Grid, *, screened: bool
+    people: Path, spill: Spill, rows: list[int], plane: str | None, grid: Grid, *, screened: bool
 ) -> Iterator[SortTask]:
-    """One for each million rows; whole buckets."""
-    rows = rows_of_buckets(spill.folder, spill.parts)
+    """One for each million rows; whole buckets. rows: of each."""
     first = waiting = 0
     for bucket in range(BUCKETS):
         waiting += rows[bucket]
@@ -206,7 +206,13 @@ def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: E
     grid = taken.grid or Grid()
     plane = taken.plane if taken.positions.keeps_degrees else None
     screened = screens(taken.reading)
-    tasks = list(_tasks(folder, spill, plane, grid, screened=screened))
+    rows = rows_of_buckets(spill.folder, spill.parts)
+    if sum(rows) != taken.rows_kept:
+        raise InputError(
+            f"{taken.rows_kept:,} rows were read and {sum(rows):,} are there; all machines must reach the "
+            "same folder under the same path"
+        )
+    tasks = list(_tasks(folder, spill, rows, plane, grid, screened=screened))
     with (folder / SAMPLES_FILE).open("wb") as file:
         file.truncate(taken.rows_kept * ROW_BYTES)
     every = [

@@ -1,11 +1,16 @@
 """What a format hands to the reader: the names of its columns, and their rows as a stream of Arrow batches.
 
-A new format is one file with ``open_table(path) -> Table`` and one line in ``sources.FORMATS``.
+A new format is one file with ``open_table(path, reading) -> Table`` and one line in ``formats.FORMATS``.
 """
 
 import json
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -148,6 +153,23 @@ def with_constants(table: Table, values: Mapping[str, str]) -> Table:
         return batch
 
     return reshaped(table, tuple(added), (), change) if added else table
+
+
+@contextmanager
+def folder_for_a_copy() -> Iterator[Path]:
+    """A new folder that its owner alone can read, for raw data; removed when the block ends with an error."""
+    folder = Path(tempfile.mkdtemp(prefix="shoal-"))
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def kept_for(table: Table, folder: Path) -> Table:
+    """The table, whose folder is removed when nothing needs it any more."""
+    weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
+    return table
 
 
 def text_batch(

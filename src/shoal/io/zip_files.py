@@ -9,8 +9,6 @@ import gzip
 import json
 import re
 import shutil
-import tempfile
-import weakref
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +21,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io import plt_files
 from shoal.io.formats import ARCHIVE, is_hidden
-from shoal.io.tables import Owner, Table, reshaped
+from shoal.io.tables import Owner, Table, folder_for_a_copy, kept_for, reshaped
 from shoal.io.whose import stem_of
 from shoal.io.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
@@ -89,26 +87,24 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
     open_file: takes the unpacked file and the folder of the archive. Raises InputError when it is damaged, or
     needs a password.
     """
-    folder = _temporary()
-    inner = folder / path.stem / member
-    if not inner.resolve().is_relative_to(folder.resolve()):
-        shutil.rmtree(folder, ignore_errors=True)
-        raise InputError(f"{path.name} holds a file outside itself; it is not read")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            need = archive.getinfo(member).file_size
-            if need > shutil.disk_usage(folder).free:
-                raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
-            inner.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(member) as packed, inner.open("wb") as file:
-                shutil.copyfileobj(packed, file, _BLOCK)
-            of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
-    except (*BROKEN_ARCHIVE, OSError) as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise InputError(
-            f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
-        ) from error
-    table = _kept(open_file(inner, folder / path.stem), folder)
+    with folder_for_a_copy() as folder:
+        inner = folder / path.stem / member
+        if not inner.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{path.name} holds a file outside itself; it is not read")
+        try:
+            with zipfile.ZipFile(path) as archive:
+                need = archive.getinfo(member).file_size
+                if need > shutil.disk_usage(folder).free:
+                    raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
+                inner.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as packed, inner.open("wb") as file:
+                    shutil.copyfileobj(packed, file, _BLOCK)
+                of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
+        except (*BROKEN_ARCHIVE, OSError) as error:
+            raise InputError(
+                f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
+            ) from error
+        table = kept_for(open_file(inner, folder / path.stem), folder)
     inside = str(folder.resolve())
     owners = tuple(
         replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
@@ -121,15 +117,14 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
 
 def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> Table:
     """What comes on standard input; its first bytes tell the format."""
-    folder = _temporary()
-    raw = folder / "input"
-    with raw.open("wb") as file:
-        shutil.copyfileobj(stream, file, _BLOCK)
-    if raw.stat().st_size == 0:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise InputError("standard input is empty")
-    named = raw.rename(folder / f"standard input{_ending_of(raw)}")
-    return _kept(open_file(named, folder), folder)
+    with folder_for_a_copy() as folder:
+        raw = folder / "input"
+        with raw.open("wb") as file:
+            shutil.copyfileobj(stream, file, _BLOCK)
+        if raw.stat().st_size == 0:
+            raise InputError("standard input is empty")
+        named = raw.rename(folder / f"standard input{_ending_of(raw)}")
+        return kept_for(open_file(named, folder), folder)
 
 
 def _ending_of(path: Path) -> str:
@@ -196,14 +191,3 @@ def _is_dawarich(archive: zipfile.ZipFile) -> bool:
             return bool(_DAWARICH_START.match(file.read(_LOOKED_AT)))
     except BROKEN_ARCHIVE:
         return False  # whoever reads the member says what is wrong
-
-
-def _kept(table: Table, folder: Path) -> Table:
-    """The table, whose folder is removed when nothing needs it any more."""
-    weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
-    return table
-
-
-def _temporary() -> Path:
-    """A folder that its owner alone can read."""
-    return Path(tempfile.mkdtemp(prefix="shoal-"))

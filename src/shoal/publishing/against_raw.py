@@ -1,5 +1,6 @@
 """Release folders against the raw input that they were made from, read again as each manifest says."""
 
+import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from shoal.verification.files.folder import with_notes
 from shoal.verification.files.streamed import require_streamed, verify_streamed_folder
 
 _COLUMNS: Final = ("id", "person", "time", "lat", "lon", "x", "y")
+_CHECK: Final = ".check-"  # in the name of a scratch folder
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,23 +109,30 @@ def stream_against_raw(
             "--streamed, or check the release that it was made from"
         )
     require_streamed(folder)
+    whole = folder.resolve()
     with (
         explained_write(folder),
-        TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch,
-        as_release_folder(folder, Path(scratch)) as (whole, findings, notes),
+        TemporaryDirectory(dir=whole.parent, prefix=f".{whole.name}{_CHECK}") as scratch,
+        as_release_folder(folder, Path(scratch)) as (checked, findings, notes),
     ):
         people = store_people(
             raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run, engine=engine
         )
         (Path(scratch) / "spread").mkdir()
         spread = Path(scratch) / "spread"
-        verdict = verify_streamed_folder(people, whole, linkage, spread, run, engine=engine)
+        verdict = verify_streamed_folder(people, checked, linkage, spread, run, engine=engine)
         verdict = with_notes(verdict.and_also(findings), notes)
         manifest = read_manifest(folder)
         least = None if expected is None else Expected.parse(expected)
         return Verified(
             verdict=with_whole_claim(verdict, manifest, least), manifest=manifest, intake=people.intake
         )
+
+
+def left_of_checks(folder: Path) -> list[Path]:
+    """Scratch folders, with raw data in them, of checks in a stream that were killed, or that still work."""
+    whole = folder.resolve()
+    return sorted(whole.parent.glob(f".{glob.escape(whole.name)}{_CHECK}*"))
 
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError, OtherJobError
-from shoal.io.named_files import BY_SPARK, SPARK_TABLE, states
+from shoal.io.named_files import BY_SPARK, SPARK_TABLE, State, states
 from shoal.io.pieces import columns_drawn
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Numbers
@@ -29,23 +29,23 @@ TABLE: Final = "table"
 class BlockInput:
     """The files of an input, as they are at this moment; those of a table of a catalog once it was fetched.
 
-    source: what to read. Raises InputError for a table without Spark.
+    source: what to read. cells: the table of cells' positions that it is read with. Raises InputError for a
+    table without Spark.
     """
 
-    def __init__(self, source: str | Path, engine: Engine) -> None:
-        self.source = source
+    def __init__(self, source: str | Path, engine: Engine, cells: str | None = None) -> None:
+        self.source, self._cells = source, cells
         self._spark = engine if isinstance(engine, SparkCluster) else None
         text = str(source)
         self._table = text.removeprefix(SPARK_TABLE) if text.startswith(SPARK_TABLE) else None
         if self._table is not None and self._spark is None:
             raise InputError(BY_SPARK)
-        self._files = [] if self._table is not None else states(source)
+        self._files = self._states(None if self._table is not None else source)
 
     def job(self) -> list[Any]:
         """What a job that uses other files, or another table, must differ in."""
-        if self._table is not None:
-            return [SPARK_TABLE, self._table]
-        return [(file.name, file.size, file.changed_ns) for file in self._files]
+        told = [(file.name, file.size, file.changed_ns) for file in self._files]
+        return told if self._table is None else [SPARK_TABLE, self._table, *told]
 
     def fetch(self, folder: Path, reading: Reading) -> None:
         """Have the needed columns of a table written into the job's folder, unless they are there."""
@@ -57,7 +57,7 @@ class BlockInput:
             self._spark.write_table(name, lambda schema: columns_drawn(name, schema, reading), partial)
             partial.rename(there)
         self.source = there
-        self._files = states(there)
+        self._files = self._states(there)
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
         """Raises OtherJobError where these are not the files that the job began to read."""
@@ -68,7 +68,8 @@ class BlockInput:
             return
         same = (begun["digests"] == self._digests(engine, run)).all(axis=1)
         if not same.all():
-            name = self._files[int(np.argmin(same))].name
+            on_disk = [file.name for file in self._files if file.path is not None]
+            name = on_disk[int(np.argmin(same))]
             raise OtherJobError(
                 f"{name} is not what it was when the work in {checkpoint.folder} was begun; bring back the "
                 "file that it was, or remove the folder to start anew"
@@ -76,13 +77,17 @@ class BlockInput:
 
     def require_unchanged(self) -> None:
         """Raises InputError where a file was changed since this began."""
-        now = states(self.source)
+        now = self._states(self.source)
         if now != self._files:
             names = [before.name for before in self._files if before not in now] or ["the input"]
             raise InputError(
                 f"{names[0]} changed while it was read; wait until it is written, and give the same command "
                 "again"
             )
+
+    def _states(self, source: str | Path | None) -> list[State]:
+        """The files of a source, if there is one, and of the cells."""
+        return [state for each in (source, self._cells) if each is not None for state in states(each)]
 
     def _signs(self) -> Numbers:
         return np.array([file.signs for file in self._files], dtype=np.uint64).reshape(-1, 2)

@@ -40,7 +40,8 @@ from shoal.runtime.hashing import sha256_of
 from shoal.runtime.json_values import once
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.packed import OTHERWISE
-from shoal.verification.files.precision import SAME_PLACE_DEG
+from shoal.verification.files.precision import SAME_PLACE_DEG, stated_bounds
+from shoal.verification.files.stated import respelled
 
 OTHER_DIGEST: Final = (
     "the manifest gives the SHA-256 of another table than these rows make here: another version of pyarrow "
@@ -50,6 +51,10 @@ _LARGEST: Final = 1 << 24
 _NOT_LOOKED_AT: Final = frozenset({"flatgeobuf", "delta"})
 _BESIDE: Final = frozenset(map(Path, (MANIFEST_FILE, REPORT_FILE, PACKAGE_FILE)))
 _ELSEWHERE: Final = "the geometry holds other places than its rows"
+_OWN_NAME: Final = re.compile(
+    r"manifest\.json|report\.html|release\.(csv|geojsonl|fgb)"
+    r"|data/(part-\d{5}|day=\d{4}-\d{2}-\d{2}/part-0)\.parquet"
+)
 _WRITER: Final = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d{1,2}\.\d{1,2}(-SNAPSHOT)?")
 _HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order, and the kind of shape
 
@@ -96,7 +101,7 @@ def as_release_folder(
     if not findings:
         findings += _described_otherwise(folder, package, form, manifest)
     with TemporaryDirectory(prefix="shoal-export-", dir=within) as scratch:
-        inner = Path(scratch) / folder.name
+        inner = Path(scratch) / "release"  # whatever the folder is called
         inner.mkdir()
         row = EXPORTS[form]
         if isinstance(row, RowsExport):
@@ -123,7 +128,7 @@ def _joined(
         require_plain_file(part)
     for name in join_table(data, inner / RELEASE_FILE):
         kind = "hidden-bytes" if name.startswith("part-") else "unexpected-file"
-        yield Finding(kind, f"{data.name}/{name[:80]} holds what is no part of the table")
+        yield Finding(kind, f"{_shown(f'{data.name}/{name}')} holds what is no part of the table")
     within = {path.relative_to(folder) for path in data.iterdir()} | {Path(data.name)}
     if strange := {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE - within:
         yield Finding("unexpected-file", f"the folder holds what is no part: {len(strange)} more")
@@ -143,10 +148,13 @@ def _rebuilt(
     notes: list[str],
 ) -> Iterator[Finding]:
     """Write the release folder that an export's rows make, and say where its rows or bytes are others."""
-    for part in sorted(folder.rglob("*.parquet")) if row.where == "data" else []:
+    parts = sorted(folder.rglob("*.parquet")) if row.where == "data" else []
+    for part in parts:
         require_plain_file(part)
-        if form not in _NOT_LOOKED_AT:
-            yield from _layout(part, part.relative_to(folder))
+    parts = [] if form in _NOT_LOOKED_AT else parts
+    for part in parts:
+        yield from _layout(part, _shown(str(part.relative_to(folder))))
+    yield from respelled(folder / MANIFEST_FILE, manifest)  # the copy's own is written anew
     schema = _schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
     try:
@@ -167,21 +175,22 @@ def _rebuilt(
         yield Finding("respelled", f"{PACKAGE_FILE} names other types of columns than there are")
     if drawn is not None:
         yield from _drawn_otherwise(drawn, row.arranged(table))
+    yield from _bounded_otherwise(parts, inner / RELEASE_FILE)
     yield from _other_files(folder, form, row, table, inner.parent / "again", notes)
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
 
 
-def _layout(part: Path, name: Path) -> list[Finding]:
+def _layout(part: Path, name: str) -> list[Finding]:
     """What a part holds beside its rows, under its own name."""
     try:
         found = layout_findings(part.read_bytes())
     except InputError as error:
-        raise InputError(error.as_written.replace(RELEASE_FILE, str(name))) from error
+        raise InputError(error.as_written.replace(RELEASE_FILE, name)) from error
     if not _WRITER.fullmatch(pq.read_metadata(part).created_by or ""):
         found.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
-    return [replace(one, message=one.message.replace(RELEASE_FILE, str(name))) for one in found]
+    return [replace(one, message=one.message.replace(RELEASE_FILE, name)) for one in found]
 
 
 def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
@@ -190,7 +199,7 @@ def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fin
     if drawn == expected:
         return
     if len(drawn) != len(expected) or not all(
-        one is not None and len(one) == len(other) and one[:_HEAD] == other[:_HEAD]
+        one is not None and len(one) == len(other) and one[: _head(other)] == other[: _head(other)]
         for one, other in zip(drawn, expected, strict=True)
     ):
         yield Finding("hidden-bytes", _ELSEWHERE)
@@ -203,6 +212,19 @@ def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fin
         yield Finding("hidden-bytes", _ELSEWHERE)
     if len(set(zip(drawn, expected, strict=True))) > len(set(expected)):
         yield Finding("stored-differently", "the same place is drawn in different bytes")
+
+
+def _bounded_otherwise(parts: list[Path], table: Path) -> Iterator[Finding]:
+    """Bounds that files state of all geometries, and that are not those of a table but for last digits."""
+    right = stated_bounds(pq.read_schema(table))
+    for stated in (stated_bounds(pq.read_schema(part)) for part in parts):
+        if stated is not None and (
+            right is None
+            or stated.shape != right.shape
+            or not (np.abs(stated - right) <= SAME_PLACE_DEG).all()
+        ):
+            yield Finding("hidden-bytes", "a file states other bounds than those of the geometries")
+            return
 
 
 def _head(wkb: bytes) -> int:
@@ -254,7 +276,7 @@ def _described_otherwise(
     files = {str(path.relative_to(folder)): sha256_of(path) for path in files_in(folder)}
     del files[PACKAGE_FILE]
     expected = text_of_package(package_of(folder, files, form, _schema(folder, package, manifest), manifest))
-    if (folder / PACKAGE_FILE).read_bytes() != expected.encode():
+    if (folder / PACKAGE_FILE).read_bytes() != expected.encode("utf-8", "surrogatepass"):
         yield Finding("respelled", f"{PACKAGE_FILE} says more than shoal writes of these files, or otherwise")
 
 
@@ -300,22 +322,26 @@ def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Sch
 
 
 def _against_listed(folder: Path, package: dict[str, Any]) -> Iterator[Finding]:
-    """Files that differ from the list, are missing, or stand on no list."""
+    """Files that differ from the list, are missing, or stand on no list; InputError for links and pipes."""
     listed: dict[str, str] = {}
     for resource in package["resources"]:
         listed[str(resource.get("path"))] = str(resource.get("hash", "")).removeprefix("sha256:")
     found = {str(path.relative_to(folder)) for path in files_in(folder)} - {PACKAGE_FILE}
+    for name in sorted(found):
+        require_plain_file(folder / name)
     for name in sorted(found - set(listed)):
-        yield Finding(
-            "unexpected-file", f"the folder holds a file that {PACKAGE_FILE} does not list: {name[:80]}"
-        )
+        message = f"the folder holds {_shown(name)}, which {PACKAGE_FILE} does not list"
+        yield Finding("unexpected-file", message)
     for name in sorted(listed):
         if name not in found:
-            yield Finding("wrong-hash", f"{name[:80]} is listed in {PACKAGE_FILE} and is not there")
-            continue
-        require_plain_file(folder / name)
-        if sha256_of(folder / name) != listed[name]:
-            yield Finding("wrong-hash", f"{name[:80]} has another SHA-256 than {PACKAGE_FILE} gives")
+            yield Finding("wrong-hash", f"{_shown(name)} is listed in {PACKAGE_FILE} and is not there")
+        elif sha256_of(folder / name) != listed[name]:
+            yield Finding("wrong-hash", f"{_shown(name)} has another SHA-256 than {PACKAGE_FILE} gives")
+
+
+def _shown(name: str) -> str:
+    """The name of a file if shoal gives such; any other may be a raw identifier, or steer a terminal."""
+    return name if _OWN_NAME.fullmatch(name) else "a file of a name that shoal does not give"
 
 
 def _read_package(folder: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.storing import are_complete, store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
+from shoal.model.claims.hull import hull_rule
 from shoal.model.given import require_one_region
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
@@ -142,7 +143,7 @@ def publish_in_blocks(
     require_free(output, linkage_file)
     folder = parts_folder(output).resolve()
     workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
-    given = BlockInput(source, engine)
+    given = BlockInput(source, engine, reading.cells)
     job = _job(given, reading, method, size)
     with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
         for left_over in (*folder.glob(".*.partial-*"), *left_behind(output)):  # of a run that was killed
@@ -175,7 +176,10 @@ def publish_in_blocks(
             if not begun:  # nothing here is worth continuing, and the next attempt will have other settings
                 shutil.rmtree(folder)
             raise
-        tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
+        tasks = [
+            BlockTask(folder=str(folder), block=block, method=method, stream=stream)
+            for block, stream in enumerate(_streams(method, rng, len(blocks)))
+        ]
         with run.stage("method"):
             _finish(tasks, folder, engine, run)
         return _publish(
@@ -223,6 +227,14 @@ def _blocks(
         return {"subjects": np.concatenate(blocks), "offsets": offsets}
 
     return tuple(np.diff(checkpoint.kept(BLOCKS, make)["offsets"]).tolist())
+
+
+def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
+    """Where the draws of each block come from; only hulls that are moved outward are drawn in blocks."""
+    if rng.publishable or not hull_rule(method.hull).outward_cells:
+        return [None] * n_blocks
+    streams: list[int | None] = rng.below(1 << 62, n_blocks).tolist()
+    return streams
 
 
 def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:

@@ -19,6 +19,7 @@ from shoal.publishing.exported import OTHER_DIGEST, in_another_order, release_of
 from shoal.publishing.exporting import Exported, schema_of, table_to_hand_over
 from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
 from shoal.runtime.hashing import sha256_of
+from shoal.verification.files.stated import respelled
 
 FORMS: Final = ("postgis", "mobilitydb")
 _MOVING: Final[Mapping[str, str]] = {"boxes": "stbox", "points": "tgeompoint"}
@@ -78,10 +79,12 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     rows = stored.rows.select(schema.names).combine_chunks()
     if any(column.null_count for column in rows.columns):
         raise InputError(f"{place.shown} is not the table of a release: it has empty values")
+    respelling = list(respelled(folder / MANIFEST_FILE, manifest))  # before it is written anew
     table = release_of_rows(rows, folder, manifest, folder)
     findings = [
-        *(Finding("unexpected-file", f"{place.shown}_files holds a file that no release has: {name[:80]}")
-          for name in sorted(set(stored.files) - _FILES)),
+        *respelling,
+        *(Finding("unexpected-file", f"{place.shown}_files holds a file that no release has")
+          for _ in stored.files.keys() - _FILES),
         *in_another_order(table, rows),
         *_beside(stored, table, _MOVING[manifest.kind]),
     ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.errors import InputError
 from shoal.io import object_stores, server_tables
 from shoal.model.claims import claim_to_json
 from shoal.model.claims.expected import numbers_in_words
@@ -76,7 +77,9 @@ def is_release(source: str) -> bool:
 
 
 def facts_of(release: Release) -> ReleaseFacts:
-    """When and where the rows of a release are."""
+    """When and where the rows of a release are; raises InputError where there are none, or at no time."""
+    if not release.n_samples:
+        raise InputError("the release holds no rows, so there is nothing to tell of them")
     payload = release.payload
     if isinstance(payload, Boxes):
         grid = release.snapped_grid()
@@ -93,4 +96,9 @@ def facts_of(release: Release) -> ReleaseFacts:
 
 
 def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError) as error:
+        raise InputError(
+            f"the release has a time that no calendar knows: {seconds:g} s since 1970"
+        ) from error

@@ -19,6 +19,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.statement import Statement
 from shoal.release_folder.tables import require_places_on_earth
+from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.freed import give_back
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
@@ -26,10 +27,15 @@ from shoal.runtime.staging import require_absent, staged_file
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:
-    """Raise OutputError unless all secret files are outside ``output``, new, and under different names."""
+    """Raise OutputError unless all secret files are outside ``output``, new, and under different names.
+
+    The folder of its parts is none of their places, either: it is removed in the end, with all that it holds.
+    """
     files = [path for path in secrets if path is not None]
     for path in files:
         check_linkage_path(path, output)
+        if path.resolve().is_relative_to(parts_folder(output).resolve()):
+            raise OutputError(f"{path} would be removed with the finished parts; choose another place")
     if len({path.resolve() for path in files}) < len(files):
         raise OutputError(
             f"{files[0]} is named for two different files, and one would replace the other; choose another "

@@ -217,6 +217,8 @@ class _Reader:
 
     def _bytes(self, n: int) -> bytes:
         self._at += n
+        if self._at > len(self._content):
+            raise ValueError("a footer ends amid a value")
         return self._content[self._at - n : self._at]
 
     def _byte(self) -> int:

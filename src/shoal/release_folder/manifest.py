@@ -113,10 +113,12 @@ class Manifest(BaseModel):
     @field_validator("parameters")
     @classmethod
     def _are_settings(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Numbers, switches and plain words; of what is larger (a street graph) its sizes."""
+        """Numbers, switches and plain words; of what is larger (a street graph) its sizes by their names."""
         for value in parameters.values():
-            for one in value.values() if isinstance(value, dict) and len(value) <= _MOST_ENTRIES else [value]:
-                if not (type(one) in _SETTING or (isinstance(one, str) and _WORD.fullmatch(one))):
+            inner = value if isinstance(value, dict) and len(value) <= _MOST_ENTRIES else {"value": value}
+            for name, one in inner.items():
+                plain = type(one) in _SETTING or (isinstance(one, str) and _WORD.fullmatch(one))
+                if not (plain and _WORD.fullmatch(name)):
                     raise ValueError("a value is no number, no switch and no plain word")
         return parameters
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -30,6 +31,7 @@ _JOB_FILE: Final = "job.json"
 _SUM: Final = "crc32"  # of what was put apart
 _DIGITS: Final = 8  # of the CRC-32 behind each part, of all before it; a zip file sums up only some of itself
 _AT_ONCE: Final = 1 << 24  # bytes
+_OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Checkpoint:
         job: whatever decides the result, as JSON: data (see ``digest_of``) and parameters.
         """
         stated = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_secret(folder)
         kept = folder / _JOB_FILE
         if not kept.exists():
             _write(kept, lambda file: file.write(stated))
@@ -66,7 +68,7 @@ class Checkpoint:
         works in it.
         """
         with explained_write(folder):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_secret(folder)
             descriptor = os.open(folder, os.O_RDONLY)
         try:
             _lock(folder, descriptor)
@@ -118,6 +120,22 @@ class Checkpoint:
     def rows_of(self, part: str) -> Path:
         """Where the array of a part lies that was put apart."""
         return self.folder / f"{part}.bin"
+
+
+def _make_secret(folder: Path) -> None:
+    """Make a folder that its owner alone can read; raises OSError where another one's is there."""
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        there = folder.stat()
+        if not stat.S_ISDIR(there.st_mode):
+            raise
+        if there.st_mode & _OF_OTHERS:
+            try:
+                folder.chmod(stat.S_IRWXU)
+            except PermissionError:
+                if there.st_uid != os.geteuid():  # else it is a file system that knows no rights
+                    raise
 
 
 def _lock(folder: Path, descriptor: int) -> None:

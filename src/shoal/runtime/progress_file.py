@@ -7,6 +7,7 @@ to date, whole at every moment.
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,7 @@ class Seen:
 
 
 class ProgressFile:
-    """Progress for a Run, written to a file a few times a second.
+    """Progress for a Run, written to a file a few times a second; where that fails, the work goes on.
 
     Parameters
     ----------
@@ -50,8 +51,9 @@ class ProgressFile:
             return
         self._last = now
         seen = Seen(label=label, done=done, total=total, left_s=self._pace.left_s(total, now))
-        self._partial.write_text(json.dumps(asdict(seen)), encoding="utf-8")
-        self._partial.replace(self._path)
+        with suppress(OSError):  # the disk is full, or whoever wanted to know is gone
+            self._partial.write_text(json.dumps(asdict(seen)), encoding="utf-8")
+            self._partial.replace(self._path)
 
 
 def wanted_progress_file() -> ProgressFile | None:

@@ -26,7 +26,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             staging.mkdir(mode=0o700)
             yield staging
-            for path in staging.iterdir():
+            for path in staging.rglob("*"):
                 if path.is_file():
                     _flush_to_disk(path)
             staging.chmod(0o777 & ~_umask())

@@ -4,7 +4,7 @@ A task names the folder of the job and the block, never data; the outcome lies i
 at all, so that doing a task twice does no harm.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -32,12 +32,14 @@ BLOCKS: Final = "blocks"
 class BlockTask:
     """One block of a job.
 
-    folder: of the job, under a path that every worker reaches; method: of the whole release.
+    folder: of the job, under a path that every worker reaches; method: of the whole release. stream: where
+    the block's own draws come from in research, whose release is the same again; None = the system.
     """
 
     folder: str
     block: int
     method: Glove
+    stream: int | None = field(default=None, repr=False)
 
 
 def name_of(block: int) -> str:
@@ -66,7 +68,8 @@ def crowds_of(task: BlockTask) -> Arrays:
     subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
     original = people.load(subjects)
     classes = task.method.classes(original, Run(threads=1))
-    grid, rng = original.snapped_grid(), Randomness.from_system()  # a worker is handed no stream
+    grid = original.snapped_grid()
+    rng = Randomness.from_system() if task.stream is None else Randomness.for_research(task.stream)
     crowds = list(rounded_outward(classes, task.method.hull, grid, rng))
     boxes = [crowd.boxes.sorted() for crowd in crowds]
     members = [crowd.members for crowd in crowds]

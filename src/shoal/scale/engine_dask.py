@@ -7,6 +7,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from shoal.errors import EngineError, MissingExtraError
@@ -78,6 +79,11 @@ class DaskCluster:
                     raise EngineError(
                         f"task {number + 1} was lost with its worker again and again; give the workers more "
                         "memory or make smaller --blocks, and run the same command again"
+                    ) from error
+                except CancelledError as error:
+                    raise EngineError(
+                        "the dask scheduler was lost before the work was done; start it, and run the same "
+                        "command again to continue"
                     ) from error
                 waiting[number].release()
         finally:

@@ -20,7 +20,7 @@ from shoal.runtime.run import Run
 from shoal.verification.checks import verdict_on
 from shoal.verification.files.decoded import DecodedBoxes, DecodedPoints, Decoding, DecodingPoints
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import PrecisionCheck
+from shoal.verification.files.precision import PointPrecision, PrecisionCheck
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
 from shoal.verification.files.stored import records_stored_differently, strange_pseudonyms, wrong_types
 from shoal.verification.files.visible import beyond_parameters, parameter_findings
@@ -46,7 +46,7 @@ class Rows:
     """What the rows of a table say by themselves.
 
     release: with the header of the manifest. sha256: of the file's bytes. findings: on rows and bytes.
-    packing: notes on how rows are packed. precision: of boxes.
+    packing: notes on how rows are packed.
     """
 
     release: Release
@@ -54,7 +54,7 @@ class Rows:
     findings: list[Finding]
     packing: Sequence[str]
     plane: PlaneCheck
-    precision: PrecisionCheck | None
+    precision: PrecisionCheck | PointPrecision
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -193,13 +193,13 @@ def verify_looked(
 
 
 def notes_on(
-    folder: Path, original: Population, plane: PlaneCheck, precision: PrecisionCheck | None
+    folder: Path, original: Population, plane: PlaneCheck, precision: PrecisionCheck | PointPrecision
 ) -> Iterator[str]:
-    """What is to be said of a folder beside the verdict on its claim; precision: of boxes."""
+    """What is to be said of a folder beside the verdict on its claim."""
     if (folder / REPORT_FILE).exists():
         yield PAGE_NOT_HELD
     yield from plane.notes(original)
-    yield from precision.notes() if precision is not None else ()
+    yield from precision.notes()
     yield from look_alikes(original)
 
 
@@ -245,13 +245,15 @@ def _rows_of(
     folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoding | DecodingPoints
 ) -> Rows:
     """What the rows say that were read and decoded."""
+    precision: PrecisionCheck | PointPrecision
     if isinstance(decoding, DecodingPoints):
-        plane, precision = PlaneCheck(manifest.crs), None
-        payload, about_rows = _points(written, decoding.finish(), plane)
+        plane, points = PlaneCheck(manifest.crs), decoding.finish()
+        precision = points.precision
+        payload, about_rows = _points(written, points, plane)
     else:
-        decoded = decoding.finish()
-        plane, precision = decoded.plane, decoded.precision
-        payload, about_rows = _boxes(written, decoded)
+        boxes = decoding.finish()
+        plane, precision = boxes.plane, boxes.precision
+        payload, about_rows = _boxes(written, boxes)
     return Rows(
         release=release_with(
             folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload

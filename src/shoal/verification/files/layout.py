@@ -77,11 +77,15 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Walked:
-    """The bytes of some groups, from the first to behind the last, and what they hold beside rows."""
+    """The bytes of some groups, from the first to behind the last, and what they hold beside rows.
+
+    text_bytes: of all texts that their rows have, which a dictionary holds once.
+    """
 
     start: int
     end: int
     found: tuple[str, ...]
+    text_bytes: int
 
 
 def layout_findings(content: Any, run: Run | None = None) -> list[Finding]:
@@ -128,20 +132,23 @@ def walked(content: Any, layout: Layout) -> Walked:
         for (name, optional), chunk in zip(layout.columns.items(), group["chunks"], strict=True):
             walk.chunk(name, chunk, int(group.get("rows", -1)), optional=optional)
         walk.about_group(number, group, first)
-    return Walked(start=layout.start, end=walk.at, found=tuple(walk.found))
+    return Walked(start=layout.start, end=walk.at, found=tuple(walk.found), text_bytes=walk.text_bytes)
 
 
 def hidden_in(parts: Iterable[Walked], layout: Layout) -> list[Finding]:
     """What a whole file holds beside its rows, when these parts of it were walked, which must be all.
 
-    Raises InputError when one does not begin where the one before has ended.
+    Raises InputError when one does not begin where the one before has ended, or for texts as
+    ``layout_findings``.
     """
-    found, at = list(layout.found), layout.start
+    found, at, text_bytes = list(layout.found), layout.start, 0
     for part in parts:
         if part.start != at:
             raise _apart()
         found += part.found
         at = part.end
+        text_bytes += part.text_bytes
+    _require_honest_texts(layout.end, text_bytes)
     if at != layout.end:
         found.append(f"{layout.end - at} bytes between its pages and its footer")
     return [Finding("hidden-bytes", f"{RELEASE_FILE} holds {what}") for what in dict.fromkeys(found)]
@@ -185,16 +192,31 @@ def _is_text(content: bytes) -> bool:
 def _require_honest_size(size: int, footer: dict[str, Any]) -> None:
     """Raise InputError when rows or pages would unpack to far more than the file's bytes can hold."""
     rows, groups = footer.get("rows", -1), footer.get("row_groups", [])
-    if rows != sum(group.get("rows", -1) for group in groups) or rows < 0:
-        raise broken()
-    unpacked = sum(
+    rows_of = [group.get("rows", -1) for group in groups]
+    sizes = [
         chunk.get("data", {}).get("uncompressed", 0) for group in groups for chunk in group.get("chunks", [])
-    )
-    if rows > _FREE_ROWS + _ROWS_PER_BYTE * size or unpacked > _FREE_BYTES + _BYTES_PER_BYTE * size:
+    ]
+    if rows != sum(rows_of) or min((rows, *rows_of, *sizes)) < 0:
+        raise broken()
+    unpacked = sum(sizes)
+    if rows > _FREE_ROWS + _ROWS_PER_BYTE * size or unpacked > _most_bytes(size):
         raise InputError(
             f"{RELEASE_FILE} has {size:,} bytes and would unpack to {rows:,} rows, more than such a file can "
             "honestly hold; write the release again"
         )
+
+
+def _require_honest_texts(size: int, text_bytes: int) -> None:
+    """The same of texts in so many bytes: each row gets one of its own once it is read."""
+    if text_bytes > _most_bytes(size):
+        raise InputError(
+            f"{RELEASE_FILE} would unpack to texts of {text_bytes:,} bytes, more than such a file can "
+            "honestly hold; write the release again"
+        )
+
+
+def _most_bytes(size: int) -> int:
+    return _FREE_BYTES + _BYTES_PER_BYTE * size
 
 
 @dataclass(eq=False)
@@ -205,6 +227,7 @@ class _Walk:
     at: int = len(_MAGIC)
     end: int = 0
     found: list[str] = field(default_factory=list)
+    text_bytes: int = 0
 
     def find(self, what: str) -> None:
         """Remember what was found."""
@@ -275,6 +298,8 @@ class _Walk:
             raise broken()
         pages = Chunk(physical, optional=optional, stated=_stated(data), tell=self.find)
         self._pages(end, pages, _CODECS[codec], data, rows)
+        self.text_bytes += pages.n_bytes
+        _require_honest_texts(data["compressed"], pages.n_bytes)
         for what in column_faults(data, pages):
             self.find(what)
 

@@ -107,7 +107,7 @@ class PrecisionCheck:
         if self._crs is None:
             self._exact = False
             return
-        self._stated = _stated_bounds(table.schema)
+        self._stated = stated_bounds(table.schema)
         for start in range(0, len(boxes), _BOXES_AT_ONCE):
             here = boxes.take(slice(start, start + _BOXES_AT_ONCE))
             self._look_at_outlines(table[GEOMETRY].slice(start, len(here)), here, self._crs)
@@ -171,12 +171,7 @@ class PrecisionCheck:
 
     def notes(self) -> Iterator[str]:
         """Last digits that another version of the projection explains, or a message."""
-        if self._other_digits:
-            yield (
-                f"{self._other_digits:,} of {self._rows:,} outlines have other last digits than this machine "
-                "computes: another version of PROJ gives such to most of its outlines; where few have them, "
-                "they may carry a message"
-            )
+        yield from _on_other_digits(self._other_digits, self._rows, "outlines")
 
 
 class PointPrecision:
@@ -184,7 +179,7 @@ class PointPrecision:
 
     def __init__(self, crs: str | None) -> None:
         self._crs = crs
-        self._rows = self._apart = 0
+        self._rows = self._apart = self._other_digits = 0
         self._has_degrees = False
         self._are_places = True
         self._bounds = _NO_BOUNDS
@@ -206,11 +201,12 @@ class PointPrecision:
         """Take in the geometries in a table of these points."""
         if self._crs is None or not len(points):
             return
-        self._stated = _stated_bounds(table.schema)
+        self._stated = stated_bounds(table.schema)
         drawn, places = places_in(table[GEOMETRY]), lon_lat(points, self._crs)
         if drawn is None or not _are_places(drawn, places, to_the_last_digit=points.lat is not None):
             self._are_places = False
         else:
+            self._other_digits += int((_bits(drawn) != _bits(places)).any(axis=1).sum())
             bounds = np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])
             self._bounds = _around(self._bounds, bounds)
 
@@ -231,6 +227,18 @@ class PointPrecision:
             yield Finding("finer-than-claim", "not every geometry is the place of its own point")
         elif not _are_bounds(self._stated, self._bounds):
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
+
+    def notes(self) -> Iterator[str]:
+        """As of boxes: last digits that another version of the projection explains, or a message."""
+        yield from _on_other_digits(self._other_digits, self._rows, "geometries")
+
+
+def _on_other_digits(many: int, rows: int, what: str) -> Iterator[str]:
+    if many:
+        yield (
+            f"{many:,} of {rows:,} {what} have other last digits than this machine computes: another version "
+            f"of PROJ gives such to most of its {what}; where few have them, they may carry a message"
+        )
 
 
 def _are_places(drawn: Floats, places: Floats, *, to_the_last_digit: bool) -> bool:
@@ -350,7 +358,7 @@ def _end_to_end(texts: pa.LargeBinaryArray) -> npt.NDArray[np.void]:
     return np.frombuffer(content, dtype=_POLYGON, count=len(texts), offset=int(first))
 
 
-def _stated_bounds(schema: pa.Schema) -> Floats | None:
+def stated_bounds(schema: pa.Schema) -> Floats | None:
     """The bounds in the metadata of a GeoParquet file; None where there are none."""
     text = (schema.metadata or {}).get(b"geo")
     if text is None:

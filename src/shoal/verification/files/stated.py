@@ -53,10 +53,10 @@ def against_manifest(
     ):
         if told != found:
             yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")
-    yield from _respelled(folder / MANIFEST_FILE, manifest)
+    yield from respelled(folder / MANIFEST_FILE, manifest)
 
 
-def _respelled(path: Path, manifest: Manifest) -> Iterator[Finding]:
+def respelled(path: Path, manifest: Manifest) -> Iterator[Finding]:
     """A manifest that says what it says in other letters than shoal writes.
 
     Blanks, escapes, the order of entries and the spelling of numbers mean nothing to a reader, so that they

@@ -43,7 +43,9 @@ def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
         else:
             continue  # it does not belong there at all
         if not right:
-            message = f"the column {field.name} is stored as {field.type}; expected {expected}"
+            # the name of a zone may be any text
+            kind = f"timestamp[{field.type.unit}]" if pa.types.is_timestamp(field.type) else field.type
+            message = f"the column {field.name} is stored as {kind}; expected {expected}"
             yield Finding("unexpected-type", message)
 
 

@@ -70,8 +70,8 @@ def verify_streamed_folder(
 
     scratch: an empty folder for the spread records, on a disk with room for all boxes. engine: who works on
     the file and on the buckets; without one this process, on one after the other. known: the raw identifiers,
-    where others search for them, too. Raises InputError when the
-    folder cannot be read, MisuseError for a claim whose check needs everything at once.
+    where others search for them, too. Raises InputError when the folder cannot be read, MisuseError for a
+    claim whose check needs everything at once.
     """
     workers = engine or Run(threads=1)
     require_streamed(folder)
@@ -93,6 +93,7 @@ def verify_streamed_folder(
     for task, part in zip(tasks, seen, strict=True):
         spread.add(task, part)
     spread.finish()
+    hidden = hidden_in(spread.walked, layout)
     if too_many := far_too_many_records(people, len(spread.names)):
         return Verdict.of(too_many, checked=0)
     release = replace(
@@ -115,7 +116,7 @@ def verify_streamed_folder(
         *wrong_types(file.schema_arrow),
         *strange_pseudonyms(spread.names),
         *against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows),
-        *hidden_in(spread.walked, layout),
+        *hidden,
         *spread.plane.findings(),
         *leak_findings(known, folder, extra.schema, extra, file.metadata, manifest, in_degrees=False),
         *false_statements(manifest, on_claim, people, linked=True),

@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from shoal.errors import InputError
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
 from shoal.release_folder.page_mark import is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
+from shoal.verification.files.layout import layout_findings
 from shoal.verification.leaks.digests import hash_like, hashes_among
 from shoal.verification.leaks.glued import glued
 from shoal.verification.leaks.identifiers import Names, plain
@@ -254,10 +256,11 @@ def _extra_file(path: Path) -> Iterator[_Place]:
     except OSError:
         return
     try:
+        layout_findings(content)  # what would unpack to far more than it holds is no table to look at
         rows = pq.read_metadata(pa.BufferReader(content)).num_rows
         table = pq.read_table(pa.BufferReader(content)) if rows <= _MOST_ROWS else pa.table({})
         yield from (_column(table, column) for column in table.column_names)
-    except (pa.ArrowException, OSError, ValueError, KeyError):
+    except (InputError, pa.ArrowException, OSError, ValueError, KeyError):
         text = content.decode("utf-8", "replace")
         cells = frozenset(cell.strip() for cell in _CELLS.split(text))
         yield _Place(where=where, alone=cells, strings=cells, text=plain(text))
