@@ -119,14 +119,19 @@ def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
     return target.undone[delta_m]
 
 
-def undone_cells(evaluation: Evaluation[BoxTarget]) -> BoxTarget | None:
-    """The same records in the cells that their points most likely came from; None = nobody was moved."""
+def undone_cells(evaluation: Evaluation[BoxTarget], first_slot: int | None = None) -> BoxTarget | None:
+    """The same records in the cells that their points most likely came from; None = nobody was moved.
+
+    first_slot: nothing is seen of records before it; None = they are seen from their beginning.
+    """
     given, claim = evaluation.as_given, evaluation.around.claim
     if given is None or not isinstance(claim, KDeltaAnonymity):
         return None
-    target = given.target
+    target, grid = given.target, evaluation.target.grid
+    if first_slot is not None:
+        target = target.since(first_slot * grid.slot_s)
     places = undone_places(target, claim.delta_m, evaluation.run)
-    return BoxTarget.of_places(target.offsets, target.t, places, evaluation.target.grid)
+    return BoxTarget.of_places(target.offsets, target.t, places, grid)
 
 
 def undone_release(release: Release, run: Run) -> Release | None:

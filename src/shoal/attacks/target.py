@@ -327,6 +327,13 @@ class PointTarget:
     def _of(cls, offsets: Integers, points: Trajectories | Points) -> "PointTarget":
         return cls(offsets=offsets, t=points.t, x=points.x, y=points.y)
 
+    def since(self, moment_s: float) -> "PointTarget":
+        """The same records with only the points from a moment on; a record may be left with none."""
+        kept = self.t >= moment_s
+        counts = np.bincount(self.record_of_point[kept], minlength=self.n_records)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return PointTarget(offsets=offsets, t=self.t[kept], x=self.x[kept], y=self.y[kept])
+
     @property
     def n_records(self) -> int:
         """How many records there are."""

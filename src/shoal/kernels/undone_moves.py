@@ -66,7 +66,7 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
     ``moved``).
     """
     count, n = 0, len(points)
-    step = (n + CANDIDATES - 1) // CANDIDATES
+    step = max((n + CANDIDATES - 1) // CANDIDATES, 1)
     for row in range(0, n, step):
         places[count] = points[row]
         count += 1
