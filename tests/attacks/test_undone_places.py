@@ -30,6 +30,12 @@ def spoken(point: Place, middle: Place, place: Place) -> float:
     return float(1 / (1 + off**2) / (1 + hypot(point[0] - place[0], point[1] - place[1]) / 30.0) ** 0.25)
 
 
+def lines_of(points: list[Place], middles: list[Place]) -> list[int]:
+    """How many of the points stand in one square of 100 m with each, and their middles, too."""
+    squares = [tuple(np.floor(np.array(both) / 100).ravel()) for both in zip(points, middles, strict=True)]
+    return [squares.count(one) for one in squares]
+
+
 def crossing(one: Place, one_middle: Place, other: Place, other_middle: Place) -> list[Place]:
     """Where the lines from the middles through the points cross beyond both, by two equations."""
     a, b = np.subtract(one, one_middle), np.subtract(other, other_middle)
@@ -54,7 +60,8 @@ def places_of(points: list[Place], middles: list[Place]) -> list[Place]:
         i, j = (moved[floor(share * len(moved))] for share in shares)
         candidates = candidates + crossing(points[i], middles[i], points[j], middles[j])
     told = np.array([[spoken(p, m, c) for p, m in zip(points, middles, strict=True)] for c in candidates])
-    best = np.argmax(told.sum(axis=1)[:, None] * told, axis=0)
+    for_each = (told / lines_of(points, middles)).sum(axis=1)
+    best = np.argmax(for_each[:, None] ** 2 * told, axis=0)
     return [candidates[best[n]] if n in moved else point for n, point in enumerate(points)]
 
 
@@ -79,9 +86,10 @@ def records(seed: int, lengths: list[int]) -> tuple[Lines, Floats, Floats]:
 @given(seed=st.integers(0, 1000), lengths=st.lists(st.integers(0, 9), min_size=1, max_size=4))
 def test_places_are_those_of_brute_force(seed: int, lengths: list[int]) -> None:
     lines, middles, _ = records(seed, lengths)
-    undone = np.full((len(lines.t), 2), np.nan)
+    undone, told = np.full((len(lines.t), 2), np.nan), np.full(len(lines.t), np.nan)
     for first in range(len(lengths)):
-        undo_moves(lines, middles, RADIUS_M, 0.01, first, first + 1, undone)
+        undo_moves(lines, middles, RADIUS_M, 0.01, first, first + 1, undone, told)
+    assert (told > 0).all()
     points = [(float(a), float(b)) for a, b in zip(lines.x, lines.y, strict=True)]
     around = [(float(a), float(b)) for a, b in middles]
     expected = [
@@ -114,7 +122,7 @@ def test_a_place_that_somebody_was_often_at_is_found_to_the_meter() -> None:
     middles[4] = true[4] + 10.0
     x, y = np.ascontiguousarray(into_cylinders(true, middles).T)
     lines, undone = Lines(np.array([0, 12]), np.arange(12.0), x, y), np.empty((12, 2))
-    undo_moves(lines, middles, RADIUS_M, 0.01, 0, 1, undone)
+    undo_moves(lines, middles, RADIUS_M, 0.01, 0, 1, undone, np.empty(12))
     assert np.hypot(*(undone - true).T).max() < 1
     assert (np.hypot(x - 1500, y - 1500) > 100).sum() > 5
 
