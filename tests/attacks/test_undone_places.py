@@ -204,3 +204,35 @@ def test_who_knows_an_earlier_period_sees_nothing_that_records_show_of_it() -> N
     ]
     assert found[0] == found[1]
     assert "moves undone" in str(found[0][0].rule)
+
+
+def couples(n: int = 40, days: int = 6, seed: int = 4) -> Trajectories:
+    """People at home all night and most of the day, but for some hours of their own, each elsewhere."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for one in range(n):
+        home = draw.uniform(0, 20_000, 2).round()
+        for hour in range(24 * days):
+            away = 8 <= hour % 24 < 20 and draw.random() < 0.3
+            there = home + draw.normal(0, 8000, 2).round() if away else home
+            rows.append((f"{one:03d}", hour * 3600.0, float(there[0]), float(there[1])))
+    ids, t, x, y = zip(*rows, strict=True)
+    return Trajectories.from_rows(ids, t, x, y)
+
+
+def test_the_same_line_all_night_does_not_hide_where_two_live() -> None:
+    """At home both are on one line; those on which one of them is elsewhere cross it where the other lives."""
+    original = couples()
+    method = shoal.Nwa(k=2, delta_m=1000, pi_s=24 * 3600, step_s=3600)
+    release, linkage = method.anonymize(original, Randomness.for_research(0))
+    found = attack(
+        original,
+        release,
+        linkage,
+        knowledge=["home-work"],
+        rng=Randomness.for_research(1),
+        targets=["release"],
+    )
+    (home,) = (one for one in found.rates if one.name == "home")
+    assert home.rule == "moves undone"
+    assert home.low > 0.5
