@@ -182,7 +182,7 @@ def test_who_asks_about_places_undoes_moves() -> None:
 
 
 def test_who_knows_an_earlier_period_sees_nothing_that_records_show_of_it() -> None:
-    """Moves are undone by what records show from the moment on: before it they may as well be in one place."""
+    """Moves are undone by what records show from the moment on; before it all may as well be in one place."""
     original = residents(60, 2)
     release, linkage = shoal.Nwa(k=5, delta_m=1000, pi_s=12 * 3600, step_s=3600).anonymize(
         original, Randomness.for_research(0)
@@ -221,7 +221,7 @@ def couples(n: int = 40, days: int = 6, seed: int = 4) -> Trajectories:
 
 
 def test_the_same_line_all_night_does_not_hide_where_two_live() -> None:
-    """At home both are on one line; those on which one of them is elsewhere cross it where the other lives."""
+    """At home both are on one line; those with one of them elsewhere cross it where the other lives."""
     original = couples()
     method = shoal.Nwa(k=2, delta_m=1000, pi_s=24 * 3600, step_s=3600)
     release, linkage = method.anonymize(original, Randomness.for_research(0))
