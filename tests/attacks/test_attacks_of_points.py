@@ -253,6 +253,20 @@ def test_most_of_everything_known_is_that_of_brute_force(
         assert found.disclosed.sum() == 0, "all of the person's triples were known before"
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_at_a_known_time_nothing_further_is_said(seed: int) -> None:
+    """A record shows one true point and one false one: who knows the time of one says the other."""
+    known = Trajectories.from_rows(["a", "a"], [0.0, 9.0], [0.0, 5.0], [0.0, 0.0])
+    shown = Trajectories.from_rows(["a", "a"], [0.0, 9.0], [0.0, 7.0], [0.0, 0.0])
+    evaluation = evaluation_of(known, PointTarget.of_trajectories(shown), np.array([0]), label="release")
+    index = evaluation.target.by_time
+    codes = index.codes_of(known.t)
+    found = answers(evaluation, "time", index.codes, codes, 1, np.random.default_rng(seed))
+    (drawn,) = evaluation.draw_rows(0, 1, np.random.default_rng(seed))
+    assert found.disclosed.tolist() == [[float(drawn == 1)] * 2]
+    assert found.lucky.tolist() == [float(drawn == 1)]
+
+
 @given(published=small_crowds() | doubled_crowds(), known=small_crowds())
 def test_equal_points_have_equal_numbers(published: Trajectories, known: Trajectories) -> None:
     for columns in (("t",), ("t", "x", "y")):

@@ -67,6 +67,13 @@ def test_sequential_names_are_told_from_chance_among_twenty_thousand() -> None:
     assert glued(kinds_of(ids), [page, f"{page} xuser000123x"]) == [0, 1]
 
 
+def test_short_numbers_hide_no_identifier_of_their_length() -> None:
+    """They are looked for in no word, so they are nothing that a word could hold by chance."""
+    ids = [*(f"{number:07d}" for number in range(100_000)), "a1b2c3d"]
+    assert glued(kinds_of(ids), ["xa1b2c3dy"]) == [1]
+    assert glued(kinds_of(ids), ["x0012345y"]) == [0]
+
+
 def test_words_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.verification.leaks.glued._CHARACTERS_AT_ONCE", 20)
     texts = ["xcaller-0007y", "some-longer-word-here", "zcaller-0008", "nothing", "", "0033123456789"]

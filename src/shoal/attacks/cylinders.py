@@ -99,7 +99,7 @@ def middles_of(target: PointTarget, delta_m: float) -> Floats:
         The diameter of all cylinders.
     """
     if delta_m not in target.middles:
-        target.middles[delta_m] = _middles(target, delta_m)
+        target.middles[delta_m], target.others[delta_m] = _middles(target, delta_m)
     return target.middles[delta_m]
 
 
@@ -108,25 +108,44 @@ def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
     if delta_m not in target.undone:
         lines = Lines(target.offsets, target.t, target.x, target.y)
         middles, undone = middles_of(target, delta_m), np.empty((len(target.t), 2))
+        told = np.empty(len(target.t))
 
         def part(begin: int) -> None:
             end = min(begin + _RECORDS, target.n_records)
-            undo_moves(lines, middles, delta_m / 2, _SLACK_M, begin, end, undone)
+            undo_moves(lines, middles, delta_m / 2, _SLACK_M, begin, end, undone, told)
 
         for _ in run.map(part, range(0, target.n_records, _RECORDS), label="undoing moves"):
             pass
-        target.undone[delta_m] = undone
+        target.undone[delta_m] = _told_by_two(undone, told, middles, target.others[delta_m])
     return target.undone[delta_m]
 
 
-def undone_cells(evaluation: Evaluation[BoxTarget]) -> BoxTarget | None:
-    """The same records in the cells that their points most likely came from; None = nobody was moved."""
+def _told_by_two(undone: Floats, told: Floats, middles: Floats, others: Integers) -> Floats:
+    """Places [m, 2] where those of a crowd of two are as far from the middle, as whoever tells more says.
+
+    told: float64 [m], how much speaks for each. others: int64 [m], the point of the other one, -1 = there is
+    none or there are more.
+    """
+    rows = np.flatnonzero(others >= 0)
+    by_other = rows[told[others[rows]] > told[rows]]
+    found = undone.copy()
+    found[by_other] = 2 * middles[by_other] - undone[others[by_other]]
+    return found
+
+
+def undone_cells(evaluation: Evaluation[BoxTarget], first_slot: int | None = None) -> BoxTarget | None:
+    """The same records in the cells that their points most likely came from; None = nobody was moved.
+
+    first_slot: nothing is seen of records before it; None = they are seen from their beginning.
+    """
     given, claim = evaluation.as_given, evaluation.around.claim
     if given is None or not isinstance(claim, KDeltaAnonymity):
         return None
-    target = given.target
+    target, grid = given.target, evaluation.target.grid
+    if first_slot is not None:
+        target = target.since(first_slot * grid.slot_s)
     places = undone_places(target, claim.delta_m, evaluation.run)
-    return BoxTarget.of_places(target.offsets, target.t, places, evaluation.target.grid)
+    return BoxTarget.of_places(target.offsets, target.t, places, grid)
 
 
 def undone_release(release: Release, run: Run) -> Release | None:
@@ -138,12 +157,13 @@ def undone_release(release: Release, run: Run) -> Release | None:
     return replace(release, payload=Points(t=target.t, x=x, y=y))
 
 
-def _middles(target: PointTarget, delta_m: float) -> Floats:
+def _middles(target: PointTarget, delta_m: float) -> tuple[Floats, Integers]:
+    """The middles, and int64 [m] the point of the other one in a crowd of two, -1 elsewhere."""
     same_times: dict[bytes, list[int]] = {}
     for record in range(target.n_records):
         own = target.t[target.offsets[record] : target.offsets[record + 1]]
         same_times.setdefault(own.tobytes(), []).append(record)
-    middles = np.column_stack([target.x, target.y])
+    middles, others = np.column_stack([target.x, target.y]), np.full(len(target.t), -1, dtype=np.int64)
     for records in same_times.values():
         steps = int(target.offsets[records[0] + 1] - target.offsets[records[0]])
         rows = target.offsets[records][:, None] + np.arange(steps)
@@ -151,7 +171,9 @@ def _middles(target: PointTarget, delta_m: float) -> Floats:
             x, y = target.x[crowd], target.y[crowd]
             found = find_middles(x, y, x.mean(axis=0), y.mean(axis=0), delta_m / 2, _SLACK_M)
             middles[crowd, 0], middles[crowd, 1] = found
-    return middles
+            if len(crowd) == 2:
+                others[crowd] = crowd[::-1]
+    return middles, others
 
 
 def _together(x: Floats, y: Floats, rows: Integers, delta_m: float) -> Iterator[Integers]:

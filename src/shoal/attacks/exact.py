@@ -62,8 +62,11 @@ def answers(
     order = np.argsort(searched, kind="stable")
     codes, lengths = searched[order], np.diff(target.offsets)
 
-    def shown_by(record: int) -> Integers:
-        return target.by_triple.codes[target.offsets[record] : target.offsets[record + 1]]
+    def share_true(record: int, rows: Integers, own: Integers) -> float:
+        """Of a record's points at which nothing was known, the share that are the victim's; 0 without any."""
+        points = slice(target.offsets[record], target.offsets[record + 1])
+        further = target.by_triple.codes[points][~np.isin(searched[points], known[rows])]
+        return float(np.isin(further, own).mean()) if len(further) else 0.0
 
     rows_found = []
     label = f"searching exact {what}s ({evaluation.label})"
@@ -84,8 +87,8 @@ def answers(
             (
                 len(names) > 0 and len(best) == 1 and record in best,
                 [float(record in named) / len(named) for named in both],
-                [_share_true(shown_by(int(rng.choice(named))), true[rows], own) for named in both],
-                _share_true(shown_by(stranger), true[rows], own),
+                [share_true(int(rng.choice(named)), rows, own) for named in both],
+                share_true(stranger, rows, own),
             )
         )
     evaluation.run.progress(label, len(evaluation.victims), len(evaluation.victims))
@@ -132,9 +135,3 @@ def _rates(evaluation: Evaluation[PointTarget], what: str, p: int, found: Answer
             float(found.lucky.mean()),
         ),
     ]
-
-
-def _share_true(points: Integers, known: Integers, own: Integers) -> float:
-    """Of a record's points that were not known before, the share that are the victim's; 0 if none is new."""
-    new = points[~np.isin(points, known)]
-    return float(np.isin(new, own).mean()) if len(new) else 0.0

@@ -126,9 +126,9 @@ def attack_period(
         "not overlap),"
     )
     rules = _rules(knows, found(later))
-    undone = undone_cells(evaluation)
+    undone = undone_cells(evaluation, moment)
     if undone is not None:
-        rules += _rules(knows, found(undone.with_boxes(undone.boxes[:, 0] >= moment)), _UNDONE)
+        rules += _rules(knows, found(undone), _UNDONE)
     return [
         Rate.best_of(
             rules,

@@ -300,8 +300,9 @@ class PointTarget:
 
     offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds,
     x, y: meters, float64 [m] each. tracks: int64 [m], the track that each point seems to be of, by the k of
-    clusters; filled as trackers ask. middles: float64 [m, 2], of the cylinder that each point seems to stand
-    in, by the diameter; undone: [m, 2], places that they seem to have come from. Both filled in the same way.
+    clusters; filled as trackers ask. By the diameter of cylinders, filled in the same way: middles, float64
+    [m, 2], of the one that each point seems to stand in; others, int64 [m], the other point of a crowd of
+    two, -1 elsewhere; undone, [m, 2], places that they seem to have come from.
     """
 
     offsets: Integers
@@ -310,6 +311,7 @@ class PointTarget:
     y: Floats
     tracks: dict[int, Integers] = field(default_factory=dict)
     middles: dict[float, Floats] = field(default_factory=dict)
+    others: dict[float, Integers] = field(default_factory=dict)
     undone: dict[float, Floats] = field(default_factory=dict)
 
     @classmethod
@@ -326,6 +328,13 @@ class PointTarget:
     @classmethod
     def _of(cls, offsets: Integers, points: Trajectories | Points) -> "PointTarget":
         return cls(offsets=offsets, t=points.t, x=points.x, y=points.y)
+
+    def since(self, moment_s: float) -> "PointTarget":
+        """The same records with only the points from a moment on; a record may be left with none."""
+        kept = self.t >= moment_s
+        counts = np.bincount(self.record_of_point[kept], minlength=self.n_records)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return PointTarget(offsets=offsets, t=self.t[kept], x=self.x[kept], y=self.y[kept])
 
     @property
     def n_records(self) -> int:

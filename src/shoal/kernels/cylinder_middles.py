@@ -21,7 +21,8 @@ def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: f
 
     Of the circles through two of them that hold all, the one with most at its edge, of several the one
     nearest to their mean. Where less than three stand at an edge, and their mean is the middle of a circle
-    that all are within, nobody was moved, and the middle is that mean. slack: what rounding may move a place.
+    that all are within, nobody was moved, and the middle is that mean. Of two people it always is, since both
+    are as far from it. slack: what rounding may move a place.
     """
     found = np.empty((2, x.shape[1]))
     for at in range(x.shape[1]):
@@ -31,6 +32,8 @@ def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: f
 
 @compiled
 def _middle(x: Floats, y: Floats, mean_x: float, mean_y: float, radius: float, slack: float) -> Any:
+    if len(x) == 2:  # both were moved as far, or neither
+        return mean_x, mean_y
     outer = outermost(x, y, 2 * slack)
     step = (len(outer) + _PAIRED - 1) // _PAIRED
     best_x, best_y, most, least = mean_x, mean_y, 0, np.inf

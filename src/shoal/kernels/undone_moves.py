@@ -15,6 +15,7 @@ from shoal.runtime.compiled import compiled
 
 NEAR_M: Final = 30.0  # standard deviation of a place in a cell of 100 m, on each axis
 CANDIDATES: Final = 200  # of each kind, of a record
+LINE_M: Final = 100.0  # points and middles that stand in one square of this side are on one line
 MOST_MOVED_M: Final = 50_000.0
 _FLAT: Final = 0.01  # the sine between two lines from which on they cross somewhere
 _STEPS: Final = (0.7548776662466927, 0.5698402909980532)  # spread pairs evenly over all pairs (Roberts 2018)
@@ -66,7 +67,7 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
     ``moved``).
     """
     count, n = 0, len(points)
-    step = (n + CANDIDATES - 1) // CANDIDATES
+    step = max((n + CANDIDATES - 1) // CANDIDATES, 1)
     for row in range(0, n, step):
         places[count] = points[row]
         count += 1
@@ -81,13 +82,45 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
 
 
 @compiled
+def on_one_line(points: Floats, middles: Floats) -> Integers:
+    """[n]: how many points stand with each in one square of side LINE_M, in cylinders whose middles do, too.
+
+    Such a line goes through every place beyond its point, so the same line again tells no more.
+    """
+    squares = np.empty((4, len(points)), dtype=np.int64)
+    for axis in range(2):
+        squares[axis] = np.floor(points[:, axis] / LINE_M).astype(np.int64)
+        squares[2 + axis] = np.floor(middles[:, axis] / LINE_M).astype(np.int64)
+    order = np.arange(len(points))
+    for column in range(4):
+        order = order[np.argsort(squares[column][order], kind="mergesort")]
+    alike, first = np.empty(len(points), dtype=np.int64), 0
+    for place in range(len(order)):
+        ends = place + 1 == len(order)
+        for column in range(4):
+            ends = ends or squares[column, order[place]] != squares[column, order[place + 1]]
+        if ends:
+            alike[order[first : place + 1]] = place + 1 - first
+            first = place + 1
+    return alike
+
+
+@compiled
 def undo_moves(
-    lines: Lines, middles: Floats, radius: float, slack: float, first: int, end: int, undone: Floats
+    lines: Lines,
+    middles: Floats,
+    radius: float,
+    slack: float,
+    first: int,
+    end: int,
+    undone: Floats,
+    told: Floats,
 ) -> None:
     """Fill undone [m, 2] for records from first to end: where each of their points most likely came from.
 
-    Those inside a cylinder stay. Others go to the candidate with the greatest product of what all points of
-    the record speak for it and what they do themselves.
+    Those inside a cylinder stay. Others go to the candidate with the greatest product of what they speak for
+    it themselves and the square of what all points of the record do, where those on one line count as one.
+    told: float64 [m], that product, infinite for those that stay.
     """
     places = np.empty((2 * CANDIDATES, 2))
     for record in range(first, end):
@@ -100,23 +133,25 @@ def undo_moves(
             if math.hypot(points[row, 0] - own[row, 0], points[row, 1] - own[row, 1]) >= radius - slack:
                 moved[n_moved] = row
                 n_moved += 1
-        undone[begin:beyond] = points
+        undone[begin:beyond], told[begin:beyond] = points, np.inf
         count = _candidates(points, own, moved[:n_moved], places)
         places_x, places_y = places[:count, 0].copy(), places[:count, 1].copy()
-        for_each = np.zeros(count)
+        for_each, alike = np.zeros(count), on_one_line(points, own)
         for row in range(n):  # places in the inner loop: several at once, and sums in the order of rows
             x, y, middle_x, middle_y = points[row, 0], points[row, 1], own[row, 0], own[row, 1]
+            weight = 1.0 / alike[row]
             for place in range(count):
-                for_each[place] += speaks_for(
+                for_each[place] += weight * speaks_for(
                     x, y, middle_x, middle_y, radius, places_x[place], places_y[place]
                 )
+        for_each *= for_each
         order = np.argsort(-for_each, kind="mergesort")
         for row in moved[:n_moved]:
             most = 0.0
             for place in order:
                 if for_each[place] <= most:  # no point can speak for it more than wholly
                     break
-                told = for_each[place] * speaks_for(
+                product = for_each[place] * speaks_for(
                     points[row, 0],
                     points[row, 1],
                     own[row, 0],
@@ -125,9 +160,10 @@ def undo_moves(
                     places[place, 0],
                     places[place, 1],
                 )
-                if told > most:
-                    most = told
+                if product > most:
+                    most = product
                     undone[begin + row] = places[place]
+            told[begin + row] = most
 
 
 @compiled

@@ -66,7 +66,7 @@ class Characters:
 
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """SideBySide side by side, folded. starts, ends: int64 [n]."""
+    """Texts as spans of one. starts, ends: int64 [n]."""
 
     together: Characters
     starts: Integers

@@ -137,10 +137,10 @@ def kinds_of(ids: Sequence[str]) -> Kinds:
     for part in parts_of(ids):
         for words in part.words():
             classes = _classes(words.together)
-            letters, _, hexes = (_counted(flags, words.starts, words.ends) for flags in classes)
+            letters, digits, hexes = (_counted(flags, words.starts, words.ends) for flags in classes)
             length = words.lengths
             number = (letters == 0) & (length >= SHORTEST_NUMBER)
-            mixed = (letters < length) & ~number & (length >= SHORTEST_MIXED)
+            mixed = (digits > 0) & (digits < length) & ~number & (length >= SHORTEST_MIXED)
             hashes = words.hashes()
             for alphabet, beyond_hex, own in (
                 (_DIGITS, False, number),
