@@ -26,7 +26,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 
-_OF_ONE: Final = 4  # times the share of all samples that one person may lose; docs/glove.md says why
+_OF_ONE: Final = 4  # times the share of all samples that one person may lose, unless it is said
 _HALF: Final = 0.5
 _WORTH: Final = 64  # how often a sample held is worth the largest extents, where boxes must fit
 _ROUNDING: Final = 1e-9  # of a quotient of two lengths
