@@ -207,6 +207,8 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "a rate that is made lower": lambda found: found | {"attacks": [{**won(found), "rate": 0.0, "low": 0.0}]},
     "a rate beyond its interval": lambda found: found | {"attacks": [won(found) | {"high": 0.0}]},
     "a guess above all": lambda found: found | {"attacks": [won(found) | {"baseline": 1.5}]},
+    "a rate of another adversary": lambda found: found | {"attacks": [won(found) | {"name": "tracked"}]},
+    "an adversary that is none": lambda found: found | {"attacks": [won(found) | {"asked": "oracle:4"}]},
     "no tries": lambda found: found | {"attacks": [won(found) | {"tries": 0}]},
     "a list": lambda _found: [],
 }

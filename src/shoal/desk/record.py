@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.attacks.knowledge import parse_knowledge
 from shoal.desk.maps import density_map
 from shoal.desk.pages import render
 from shoal.desk.pdf import pdf_of, require_printing
@@ -283,10 +284,14 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
 
 
 def _adds_up(one: dict[str, Any]) -> bool:
-    """Whether a rate is its successes per try, and within its interval."""
+    """Whether a rate is one of its adversary's, its successes per try, and within its interval.
+
+    Raises MisuseError, as parse_knowledge does, where there is no such adversary.
+    """
     tries = one["tries"]
     return bool(
-        tries >= 1
+        one["name"] in parse_knowledge(one["asked"]).adversary.answers
+        and tries >= 1
         and one["rate"] == min(one["successes"] / tries, 1.0)
         and one["low"] - _ROUNDING <= one["rate"] <= one["high"] + _ROUNDING
         and 0 <= one["baseline"] <= 1
