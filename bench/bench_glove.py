@@ -30,8 +30,13 @@ import numpy as np
 
 import shoal
 from effort_matrix import EffortMatrix
-from shoal.kernels.cost_table import Workspace, choose_columns, fill_cost_table, sum_by_cost_table
-from shoal.kernels.near_pairs import least_costs
+from shoal.kernels.near_pairs import (
+    Workspace,
+    choose_columns,
+    fill_cost_table,
+    least_costs,
+    sum_by_cost_table,
+)
 from shoal.kernels.people import People
 from shoal.kernels.stretch import Scale
 from shoal.measures.nearest_pairs import NearPairs

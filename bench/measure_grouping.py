@@ -21,7 +21,7 @@ import numpy as np
 import shoal
 from k_scale import Near, classes_of_neighbors, costs_beside, nearest, records_of, squares_of
 from shoal.attacks.intervals import wilson
-from shoal.kernels.covering import BoxColumns, Points, count_covered
+from shoal.kernels.box_measures import BoxColumns, Points, count_covered
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.refine import halved, refined, weights_of
 from shoal.methods.k_merge import merge_members

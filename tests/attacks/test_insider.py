@@ -14,8 +14,7 @@ from shoal.attacks.adversary import Adversary
 from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
-from shoal.kernels.hull_samples import N_SHARES, judge_named, name_samples
-from shoal.kernels.sharing import find_sharers
+from shoal.kernels.insider import N_SHARES, find_sharers, judge_named, name_samples
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories

@@ -25,8 +25,7 @@ from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, we
 from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
 from shoal.attacks.tau_knowledge import Drawn, follow, weigh
 from shoal.errors import MisuseError
-from shoal.kernels.homes import Spread
-from shoal.kernels.hull_presence import chances_where_sides_meet
+from shoal.kernels.homes import Spread, chances_where_sides_meet
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
 from shoal.kernels.place_likelihood import Shelf, visits_of
 from shoal.model.trajectories import Grid, Trajectories

@@ -9,7 +9,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.membership import best_bound, says_rightly
 from shoal.attacks.target import index_over_time
 from shoal.errors import MisuseError
-from shoal.kernels.evidence import strongest_evidence
+from shoal.kernels.likelihood import strongest_evidence
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_releases import naive_release, random_people

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal.kernels.places import middles
+from shoal.kernels.people import middles
 from shoal.model.people_on_disk import SAMPLES_FILE, StoredPeople
 from shoal.model.trajectories import Trajectories
 

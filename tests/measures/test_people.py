@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.people import Hours, Places
-from shoal.kernels.places import least_to_each
+from shoal.kernels.people import Hours, Places, least_to_each
 from shoal.kernels.stretch import CHUNK, Hulls
-from shoal.measures import people as making_people
-from shoal.measures.people import people_of
+from shoal.measures import nearest_pairs
+from shoal.measures.nearest_pairs import people_of
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -73,8 +72,8 @@ def test_everybody_is_known(original: Trajectories, threads: int) -> None:
 def test_in_squares_and_without_a_map(
     most_places: int, map_cells: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making_people, "_MOST_PLACES", most_places)
-    monkeypatch.setattr(making_people, "_MOST_CELLS_OF_A_MAP", map_cells)
+    monkeypatch.setattr(nearest_pairs, "_MOST_PLACES", most_places)
+    monkeypatch.setattr(nearest_pairs, "_MOST_CELLS_OF_A_MAP", map_cells)
     assert_knows_everybody(population([1, 70, 33, 5, 32], seed=5, places=9, step_cells=7), threads)
 
 

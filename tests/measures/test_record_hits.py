@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.record_hits import most_hits
+from shoal.kernels.box_measures import most_hits
 
 pytestmark = pytest.mark.kernels
 

@@ -12,9 +12,8 @@ import comparator_oracles as oracles
 import shoal
 from shoal.attacks import attack
 from shoal.errors import MisuseError, NothingLeftError
-from shoal.kernels.alignment import align
 from shoal.kernels.clusters import cluster_within
-from shoal.kernels.edit import edit_distances
+from shoal.kernels.edit import align, edit_distances
 from shoal.methods.co_location.clusters import greedy_clusters, into_cylinder, root_mean_square_distances
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m

@@ -294,7 +294,7 @@ def test_the_order_of_records_does_not_show_the_blocks(city: Path, tmp_path: Pat
     published = in_blocks(city, tmp_path / "release", 30, seed=11)
     people = shoal.read(city)
     block_of = np.empty(120, dtype=np.int64)
-    from shoal.kernels.places import middles
+    from shoal.kernels.people import middles
 
     for number, block in enumerate(
         split_into_blocks(middles(people.offsets, people.t, people.x, people.y), (480, 200, 200), 30, 2)

@@ -20,13 +20,11 @@ from shoal.io.sketch import surface_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.synthetic import Layout, Stations, synthesize, write_synthetic
-from shoal.synthetic.activity import event_minutes
 from shoal.synthetic.coverage import Coverage, JumpLaw
-from shoal.synthetic.densities import DENSITIES
-from shoal.synthetic.generator import World
+from shoal.synthetic.generator import World, event_minutes
 from shoal.synthetic.habits import Habits
 from shoal.synthetic.people import NIGHT_MIN, _outings, live
-from shoal.synthetic.stations import LAYOUTS, METERS_PER_DEGREE, lay_out_stations
+from shoal.synthetic.stations import DENSITIES, LAYOUTS, METERS_PER_DEGREE, lay_out_stations
 
 EVENTS_PER_HOUR, RATE_SIGMA = Habits().events_per_hour, Habits().rate_sigma
 BURST_SIZE = Habits().burst_size

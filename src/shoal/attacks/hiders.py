@@ -12,7 +12,7 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
 from shoal.attacks.victims import Victims
-from shoal.kernels.sharing import find_sharers
+from shoal.kernels.insider import find_sharers
 from shoal.model.claims import KteAnonymity
 from shoal.runtime.arrays import Integers, fixed
 

@@ -10,8 +10,7 @@ from shoal.attacks.cylinders import undone_cells
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.homes import Spread, find_homes
-from shoal.kernels.hull_presence import chances_of_places
+from shoal.kernels.homes import Spread, chances_of_places, find_homes
 from shoal.measures.presence import Place, ahead_of, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.hull_samples import N_SHARES, Readings, read_records
+from shoal.kernels.insider import N_SHARES, Readings, read_records
 from shoal.runtime.arrays import Floats, Integers
 
 _PART: Final = 50

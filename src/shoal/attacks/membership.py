@@ -13,7 +13,7 @@ from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
-from shoal.kernels.evidence import strongest_evidence
+from shoal.kernels.likelihood import strongest_evidence
 from shoal.kernels.moved_inward import N_SUMS, stand_moved
 from shoal.kernels.passing import KnownPoints
 from shoal.model.trajectories import Trajectories

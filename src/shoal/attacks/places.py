@@ -13,8 +13,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.place_likelihood import N_SCORES, Gains, Shelf, Shown, Visited, weigh_places
-from shoal.kernels.top_places import top_places
+from shoal.kernels.place_likelihood import N_SCORES, Gains, Shelf, Shown, Visited, top_places, weigh_places
 from shoal.kernels.undone_moves import count_visits
 from shoal.runtime.arrays import Floats, Integers
 

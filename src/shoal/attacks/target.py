@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.kernels.cover_index import Index, file_over_time, fill_levels
+from shoal.kernels.cover_index import Index, ascend, file_over_time, fill_levels
 from shoal.kernels.likelihood import Book
 from shoal.kernels.place_index import Areas, Places, file_areas, file_places, tiles_for
-from shoal.kernels.record_order import ascend
 from shoal.model.release import BOX_COLUMNS, Points, Release, cells_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, fixed

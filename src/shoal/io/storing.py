@@ -23,7 +23,7 @@ from shoal.io.screening import active_days, days_between, screen, screens
 from shoal.io.snapping import placed, reason_outside, sorted_rows
 from shoal.io.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
 from shoal.io.taken import Taken, no_rows
-from shoal.kernels.places import middles
+from shoal.kernels.people import middles
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUMS_FILE, StoredPeople
 from shoal.model.trajectories import Grid, require_snapped

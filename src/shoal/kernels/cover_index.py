@@ -74,3 +74,16 @@ def first_not_below(values: Numbers, low: int, high: int, wanted: float) -> int:
         else:
             high = middle
     return low
+
+
+@compiled
+def ascend(boxes: Integers, offsets: Integers) -> bool:
+    """Whether the boxes [b, 6] of each record ascend, column by column, repeats allowed."""
+    for record in range(len(offsets) - 1):
+        for b in range(offsets[record] + 1, offsets[record + 1]):
+            for column in range(boxes.shape[1]):
+                if boxes[b - 1, column] < boxes[b, column]:
+                    break
+                if boxes[b - 1, column] > boxes[b, column]:
+                    return False
+    return True

@@ -5,11 +5,12 @@ most ``match_m`` in x and in y and by at most ``match_s`` in t. Each sample inse
 counts 1 (Chen, Oezsu and Oria 2005, Def. 4).
 """
 
+import math
 from typing import Final
 
 import numpy as np
 
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 BITS: Final = 62  # of an int64, so that a sum of two words stays one
@@ -98,3 +99,201 @@ def next_column(equal: Integers, plus: Integers, minus: Integers, last_bit: int)
         plus[word] = falls | (FULL & ~(vertical | rises))
         minus[word] = rises & vertical
     return carry
+
+
+_REPLACED: Final = 0
+_DELETED: Final = 1
+_CREATED: Final = 2
+_MANY: Final = 1 << 60  # more edits than there are
+
+
+@compiled
+def align(
+    t: Floats,
+    x: Floats,
+    y: Floats,
+    at_t: Floats,
+    at_x: Floats,
+    at_y: Floats,
+    match_m: float,
+    match_s: float,
+    speed_m_s: float,
+) -> Integers:
+    """Which sample of (t, x, y) becomes each of (at_t, at_x, at_y): int64 [len(at_t)], -1 = one is created.
+
+    An optimal script of edits. Among those with as few edits it is the one that moves the samples least,
+    where a second counts ``speed_m_s`` meters. Then, from the end, replacing comes before deleting before
+    creating.
+    """
+    m, n = len(t), len(at_t)
+    low, high = optimal_rows(t, x, y, at_t, at_x, at_y, match_m, match_s)
+    begin = np.zeros(n + 2, dtype=np.int64)  # of each column's steps, four of them a byte
+    for j in range(n + 1):
+        begin[j + 1] = begin[j] + (high[j] - low[j]) // 4 + 1
+    steps = np.zeros(begin[n + 1], dtype=np.uint8)
+    # of the cells above the last column's, nothing is read
+    edits, moved = np.full(m + 1, _MANY), np.zeros(m + 1)
+    for i in range(high[0] + 1):
+        edits[i] = i
+        steps[begin[0] + i // 4] |= _DELETED << 2 * (i % 4)
+    for j in range(1, n + 1):
+        first = low[j]
+        inside = first > low[j - 1]
+        corner_edits, corner_moved = (edits[first - 1], moved[first - 1]) if inside else (_MANY, 0.0)
+        above_edits, above_moved = _MANY, 0.0
+        for i in range(first, high[j] + 1):
+            best_edits, best_moved, chosen = corner_edits + 1, corner_moved, _REPLACED
+            if i > 0:
+                aside, along = abs(x[i - 1] - at_x[j - 1]), abs(y[i - 1] - at_y[j - 1])
+                late = abs(t[i - 1] - at_t[j - 1])
+                if aside <= match_m and along <= match_m and late <= match_s:
+                    best_edits = corner_edits
+                best_moved = corner_moved + np.hypot(aside, along) + speed_m_s * late
+            for came, edits_before, moved_before in (
+                (_DELETED, above_edits, above_moved),
+                (_CREATED, edits[i], moved[i]),
+            ):
+                if edits_before + 1 < best_edits or (
+                    edits_before + 1 == best_edits and moved_before < best_moved
+                ):
+                    best_edits, best_moved, chosen = edits_before + 1, moved_before, came
+            corner_edits, corner_moved = edits[i], moved[i]
+            edits[i], moved[i] = best_edits, best_moved
+            above_edits, above_moved = best_edits, best_moved
+            steps[begin[j] + (i - first) // 4] |= chosen << 2 * ((i - first) % 4)
+    source = np.full(n, -1)
+    i, j = m, n
+    while i > 0 or j > 0:
+        step = steps[begin[j] + (i - low[j]) // 4] >> 2 * ((i - low[j]) % 4) & 3
+        if step == _REPLACED:
+            i, j = i - 1, j - 1
+            source[j] = i
+        elif step == _DELETED:
+            i -= 1
+        else:
+            j -= 1
+    return source
+
+
+@compiled
+def optimal_rows(
+    t: Floats, x: Floats, y: Floats, at_t: Floats, at_x: Floats, at_y: Floats, match_m: float, match_s: float
+) -> tuple[Integers, Integers]:
+    """The first and the last row of each column through which an optimal script leads: two of int64 [n + 1].
+
+    Row i and column j stand for the first i and j samples. Neither ever falls: scripts lead on only. The
+    table from its end is kept at every so-many-th column, and made again between two of them.
+    """
+    m, n = len(t), len(at_t)
+    words = (m + BITS - 1) // BITS
+    own_t, own_x, own_y = t.copy(), x.copy(), y.copy()  # as those below may be written to, so one form does
+    back_t, back_x, back_y = -t[::-1], x[::-1].copy(), y[::-1].copy()
+    back_at_t, back_at_x, back_at_y = -at_t[::-1], at_x[::-1].copy(), at_y[::-1].copy()
+    every = int(math.sqrt(n)) + 1
+    behind, kept = np.empty((every + 1, 2, words), np.int64), np.empty((n // every + 1, 2, words), np.int64)
+    before = np.empty((2, 2, words), np.int64)
+    behind[0, 0], behind[0, 1] = FULL, 0
+    before[0] = behind[0]
+    for column in range(0, n, every):
+        kept[column // every] = behind[0]
+        count = min(every, n - column)
+        _next_columns(
+            back_t, back_x, back_y, back_at_t, back_at_x, back_at_y, match_m, match_s, column,
+            behind[: count + 1],
+        )  # fmt: skip
+        behind[0] = behind[count]
+    fewest = n + _rise(behind[0], m)
+    low, high = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    low_before = high_before = 0
+    if n == 0:
+        high[0] = m
+    for column in range((n - 1) // every * every, -1, -every):
+        behind[0] = kept[column // every]
+        count = min(every, n - column)
+        _next_columns(
+            back_t, back_x, back_y, back_at_t, back_at_x, back_at_y, match_m, match_s, column,
+            behind[: count + 1],
+        )  # fmt: skip
+        for place in range(count, -1 if column == 0 else 0, -1):
+            j = n - column - place
+            if j > 0:
+                _next_columns(own_t, own_x, own_y, at_t, at_x, at_y, match_m, match_s, j - 1, before)
+                before[0] = before[1]
+            i, own = low_before, behind[place]
+            surplus = n + _rise(before[0], i) + _rise(own, m - i) - fewest
+            while surplus != 0:
+                surplus += _slope(before[0], i) - _slope(own, m - i - 1)
+                i += 1
+            low[j] = low_before = i
+            if high_before > i:
+                i = high_before
+                surplus = n + _rise(before[0], i) + _rise(own, m - i) - fewest
+            if surplus != 0:  # then it is the next: a script enters a column one row further, or before
+                surplus += _slope(before[0], i) - _slope(own, m - i - 1)
+                i += 1
+            while surplus == 0 and i < m:
+                surplus += _slope(before[0], i) - _slope(own, m - i - 1)
+                i += 1
+            high[j] = high_before = i if surplus == 0 else i - 1
+    return low, high
+
+
+@compiled
+def _next_columns(
+    t: Floats,
+    x: Floats,
+    y: Floats,
+    at_t: Floats,
+    at_x: Floats,
+    at_y: Floats,
+    match_m: float,
+    match_s: float,
+    begin: int,
+    columns: Integers,
+) -> None:
+    """Fill columns[1:] with those that follow columns[0], which is column ``begin``.
+
+    columns: [c, 2, words], where each rises and where it falls.
+    """
+    equal = np.empty(columns.shape[2], np.int64)
+    first = end = 0
+    for place in range(1, len(columns)):
+        j = begin + place - 1
+        while first < len(t) and t[first] - at_t[j] < -match_s:
+            first += 1
+        end = max(end, first)
+        while end < len(t) and t[end] - at_t[j] <= match_s:
+            end += 1
+        mark_matches(x, y, 0, first, end, at_x[j], at_y[j], match_m, equal)
+        columns[place] = columns[place - 1]
+        next_column(equal, columns[place, 0], columns[place, 1], 0)
+
+
+@compiled
+def _rise(column: Integers, rows: int) -> int:
+    """By how much a column rises over its first so many rows."""
+    total = 0
+    for word in range(rows // BITS):
+        total += _count(column[0, word]) - _count(column[1, word])
+    if rows % BITS:
+        some = (1 << rows % BITS) - 1
+        total += _count(column[0, rows // BITS] & some) - _count(column[1, rows // BITS] & some)
+    return total
+
+
+@compiled
+def _slope(column: Integers, row: int) -> int:
+    """By how much a column rises from this row to the next."""
+    word, bit = row // BITS, row % BITS
+    return int((column[0, word] >> bit & 1) - (column[1, word] >> bit & 1))
+
+
+@compiled
+def _count(word: Numbers) -> int:
+    """How many bits are set."""
+    word = word - (word >> 1 & 0x5555555555555555)
+    word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333)
+    word = word + (word >> 4) & 0x0F0F0F0F0F0F0F0F
+    word = word + (word >> 8)
+    word = word + (word >> 16)
+    return int(word + (word >> 32) & 0x7F)

@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from shoal.kernels.stretch import Raw
 from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.compiled import compiled
 
 
 class Places(NamedTuple):
@@ -46,3 +49,84 @@ class People(NamedTuple):
     raw: Raw
     places: Places
     hours: Hours
+
+
+@compiled
+def mark_cells(x: Integers, y: Integers, first_x: int, first_y: int, seen: Numbers) -> None:
+    """Set seen[row, column] to 1 for the cell of each sample, counted from the first x and y."""
+    for i in range(len(x)):
+        seen[x[i] - first_x, y[i] - first_y] = 1
+
+
+@compiled
+def look_up_cells(
+    x: Integers, y: Integers, first_x: int, first_y: int, numbers: Numbers, found: Numbers
+) -> None:
+    """Fill found[i] with numbers[row, column] for the cell of each sample."""
+    for i in range(len(x)):
+        found[i] = numbers[x[i] - first_x, y[i] - first_y]
+
+
+@compiled
+def own_places(offsets: Integers, number: Numbers, count: int) -> tuple[Numbers, Integers, Numbers, Numbers]:
+    """Distinct values of ``number`` within each subject, in order of first appearance.
+
+    Returns which of its subject's distinct values each sample has [m], where each subject's begin [n + 1],
+    the distinct values, and how many samples have each. count: ``number`` is below it.
+    """
+    n, m = len(offsets) - 1, len(number)
+    local = np.empty(m, dtype=np.int32)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    values, weights = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
+    position = np.full(count, -1, dtype=np.int64)
+    total = 0
+    for subject in range(n):
+        begin = total
+        for i in range(offsets[subject], offsets[subject + 1]):
+            place = position[number[i]]
+            if place < begin:
+                place = total
+                position[number[i]] = place
+                values[place], weights[place] = number[i], 0
+                total += 1
+            local[i] = place - begin
+            weights[place] += 1
+        starts[subject + 1] = total
+    return local, starts, values[:total].copy(), weights[:total].copy()
+
+
+@compiled
+def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: int, costs: Numbers) -> None:
+    """Fill costs[p, q] with the least spatial cost between any cells of squares p and q, at most ``half``.
+
+    row, column: [P] positions of the squares; side: cells along each. With side 1 the cost is exact.
+    """
+    for p in range(len(row)):
+        for q in range(len(row)):
+            wide, high = abs(row[p] - row[q]), abs(column[p] - column[q])
+            gap = max(side * wide - side + 1, 0) + max(side * high - side + 1, 0)
+            costs[p, q] = min(per_cell * min(gap, half // per_cell + 1), half)
+
+
+@compiled
+def middles(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
+    """[n, 3] the lower median of each subject's t, x and y. t ascends within each."""
+    n = len(offsets) - 1
+    found = np.empty((n, 3), dtype=np.int64)
+    for i in range(n):
+        first, end = offsets[i], offsets[i + 1]
+        middle = (end - first - 1) // 2
+        found[i, 0] = t[first + middle]
+        found[i, 1] = np.sort(x[first:end])[middle]
+        found[i, 2] = np.sort(y[first:end])[middle]
+    return found
+
+
+@compiled
+def least_to_each(offsets: Integers, own: Numbers, costs: Numbers, least: Numbers) -> None:
+    """Fill least[i, c] with the least of costs[:, c] over the places of subject i."""
+    for i in range(len(offsets) - 1):
+        least[i] = costs[own[offsets[i]]]
+        for position in range(offsets[i] + 1, offsets[i + 1]):
+            for c in range(costs.shape[1]):
+                least[i, c] = min(least[i, c], costs[own[position], c])

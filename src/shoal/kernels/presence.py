@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.covering import BoxColumns
+from shoal.kernels.box_measures import BoxColumns
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import DAY_S, HOUR_S

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from shoal.kernels.companions import Squares, companion_costs
-from shoal.kernels.places import own_places
+from shoal.kernels.people import own_places
 from shoal.kernels.weighed_runs import Tracks, Weights
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers

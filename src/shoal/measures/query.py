@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.covering import BoxColumns
+from shoal.kernels.box_measures import BoxColumns
 from shoal.kernels.presence import (
     Raster,
     Windows,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import NothingLeftError
-from shoal.kernels import covering
+from shoal.kernels import box_measures
 from shoal.model.claims import Claim
 from shoal.model.omission import samples_by_reason
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
@@ -53,9 +53,9 @@ def assemble(
     members = np.concatenate([each.members for each in classes])
     covered = sum(
         int(
-            covering.count_covered(
-                covering.Points(*original.samples_of(subject)),
-                covering.BoxColumns(*published[own].columns()),
+            box_measures.count_covered(
+                box_measures.Points(*original.samples_of(subject)),
+                box_measures.BoxColumns(*published[own].columns()),
             )
         )
         for subject, own in zip(members.tolist(), class_of.tolist(), strict=True)

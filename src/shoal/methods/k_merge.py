@@ -10,9 +10,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.crowd_boxes import boxes_of_crowds
 from shoal.kernels.k_merge import best_partition
-from shoal.kernels.weighed_runs import Tracks
+from shoal.kernels.weighed_runs import Tracks, boxes_of_crowds
 from shoal.measures.stretch import trajectories_of_arrays
 from shoal.model.hulls import hulls_of
 from shoal.model.release import BOX_COLUMNS, Boxes

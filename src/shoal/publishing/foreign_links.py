@@ -14,7 +14,7 @@ from shoal.io.columns import find_columns
 from shoal.io.foreign import Axis, Foreign
 from shoal.io.sources import openers
 from shoal.io.values import Names
-from shoal.kernels.record_hits import most_hits
+from shoal.kernels.box_measures import most_hits
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes

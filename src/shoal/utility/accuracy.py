@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.covering import BoxColumns, Owned, Points, covering_extents
+from shoal.kernels.box_measures import BoxColumns, Owned, Points, covering_extents
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
+from shoal.kernels.box_measures import Areas, bounds_of_lengths, middle_lengths
 from shoal.kernels.homes import Spread, homes_kept
-from shoal.kernels.moves import Areas, bounds_of_lengths, middle_lengths
 from shoal.measures.presence import ahead_of, share_of_hours
 from shoal.measures.query import Estimates, runs_of_records, time_profile
 from shoal.model.clocks import Clock, clock_of

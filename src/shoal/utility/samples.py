@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from shoal.kernels.covering import BoxColumns, Owned, Points, count_empty
+from shoal.kernels.box_measures import BoxColumns, Owned, Points, count_empty
 from shoal.measures.least_extents import even_weights, least_costs_in_a_class
 from shoal.model.claims import KAnonymity
 from shoal.utility.facts import Facts

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.alignment import align
-from shoal.kernels.edit import edit_distances
+from shoal.kernels.edit import align, edit_distances
 from shoal.methods.co_location.clusters import (
     K_OF_CLUSTERS,
     MOVED_TOWARD_THE_MIDDLE,

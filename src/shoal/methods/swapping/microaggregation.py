@@ -11,8 +11,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.greedy_groups import greedy_groups
 from shoal.kernels.shortest_paths import Distances, distances_among, distances_from
+from shoal.kernels.swap_sets import greedy_groups
 from shoal.runtime.arrays import Floats, Integers
 
 Clustering = Literal["greedy", "mdav"]

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.density import add_corners
+from shoal.kernels.box_measures import add_corners
 from shoal.model.release import Boxes
 from shoal.runtime.arrays import Floats, Integers
 

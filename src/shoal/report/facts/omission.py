@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.kernels.covering import BoxColumns, Owned, Points, covering_extents
+from shoal.kernels.box_measures import BoxColumns, Owned, Points, covering_extents
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.omission import Budget, omitted_for_each
 from shoal.methods.glove.refine import merged_by_weights, weights_of

@@ -1,0 +1,269 @@
+"""Which boxes cover raw samples, and how wide these boxes are."""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+
+class Points(NamedTuple):
+    """Raw samples, [m] each: slots, ascending within a subject, and cells."""
+
+    t: Integers
+    x: Integers
+    y: Integers
+
+
+class BoxColumns(NamedTuple):
+    """Boxes in slots and cells, [b] each, half-open, ordered by t_start within a record."""
+
+    t_start: Integers
+    t_end: Integers
+    x_min: Integers
+    y_min: Integers
+    x_max: Integers
+    y_max: Integers
+
+
+class Owned(NamedTuple):
+    """Whose rows are whose.
+
+    Subject s owns samples sample_offsets[s] to sample_offsets[s + 1]; record r owns boxes box_offsets[r] to
+    box_offsets[r + 1]. record_of: [n] each subject's record, -1 = none.
+    """
+
+    sample_offsets: Integers
+    box_offsets: Integers
+    record_of: Integers
+
+
+@compiled
+def holds(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
+    """Whether a box that begins at t or before holds this sample."""
+    return bool(
+        t < boxes.t_end[j] and boxes.x_min[j] <= x < boxes.x_max[j] and boxes.y_min[j] <= y < boxes.y_max[j]
+    )
+
+
+@compiled
+def count_covered(points: Points, boxes: BoxColumns) -> int:
+    """How many samples of one subject lie wholly inside at least one box of one record."""
+    count = 0
+    first = 0
+    for i in range(len(points.t)):
+        t, x, y = points.t[i], points.x[i], points.y[i]
+        while first < len(boxes.t_start) and boxes.t_end[first] <= t:
+            first += 1
+        for j in range(first, len(boxes.t_start)):
+            if boxes.t_start[j] > t:
+                break
+            if holds(boxes, j, t, x, y):
+                count += 1
+                break
+    return count
+
+
+@compiled
+def count_empty(points: Points, boxes: BoxColumns, owned: Owned) -> int:
+    """How many boxes hold no sample of their own record's subject."""
+    count = 0
+    for subject in range(len(owned.record_of)):
+        record = owned.record_of[subject]
+        if record < 0:
+            continue
+        begin, end = owned.sample_offsets[subject], owned.sample_offsets[subject + 1]
+        for j in range(owned.box_offsets[record], owned.box_offsets[record + 1]):
+            i = begin + np.searchsorted(points.t[begin:end], boxes.t_start[j])
+            while i < end and points.t[i] < boxes.t_end[j]:
+                if holds(boxes, j, points.t[i], points.x[i], points.y[i]):
+                    break
+                i += 1
+            count += i == end or points.t[i] >= boxes.t_end[j]
+    return count
+
+
+@compiled
+def covering_extents(
+    points: Points, boxes: BoxColumns, owned: Owned, time_slots: Integers, space_cells: Integers
+) -> None:
+    """Fill in the duration and the extent dx + dy of the box that covers each sample, -1 where none does.
+
+    The box is looked for in the record of the sample's own subject. Of several it is the least in time, then
+    in space.
+    """
+    for subject in range(len(owned.record_of)):
+        record = owned.record_of[subject]
+        first = owned.box_offsets[record] if record >= 0 else 0
+        end = owned.box_offsets[record + 1] if record >= 0 else 0
+        for i in range(owned.sample_offsets[subject], owned.sample_offsets[subject + 1]):
+            t, x, y = points.t[i], points.x[i], points.y[i]
+            time_slots[i] = -1
+            space_cells[i] = -1
+            while first < end and boxes.t_end[first] <= t:
+                first += 1
+            for j in range(first, end):
+                if boxes.t_start[j] > t:
+                    break
+                if holds(boxes, j, t, x, y):
+                    time = boxes.t_end[j] - boxes.t_start[j]
+                    space = boxes.x_max[j] - boxes.x_min[j] + boxes.y_max[j] - boxes.y_min[j]
+                    if (
+                        time_slots[i] < 0
+                        or time < time_slots[i]
+                        or (time == time_slots[i] and space < space_cells[i])
+                    ):
+                        time_slots[i] = time
+                        space_cells[i] = space
+
+
+class Areas(NamedTuple):
+    """Rectangles of cells, [m] each, with their last columns and rows."""
+
+    x_first: Integers
+    y_first: Integers
+    x_last: Integers
+    y_last: Integers
+
+
+@compiled
+def middle_lengths(areas: Areas, offsets: Integers, cell_m: float, lengths: Floats) -> None:
+    """Fill in the distance in meters between the middles of each area of a record and its next one."""
+    move = 0
+    for record in range(len(offsets) - 1):
+        for i in range(offsets[record] + 1, offsets[record + 1]):
+            x = areas.x_first[i] + areas.x_last[i] - areas.x_first[i - 1] - areas.x_last[i - 1]
+            y = areas.y_first[i] + areas.y_last[i] - areas.y_first[i - 1] - areas.y_last[i - 1]
+            lengths[move] = math.hypot(x / 2, y / 2) * cell_m
+            move += 1
+
+
+@compiled
+def bounds_of_lengths(
+    areas: Areas, offsets: Integers, cell_m: float, shortest: Floats, longest: Floats
+) -> None:
+    """Fill in the distance in meters between the nearest and between the farthest cells of the same pairs."""
+    move = 0
+    for record in range(len(offsets) - 1):
+        for i in range(offsets[record] + 1, offsets[record + 1]):
+            x_gap, x_span = gap_and_span(
+                areas.x_first[i - 1], areas.x_last[i - 1], areas.x_first[i], areas.x_last[i]
+            )
+            y_gap, y_span = gap_and_span(
+                areas.y_first[i - 1], areas.y_last[i - 1], areas.y_first[i], areas.y_last[i]
+            )
+            shortest[move] = math.hypot(x_gap, y_gap) * cell_m
+            longest[move] = math.hypot(x_span, y_span) * cell_m
+            move += 1
+
+
+@compiled
+def gap_and_span(a_first: int, a_last: int, b_first: int, b_last: int) -> tuple[int, int]:
+    """How far apart two ranges are where they are nearest, and where they are farthest."""
+    return max(0, b_first - a_last, a_first - b_last), max(b_last - a_first, a_last - b_first)
+
+
+_CORNERS: Final = 4
+
+
+@compiled
+def changes_along(
+    low: int, high: int, start: float, side: float, pixels: int, at: Integers, by: Floats
+) -> None:
+    """Fill in where and by how much the share of a range in a pixel differs from that in the pixel before.
+
+    at, by: [4]. A range has a first pixel, a last one, and equal shares between. Parts outside the pixels are
+    cut off.
+    """
+    length = (high - low) / side
+    begin = min(max((low - start) / side, 0.0), float(pixels))
+    end = min(max((high - start) / side, 0.0), float(pixels))
+    first = int(min(np.floor(begin), pixels - 1))
+    last = max(int(np.ceil(end)) - 1, first)
+    middle = share_first = share_last = 0.0
+    if end > begin and first == last:
+        share_first = (end - begin) / length
+    elif end > begin:
+        middle = 1 / length
+        share_first = (first + 1 - begin) / length
+        share_last = (end - last) / length
+    at[0], at[1], at[2], at[3] = first, first + 1, last, last + 1
+    by[0], by[1], by[2], by[3] = share_first, middle - share_first, share_last - middle, -share_last
+
+
+@compiled
+def add_corners(
+    x_min: Integers,
+    y_min: Integers,
+    x_max: Integers,
+    y_max: Integers,
+    start: tuple[float, float],
+    side: float,
+    corners: Floats,
+) -> None:
+    """Add to corners [16, rows + 2, columns + 2] the 4 x 4 changes at the edges of each box.
+
+    start: x and y of the lower corner of the map in cells; side: of a pixel, in cells. Each kind of change
+    has its own sums, so that they do not depend on each other's order.
+    """
+    at_x, at_y = np.empty(_CORNERS, dtype=np.int64), np.empty(_CORNERS, dtype=np.int64)
+    by_x, by_y = np.empty(_CORNERS), np.empty(_CORNERS)
+    for box in range(len(x_min)):
+        changes_along(x_min[box], x_max[box], start[0], side, corners.shape[2] - 2, at_x, by_x)
+        changes_along(y_min[box], y_max[box], start[1], side, corners.shape[1] - 2, at_y, by_y)
+        for i in range(_CORNERS):
+            for j in range(_CORNERS):
+                corners[i * _CORNERS + j, at_y[i], at_x[j]] += by_y[i] * by_x[j]
+
+
+@compiled
+def most_hits(
+    offsets: Integers,
+    boxes: Integers,
+    t: Integers,
+    x: Integers,
+    y: Integers,
+    subject: Integers,
+    n_subjects: int,
+    hits: Integers,
+    named: Integers,
+) -> None:
+    """The subjects with samples in most boxes of each record.
+
+    offsets [r + 1], boxes [b, 6]: of the records. t, x, y, subject [m]: the samples, ascending by t. Set:
+    hits [r], in how many boxes they have any; named [r, c], the first of them, ascending, -1 = no more.
+    """
+    count = np.zeros(n_subjects, dtype=np.int64)
+    last_box = np.full(n_subjects, -1, dtype=np.int64)
+    touched = np.empty(n_subjects, dtype=np.int64)
+    for record in range(len(offsets) - 1):
+        n_touched = 0
+        for b in range(offsets[record], offsets[record + 1]):
+            for i in range(np.searchsorted(t, boxes[b, 0]), len(t)):
+                if t[i] >= boxes[b, 1]:
+                    break
+                if not (boxes[b, 2] <= x[i] < boxes[b, 4] and boxes[b, 3] <= y[i] < boxes[b, 5]):
+                    continue
+                one = subject[i]
+                if last_box[one] == b:
+                    continue
+                last_box[one] = b
+                if count[one] == 0:
+                    touched[n_touched] = one
+                    n_touched += 1
+                count[one] += 1
+        most = 0
+        for place in range(n_touched):
+            most = max(most, count[touched[place]])
+        hits[record] = most
+        named[record] = -1
+        seen = touched[:n_touched].copy()
+        seen.sort()
+        place = 0
+        for one in seen:
+            if count[one] == most and place < named.shape[1]:
+                named[record, place] = one
+                place += 1
+            count[one] = 0
