@@ -3,7 +3,7 @@
     python bench/contest/table_of_attacks.py measure [--data NAME ...] [--methods NAME ...]
         [--input NAME=FILE ...] [--streets NAME=NODES,EDGES ...]
         [--victims 300] [--cpu-minutes 15] [--csv FILE]
-    python bench/contest/table_of_attacks.py write [--csv FILE] [--page FILE] [--readme FILE]
+    python bench/contest/table_of_attacks.py write [--csv FILE] [--page FILE]
 
 measure: makes every release of `CELLS`, first those without hardening, from nine tenths of the people, the
 others being the control group. It plays every adversary of the lab that suits a release, and adds to the CSV
@@ -12,7 +12,7 @@ after a stop. Each cell is a process of its own, on one thread and with a limit 
 then counts, and what is lacking is noted. For ``series`` the data are cut in halves of time, which are
 released with fresh pseudonyms and joined both ways.
 
-write: puts the tables into the page, between its marks, and the strongest attacks into the README.
+write: puts the tables into the page, between its marks.
 Research seeds: nothing here is for publication.
 """
 
@@ -52,7 +52,6 @@ from table_pages import Row, key_of, read_rows, write
 HERE: Final = Path(__file__).parent
 CSV_FILE: Final = HERE / "table_of_attacks.csv"
 PAGE: Final = HERE.parents[1] / "docs/strongest-attacks.md"
-README: Final = HERE.parents[1] / "README.md"
 HELD_OUT: Final = 10  # every tenth person is in no release
 GRACE_S: Final = 60  # to end what is being tried once the time is spent
 UNFINISHED: Final = "unfinished in its CPU time"
@@ -340,11 +339,10 @@ def main() -> None:
     options.add_argument("--cpu-minutes", type=float, default=15.0)
     options.add_argument("--csv", type=Path, default=CSV_FILE)
     options.add_argument("--page", type=Path, default=PAGE)
-    options.add_argument("--readme", type=Path, default=README)
     asked = options.parse_args()
     inputs = dict(text.split("=", 1) for text in asked.input)
     if asked.what == "write":
-        write(asked.csv, asked.page, asked.readme)
+        write(asked.csv, asked.page)
     elif asked.what == "cell":
         name, number = asked.cell
         signal.signal(signal.SIGXCPU, out_of_time)

@@ -1,6 +1,7 @@
-"""The table of attacks in words: the tables of the docs, and the strongest attack on each method."""
+"""The table of attacks as the tables of docs/strongest-attacks.md."""
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -13,8 +14,6 @@ from table_data import DATA
 
 BEGIN, END = "<!-- the tables begin -->", "<!-- the tables end -->"
 ENOUGH: Final = 50  # tries
-CELLS: Final = 5  # of a row of the README's table of methods; one of them is of the strongest attack
-STRONGEST_CELL: Final = 3
 Row = Mapping[str, str]
 Key = tuple[str, str, str, str]
 
@@ -54,33 +53,50 @@ def tables(rows: Iterable[Row]) -> str:
             lines = [_line(key, cells[key], cells.get((*key[:3], ""), [])) for key in own]
             parts.append(
                 f"## {data.title}\n\n{data.words}\n\n"
-                "| release | a record may be named in | is named in | strongest of all | wins | by guessing "
-                "| what was strongest before wins | attribution |\n|---|---|---|---|---|---|---|---|\n"
+                "| release | allowed | a record is named | strongest attack | success | by guessing "
+                "| strongest before hardening | attribution |\n|---|---|---|---|---|---|---|---|\n"
                 + "\n".join(lines)
             )
     return "\n\n".join(parts)
 
 
-def strongest_in_words(rows: Iterable[Row], method: str) -> str:
-    """The strongest attack on a method without hardening at each k, on whatever data it wins most.
+def page_text(rows: Sequence[Row]) -> str:
+    """Everything between the marks of the page: the strongest attack on each method, and the tables."""
+    return f"{summary(rows)}\n\n{tables(rows)}"
 
-    Of those that were tried on fifty people at least.
-    """
-    worst: dict[int, Row] = {}
-    for key, found in _cells(rows).items():
-        played = [row for row in found if row["adversary"] and int(row["tries"]) >= ENOUGH]
+
+def summary(rows: Sequence[Row]) -> str:
+    """One row for each method and k: the strongest attack on it without hardening, on any of the data."""
+    lines = [
+        f"| {method} | {k} | `{row['attack']}`, {_knowledge(row)} | {_rate(row)} | {_percent(row['baseline'])} "
+        f"| {DATA[row['data']].title} |"
+        for method in METHODS
+        for k, row in strongest_by_k(rows, method).items()
+    ]
+    return (
+        "## The strongest attack on each method\n\n"
+        f"On the data where its advantage over guessing is largest, with at least {ENOUGH} people tried. In the "
+        "tables below\nsome succeed more often against fewer people.\n\n"
+        "| method | k | attack, and what it knows | success | by guessing | data |\n|---|---|---|---|---|---|\n"
+        + "\n".join(lines)
+    )
+
+
+def strongest_by_k(rows: Iterable[Row], method: str) -> dict[int, Row]:
+    """The strongest attack on a method without hardening for each k, tried on at least fifty people."""
+    strongest: dict[int, Row] = {}
+    for key, cell_rows in _cells(rows).items():
+        played = [row for row in cell_rows if row["adversary"] and int(row["tries"]) >= ENOUGH]
         if key[1] == method and not key[3] and played:
-            most = max(played, key=strength_of)
+            best = max(played, key=strength_of)
             k = int(key[2])
-            worst[k] = max(most, worst.get(k, most), key=strength_of)
-    return "; ".join(f"k = {k}: {_in_words(row)}" for k, row in sorted(worst.items()))
+            strongest[k] = max(best, strongest.get(k, best), key=strength_of)
+    return dict(sorted(strongest.items()))
 
 
-def _in_words(row: Row) -> str:
-    """An attack, its rate, what guessing wins if that is something, and the data, in whole percent."""
-    rate, guessing = (round(float(row[of]) * 100) for of in ("rate", "baseline"))
-    told = f"`{row['attack']}` ({row['knowledge']}) {rate} %"
-    return f"{told}{f', guessing {guessing} %' if guessing else ''} ({DATA[row['data']].title})"
+def _knowledge(row: Row) -> str:
+    """What the attacker knows, as a noun."""
+    return re.sub(r"^what (.+) knows?$", r"knowledge of \1", row["knowledge"])
 
 
 def _cells(rows: Iterable[Row]) -> dict[Key, list[Row]]:
@@ -118,8 +134,8 @@ def _line(key: Key, found: Sequence[Row], before: Sequence[Row]) -> str:
         again = [row for row in played if (row["adversary"], row["attack"]) == attacked]
         same = f"`{first['attack']}`: {_rate(again[0])}" if again else ""
     return (
-        f"| {what} | {allowed} | {_rate(named)}, {named['knowledge']} | `{worst['attack']}`, "
-        f"{worst['knowledge']} | {_rate(worst)} | {_percent(worst['baseline'])} | {same} | {boxes} |"
+        f"| {what} | {allowed} | {_rate(named)}, {_knowledge(named)} | `{worst['attack']}`, "
+        f"{_knowledge(worst)} | {_rate(worst)} | {_percent(worst['baseline'])} | {same} | {boxes} |"
     )
 
 
@@ -132,24 +148,8 @@ def _percent(text: str) -> str:
     return f"{share:.1f} %" if share >= 0.1 or share == 0 else f"{share:.2f} %"
 
 
-def write(file: Path, page: Path, readme: Path) -> None:
-    """Put the tables between the marks of a page, and the strongest attacks into the README's table."""
-    rows = read_rows(file)
+def write(file: Path, page: Path) -> None:
+    """Put the tables between the marks of a page."""
     head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     tail = rest.partition(END)[2]
-    page.write_text(f"{head}{BEGIN}\n\n{tables(rows)}\n\n{END}{tail}", encoding="utf-8")
-    lines = readme.read_text(encoding="utf-8").splitlines()
-    for place, line in enumerate(lines):
-        method = method_of(line)
-        if method is not None:
-            cells = line.split(" | ")
-            cells[STRONGEST_CELL] = strongest_in_words(rows, method)
-            lines[place] = " | ".join(cells)
-    readme.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def method_of(line: str) -> str | None:
-    """The method that a line of the README's table is about, None for any other line."""
-    first, *others = line.split(" | ")
-    named = [name for name in METHODS if first.startswith(f"| `{name}`")]
-    return named[0] if named and len(others) == CELLS - 1 else None
+    page.write_text(f"{head}{BEGIN}\n\n{page_text(read_rows(file))}\n\n{END}{tail}", encoding="utf-8")

@@ -127,7 +127,7 @@ def test_the_page_holds_the_tables_of_the_file() -> None:
     assert len(ROWS) > 50
     page = table.PAGE.read_text(encoding="utf-8")
     shown = page.partition(pages.BEGIN)[2].partition(pages.END)[0].strip()
-    assert shown == pages.tables(ROWS).strip()
+    assert shown == pages.page_text(ROWS)
 
 
 def test_no_release_of_the_table_names_records_more_often_than_its_claim_allows() -> None:
@@ -142,9 +142,8 @@ def test_every_release_of_the_table_holds() -> None:
     assert {row["holds"] for row in ROWS if row["adversary"]} == {"True"}
 
 
-def test_the_readme_names_the_strongest_attack_on_each_method() -> None:
-    lines = table.README.read_text(encoding="utf-8").splitlines()
-    told = {
-        name: line.split(" | ")[pages.STRONGEST_CELL] for line in lines if (name := pages.method_of(line))
-    }
-    assert told == {name: pages.strongest_in_words(ROWS, name) for name in METHODS}
+def test_the_page_names_the_strongest_attack_on_each_method() -> None:
+    lines = pages.summary(ROWS).partition("|---|\n")[2].splitlines()
+    shown = [tuple(cell.strip() for cell in line.split("|")[1:3]) for line in lines]
+    assert shown == [(method, str(k)) for method in METHODS for k in pages.strongest_by_k(ROWS, method)]
+    assert {method for method, _ in shown} == set(METHODS)

@@ -52,7 +52,7 @@ def test_examples_run(
 def commands() -> list[str]:
     pages = [page.read_text().replace("\\\n", " ").replace("`", "\n") for page in PAGES]
     shown = [line for page in pages for line in page.splitlines()]
-    found = [re.sub(r"^(\./dev |\.venv/bin/)", "", line.strip()) for line in shown]
+    found = [re.sub(r"^(\$ )?(\./dev |\.venv/bin/)?", "", line.strip().partition(" #")[0]) for line in shown]
     return sorted({line for line in found if re.match(r"shoal [a-z]+ ", line)})
 
 
