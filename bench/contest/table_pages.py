@@ -68,16 +68,17 @@ def page_text(rows: Sequence[Row]) -> str:
 def summary(rows: Sequence[Row]) -> str:
     """One row for each method and k: the strongest attack on it without hardening, on any of the data."""
     lines = [
-        f"| {method} | {k} | `{row['attack']}`, {_knowledge(row)} | {_rate(row)} | {_percent(row['baseline'])} "
-        f"| {DATA[row['data']].title} |"
+        f"| {method} | {k} | `{row['attack']}`, {_knowledge(row)} | {_rate(row)} "
+        f"| {_percent(row['baseline'])} | {DATA[row['data']].title} |"
         for method in METHODS
         for k, row in strongest_by_k(rows, method).items()
     ]
     return (
         "## The strongest attack on each method\n\n"
-        f"On the data where its advantage over guessing is largest, with at least {ENOUGH} people tried. In the "
-        "tables below\nsome succeed more often against fewer people.\n\n"
-        "| method | k | attack, and what it knows | success | by guessing | data |\n|---|---|---|---|---|---|\n"
+        f"On the data where its advantage over guessing is largest, with at least {ENOUGH} people tried. In "
+        "the tables below,\nsome attacks succeed more often on fewer people.\n\n"
+        "| method | k | attack, and its knowledge | success | by guessing | data |\n"
+        "|---|---|---|---|---|---|\n"
         + "\n".join(lines)
     )
 
