@@ -78,8 +78,7 @@ def summary(rows: Sequence[Row]) -> str:
         f"On the data where its advantage over guessing is largest, with at least {ENOUGH} people tried. In "
         "the tables below,\nsome attacks succeed more often on fewer people.\n\n"
         "| method | k | attack, and its knowledge | success | by guessing | data |\n"
-        "|---|---|---|---|---|---|\n"
-        + "\n".join(lines)
+        "|---|---|---|---|---|---|\n" + "\n".join(lines)
     )
 
 
