@@ -28,8 +28,7 @@ from shoal.model.verdicts import Verdict
 from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import Candidates, Issued
 from shoal.verification.composition.several import require_candidates
-from shoal.verification.examination import Examination
-from shoal.verification.parts import PARTS
+from shoal.verification.examination import PARTS, Examination
 from small_releases import record_of
 
 # one of each type, with numbers that no other text of a claim holds

@@ -27,6 +27,7 @@ from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
+from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -34,7 +35,6 @@ from shoal.release_folder.manifest import (
     manifest_of,
     write_manifest,
 )
-from shoal.release_folder.page_mark import PUBLIC
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

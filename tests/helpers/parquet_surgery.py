@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.verification.files.parquet_shapes import FOOTER, PAGE
-from shoal.verification.files.thrift import Field, Shape, Source, read_struct
+from shoal.verification.files.thrift import FOOTER, PAGE, Field, Shape, Source, read_struct
 
 _CODES = {"i8": 3, "i16": 4, "i32": 5, "i64": 6, "bytes": 8, "list": 9, "struct": 12}
 

@@ -21,11 +21,11 @@ from shoal.errors import InputError, MisuseError, OutputError
 from shoal.publishing.exported import OTHER_DIGEST
 from shoal.publishing.exporting import PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
-from shoal.release_folder import box_table, table_parts
+from shoal.release_folder import box_table, joining
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime import staging
 from shoal.runtime.hashing import sha256_of
-from shoal.verification.files.packed import OTHERWISE
+from shoal.verification.files.written import OTHERWISE
 
 NEEDS = {"flatgeobuf": "pyogrio", "delta": "deltalake"}
 
@@ -495,7 +495,7 @@ def test_many_parts_are_one_table_also_in_a_stream(
 ) -> None:
     command = Shoal(capsys)
     monkeypatch.setattr(box_table, "ROWS_PER_GROUP", 40)
-    monkeypatch.setattr(table_parts, "GROUPS_PER_PART", 3)
+    monkeypatch.setattr(joining, "GROUPS_PER_PART", 3)
     rng, links = shoal.Randomness.for_research(1), tmp_path / "links"
     city = shoal.read(made["raw"])
     shoal.publish(city, shoal.Glove(k=2), tmp_path / "boxes", rng=rng, tries=0, linkage_file=links)

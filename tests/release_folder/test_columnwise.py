@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.release_folder.columnwise import ColumnwiseWriter
-from shoal.release_folder.packing import parquet_writer
+from shoal.release_folder.packing import ColumnwiseWriter, parquet_writer
 
 ROWS: Any = {
     "trajectory_id": ["one", "one", None, "two"],

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
-from shoal.release_folder import table_parts
-from shoal.release_folder.table_parts import join_table, split_table
+from shoal.release_folder import joining
+from shoal.release_folder.joining import join_table, split_table
 
 ROWS = 90
 
@@ -20,7 +20,7 @@ ROWS = 90
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Five groups of rows, with metadata and gaps; two groups in a part."""
-    monkeypatch.setattr(table_parts, "GROUPS_PER_PART", 2)
+    monkeypatch.setattr(joining, "GROUPS_PER_PART", 2)
     rows = pa.table(
         {
             "text": [str(row % 3) for row in range(ROWS)],

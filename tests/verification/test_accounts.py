@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from shoal.verification.files.accounts import column_faults, page_faults, schema_faults, statistics_faults
-from shoal.verification.files.pages import TEXT, Chunk
+from shoal.verification.files.pages import (
+    TEXT,
+    Chunk,
+    column_faults,
+    page_faults,
+    schema_faults,
+    statistics_faults,
+)
 
 COLUMN = {"name": b"a", "repetition": 1, "type": 6}
 FOOTER = {

@@ -19,9 +19,7 @@ from shoal.verification.boxes.box_index import (
     index_of,
     level,
 )
-from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.concealed import find_circles, not_concealed
-from shoal.verification.boxes.kte import leaked_slots, published_of
+from shoal.verification.boxes.kte import find_circles, leaked_slots, not_concealed, published_of
 from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE
 from shoal.verification.boxes.kte_loops import PATIENCE, Raw, short_intervals
 from shoal.verification.boxes.loops import (
@@ -31,7 +29,7 @@ from shoal.verification.boxes.loops import (
     mark_overlaps,
     match_records,
 )
-from shoal.verification.boxes.records import empty_hulls
+from shoal.verification.boxes.records import empty_hulls, records_of
 from shoal.verification.linking import links_of
 from told_releases import Box, inside, people, told
 

@@ -14,9 +14,7 @@ from shoal.model.claims import Blurred, KAnonymity, KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.hulls import allowance_of
-from shoal.verification.boxes.records import NOT_COMPARED, one_per_record
+from shoal.verification.boxes.records import NOT_COMPARED, allowance_of, one_per_record, records_of
 from told_releases import Box, people, told
 
 Told = list[tuple[str, Sequence[Box]]]

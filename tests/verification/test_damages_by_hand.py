@@ -26,6 +26,7 @@ from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.promised import STRANGE_METHOD
+from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.folder import read_release
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -35,11 +36,10 @@ from shoal.release_folder.manifest import (
     write_manifest,
 )
 from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
-from shoal.release_folder.page_mark import PUBLIC
 from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
-from shoal.verification.files.packed import TORN
-from shoal.verification.leaks.pictures import words_of_pictures
+from shoal.verification.files.written import TORN
+from shoal.verification.leaks.identifiers import words_of_pictures
 from shoal.verification.points import co_location
 
 Case = tuple[Trajectories, Path, Linkage]

@@ -15,7 +15,7 @@ from shoal.verification.points import tails
 from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, correlation_of
 from shoal.verification.points.draws import Draws
 from shoal.verification.points.shuffle import Fairness, Shuffle, shuffle_of
-from shoal.verification.points.street_loops import questions_of_run
+from shoal.verification.points.street_paths import questions_of_run
 from shoal.verification.points.tails import both_tails, bound_of_tails, log_mgf, moments_of
 from test_points_told import published, raw
 

@@ -12,8 +12,7 @@ import pytest
 from parquet_surgery import packed
 from shoal.errors import InputError
 from shoal.verification.files.layout import _require_honest_size, layout_findings, layout_of, walked
-from shoal.verification.files.parquet_shapes import FOOTER, PAGE
-from shoal.verification.files.thrift import Shape
+from shoal.verification.files.thrift import FOOTER, PAGE, Shape
 
 MAGIC = b"PAR1"
 BODY = np.array([5, 6, 7], dtype="<i8").tobytes()

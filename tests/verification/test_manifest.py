@@ -16,6 +16,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.intake import OUT_OF_ORDER, Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
+from shoal.release_folder.files import PRIVATE, PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -24,7 +25,6 @@ from shoal.release_folder.manifest import (
     read_manifest,
     write_manifest,
 )
-from shoal.release_folder.page_mark import PRIVATE, PUBLIC
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

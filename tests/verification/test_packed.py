@@ -15,8 +15,7 @@ from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import parquet_writer
 from shoal.release_folder.tables import write_table
 from shoal.runtime.hashing import sha256_of
-from shoal.verification.files import packed
-from shoal.verification.files.packed import OTHERWISE, TORN, Repacking
+from shoal.verification.files.written import OTHERWISE, TORN, Repacking
 from small_points import crowd
 from test_verify_leaks import written
 
@@ -91,7 +90,7 @@ def test_groups_are_packed_one_by_one(
     sizes: list[int], noted: bool, described: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three groups, and two more for each 1,000 rows, are as many as honest writers need."""
-    monkeypatch.setattr(packed, "ROWS_PER_GROUP", 1000)
+    monkeypatch.setattr("shoal.verification.files.written.ROWS_PER_GROUP", 1000)
     n = sum(sizes)
     table = pa.table({"trajectory_id": [f"{k // 3}" for k in range(n)], "t": list(range(n))})
     at = 0

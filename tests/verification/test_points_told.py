@@ -19,8 +19,7 @@ from shoal.verification.points.correlation import _by_lag, _p_values
 from shoal.verification.points.draws import Draws, choices_of, permutations_of
 from shoal.verification.points.records import malformed_points, off_plane
 from shoal.verification.points.shuffle import shuffle_of
-from shoal.verification.points.street_loops import nearest_edges
-from shoal.verification.points.street_paths import PathLengths
+from shoal.verification.points.street_paths import PathLengths, nearest_edges
 from shoal.verification.points.tails import chi_squared_tail
 from small_points import town
 from swap_oracles import floyd_warshall

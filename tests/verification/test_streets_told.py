@@ -12,8 +12,7 @@ from shoal.model.release import Linkage
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.runtime.arrays import fixed
-from shoal.verification.points.street_loops import nearest_edges
-from shoal.verification.points.street_paths import PathLengths, _pieces
+from shoal.verification.points.street_paths import PathLengths, _pieces, nearest_edges
 from test_points_told import Case, Found, Point, found_in, linked, published, raw
 
 pytestmark = pytest.mark.kernels

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from damages import DAMAGES, Damage, rows_of
+from finding_kinds import FINDING_KINDS
 from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_manifest
 from naive_release import naive_release, small_city
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import write_boxes
+from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -20,9 +22,7 @@ from shoal.release_folder.manifest import (
     manifest_of,
     write_manifest,
 )
-from shoal.release_folder.page_mark import PUBLIC
 from shoal.verification import verify, verify_folder
-from shoal.verification.kinds import KINDS
 
 Case = tuple[Trajectories, Release, Linkage]
 
@@ -79,7 +79,7 @@ def test_a_damage_is_found(damage: Damage, sound: Case) -> None:
     verdict = verify(*damage.applied_to(*sound))
     assert not verdict.holds
     assert damage.expected_kind in verdict.kinds, verdict.findings
-    assert verdict.kinds <= set(KINDS)
+    assert verdict.kinds <= FINDING_KINDS
     assert not tells_an_identifier(verdict, sound[0])
 
 
@@ -90,7 +90,7 @@ def test_a_damaged_folder_is_found(damage: FolderDamage, folder: tuple[Path, Tra
     verdict = verify_folder(original, path, linkage)
     assert not verdict.holds
     assert damage.expected_kind in verdict.kinds, verdict.findings
-    assert verdict.kinds <= set(KINDS)
+    assert verdict.kinds <= FINDING_KINDS
     assert not tells_an_identifier(verdict, original)
 
 

@@ -21,9 +21,9 @@ from shoal.runtime.run import Run
 from shoal.units import slots_touched
 from shoal.verification import verify
 from shoal.verification.boxes.box_index import boxes_with, index_of
-from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.kte import leaked_slots, published_of
 from shoal.verification.boxes.kte_loops import Raw, short_intervals
+from shoal.verification.boxes.records import records_of
 from test_verify_criterion import broken_releases, cities
 
 pytestmark = pytest.mark.kernels

@@ -22,6 +22,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder import box_table
 from shoal.release_folder.box_table import write_boxes
+from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -29,7 +30,6 @@ from shoal.release_folder.manifest import (
     manifest_of,
     write_manifest,
 )
-from shoal.release_folder.page_mark import PUBLIC
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine

@@ -15,7 +15,7 @@ class Finding:
     Parameters
     ----------
     kind
-        A key of ``shoal.verification.kinds.KINDS``.
+        What is wrong, in short; ``docs/verification.md`` explains each kind.
     message
         One sentence that holds no raw identifier.
     trajectory_id

@@ -22,7 +22,9 @@ from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.publishing.exporting import PACKAGE_FILE, files_in, package_of, schema_of, text_of_package
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
+from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.folder import release_in
+from shoal.release_folder.joining import join_table
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -32,16 +34,14 @@ from shoal.release_folder.manifest import (
     write_manifest,
 )
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.plain_files import require_plain_file
-from shoal.release_folder.table_parts import join_table
 from shoal.release_folder.tables import write_table
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.json_values import once
 from shoal.verification.files.layout import layout_findings
-from shoal.verification.files.packed import OTHERWISE
 from shoal.verification.files.precision import SAME_PLACE_DEG, stated_bounds
 from shoal.verification.files.stated import respelled
+from shoal.verification.files.written import OTHERWISE
 
 OTHER_DIGEST: Final = (
     "the manifest gives the SHA-256 of another table than these rows make here: another version of pyarrow "

@@ -20,7 +20,9 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
+from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.folder import read_parquet, release_in
+from shoal.release_folder.joining import split_table
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -29,8 +31,6 @@ from shoal.release_folder.manifest import (
     read_manifest,
 )
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.plain_files import require_plain_file
-from shoal.release_folder.table_parts import split_table
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.staging import staged_folder
 

@@ -17,9 +17,8 @@ from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.model.trajectories import Grid
-from shoal.release_folder.columnwise import ColumnwiseWriter
 from shoal.release_folder.joining import join_files
-from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP
+from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter
 from shoal.runtime.arrays import Floats, Integers
 
 _CELLS_PER_CORNER: Final = 4  # of the rectangle around all boxes, up to which each has a place in a table

@@ -22,9 +22,9 @@ from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms, Texts, column
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
+from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest, reading_in
 from shoal.release_folder.packing import table_in
-from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.tables import records_in
 from shoal.runtime.arrays import Integers
 from shoal.runtime.paths import path_of

@@ -30,7 +30,7 @@ from shoal.model.intake import Reading, require_types
 from shoal.model.release import Release
 from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.plain_files import require_plain_file
+from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.json_values import NotJsonError, once

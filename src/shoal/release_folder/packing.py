@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from shoal.release_folder.joining import MAGIC, ColumnFile, footer_of_columns, parted, tail_of
 
 ROWS_PER_GROUP: Final = 1 << 20
 GEOMETRY: Final = "geometry"
@@ -80,3 +82,49 @@ def table_in(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
     columns = None if outlines else [name for name in file.schema_arrow.names if name != GEOMETRY]
     groups = [file.read_row_group(group, columns) for group in range(file.num_row_groups)]
     return pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+
+
+class Target(Protocol):
+    """What takes the bytes of a file, in their order."""
+
+    def write(self, part: bytes | memoryview, /) -> Any:
+        """Take the next ones."""
+
+
+class ColumnwiseWriter:
+    """Writes a table with this schema; close it at the end, else the file has no footer."""
+
+    def __init__(self, target: Target, schema: pa.Schema) -> None:
+        self._target, self._at = target, 0
+        self._fields = [pa.schema([field]) for field in schema]
+        self._groups: list[list[ColumnFile]] = []
+        self._write(MAGIC)
+
+    def write(self, columns: pa.Table) -> None:
+        """Write the next columns of a group of rows, as many of them as there are; groups come in full."""
+        for column in columns.columns:
+            if not self._groups or len(self._groups[-1]) == len(self._fields):
+                self._groups.append([])
+            field = self._fields[len(self._groups[-1])]
+            pages, footer = _file_of(field, pa.table([column], schema=field))
+            self._groups[-1].append(ColumnFile(footer, self._at - len(MAGIC)))
+            self._write(pages)
+
+    def close(self, pairs: dict[bytes, bytes]) -> None:
+        """Write the footer; pairs: the file's metadata, by key."""
+        if self._fields:
+            groups = self._groups or [[ColumnFile(_file_of(field)[1], 0) for field in self._fields]]
+            self._write(tail_of(footer_of_columns(groups, pairs)))
+
+    def _write(self, part: bytes | memoryview) -> None:
+        self._target.write(part)
+        self._at += len(part)
+
+
+def _file_of(schema: pa.Schema, table: pa.Table | None = None) -> tuple[memoryview, bytes]:
+    """(pages, footer) of a file with one group of rows, or with none."""
+    sink = pa.BufferOutputStream()
+    with parquet_writer(sink, schema) as writer:
+        if table is not None:
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+    return parted(sink.getvalue().to_pybytes())

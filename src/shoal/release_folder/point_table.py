@@ -14,8 +14,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, Points, Release
-from shoal.release_folder.columnwise import ColumnwiseWriter
-from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP
+from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter
 from shoal.runtime.arrays import Floats
 
 _POINT: Final = np.dtype(

@@ -25,10 +25,14 @@ from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.run import Run
 from shoal.units import counted
 from shoal.verification.boxes.blurred import examine_blurred
-from shoal.verification.boxes.classes import Records
-from shoal.verification.boxes.k_anonymity import examine_k_anonymity, faults_of_records, members_against_boxes
+from shoal.verification.boxes.k_anonymity import (
+    beyond_shares,
+    examine_k_anonymity,
+    faults_of_records,
+    members_against_boxes,
+)
 from shoal.verification.boxes.kte import examine_kte_anonymity
-from shoal.verification.boxes.omission import beyond_shares
+from shoal.verification.boxes.records import Records
 from shoal.verification.composition.candidates import (
     NONE_OF_BLUR,
     NONE_OF_PLACES,

@@ -16,9 +16,15 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import counted
-from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.loops import count_possible_members
-from shoal.verification.boxes.records import Samples, empty_hulls, one_per_record, own_samples
+from shoal.verification.boxes.records import (
+    Records,
+    Samples,
+    empty_hulls,
+    one_per_record,
+    own_samples,
+    records_of,
+)
 from shoal.verification.leaks.digests import hashes_among
 from shoal.verification.leaks.known import RawIdentifiers
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from shoal.release_folder.page_mark import PRIVATE, PUBLIC
+from shoal.release_folder.files import PRIVATE, PUBLIC
 from shoal.report.figures.drawing import Drawing
 from shoal.report.figures.svg import drawn
 from shoal.report.words import numbers, settings

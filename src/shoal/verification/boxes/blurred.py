@@ -9,14 +9,15 @@ from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.run import Run
-from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
+    Records,
     faults_of_single_records,
     malformed,
     off_grid,
     one_per_record,
     own_samples,
+    records_of,
 )
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from shoal.model.claims import KAnonymity
+from shoal.model.omission import most_of
 from shoal.model.release import Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
-from shoal.units import counted
-from shoal.verification.boxes.classes import Records, records_of
-from shoal.verification.boxes.hulls import allowance_of
+from shoal.units import counted, show_share
 from shoal.verification.boxes.loops import count_possible_members
-from shoal.verification.boxes.omission import beyond_own_share, beyond_shares
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
+    Records,
+    allowance_of,
     empty_hulls,
     lost_samples,
     malformed,
@@ -31,6 +31,7 @@ from shoal.verification.boxes.records import (
     one_per_record,
     overlaps_in_time,
     own_samples,
+    records_of,
     without_own_sample,
 )
 from shoal.verification.examination import Examination, pseudonyms_used_twice
@@ -149,3 +150,40 @@ def _not_tight(
     yield from one_per_record(
         loose, "box-not-tight", f"{allowance.fault} its class's raw samples inside it", records, release
     )
+
+
+def beyond_shares(claim: KAnonymity, original: Population, covered: int, links: Links) -> Iterator[Finding]:
+    """A finding when more samples, or more people, are missing than the claim allows.
+
+    covered: the raw samples that a box of their own person's record holds.
+    """
+    for what, total, found in (
+        ("raw samples", original.n_samples, covered),
+        ("people", original.n_subjects, links.n_subjects_with_record),
+    ):
+        most = most_of(claim.missing_at_most, total)
+        if total - found > most:
+            message = f"{total - found} of {total} {what} are missing; the claim allows {most}"
+            yield Finding("too-much-missing", message)
+
+
+def beyond_own_share(
+    claim: KAnonymity, original: Trajectories, covered: Flags, links: Links, release: Release
+) -> Iterator[Finding]:
+    """A finding for each record whose person misses more samples than the claim allows.
+
+    covered: [samples] whether a box of the own record holds each.
+    """
+    if covered.all():
+        return
+    not_held = np.concatenate([[0], np.cumsum(~covered)])
+    missing = np.diff(not_held[original.offsets])
+    of_record = np.append(missing, 0)[links.subject_of]  # -1, nobody, misses nothing
+    for record in np.flatnonzero(of_record).tolist():
+        samples = int(original.lengths[links.subject_of[record]])
+        if of_record[record] > most_of(claim.missing_of_one_at_most, samples):
+            message = (
+                f"more of this record's person is missing than {show_share(claim.missing_of_one_at_most)} of "
+                "the samples, which the claim allows"
+            )
+            yield Finding("too-much-of-one-missing", message, release.trajectory_ids[record])

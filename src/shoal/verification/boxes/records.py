@@ -2,20 +2,134 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
+from shoal.errors import MisuseError
+from shoal.model.claims.hull import hull_rule
 from shoal.model.omission import samples_by_reason
 from shoal.model.release import Release
-from shoal.model.trajectories import Population, Trajectories
+from shoal.model.trajectories import Grid, Population, Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
-from shoal.verification.boxes.classes import Records
-from shoal.verification.boxes.loops import mark_overlaps, match_records
+from shoal.verification.boxes.loops import is_canonical, mark_beyond_hulls, mark_overlaps, match_records
 from shoal.verification.linking import Links
 
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Records:
+    """n records with m boxes in c classes.
+
+    boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: int64 [n + 1].
+    class_of: int64 [n]. representative: int64 [c], the first record of each class. size: int64 [c].
+    """
+
+    boxes: Integers
+    offsets: Integers
+    class_of: Integers
+    representative: Integers
+    size: Integers
+
+    def record_of_box(self, rows: Integers) -> Integers:
+        """The record that owns each of these boxes."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def boxes_of(self, records: Flags) -> Flags:
+        """[m] which boxes are of these records [n]."""
+        return np.repeat(records, np.diff(self.offsets))
+
+
+def records_of(release: Release) -> Records:
+    """The release's records, sorted and classified.
+
+    Raises MisuseError when its arrays contradict each other.
+    """
+    columns = release.boxes.columns()
+    if len({len(column) for column in columns}) > 1:
+        raise MisuseError(
+            "the columns of the release's boxes differ in length; a release is made by a method or read "
+            "from a folder"
+        )
+    if (np.diff(release.offsets) < 0).any():
+        raise MisuseError("the release's offsets fall; a release is made by a method or read from a folder")
+    # a copy of the offsets: all loops would be compiled once more for what may not be written to
+    offsets = np.array(release.offsets, dtype=np.int64)
+    boxes = np.stack(columns, axis=1).astype(np.int64, copy=False)
+    if not is_canonical(boxes, offsets):
+        record = np.repeat(np.arange(release.n_records), np.diff(offsets))
+        boxes = boxes[np.lexsort((*boxes.T[::-1], record))]
+    class_of, representative = _classify(boxes, offsets)
+    return Records(
+        boxes=boxes,
+        offsets=offsets,
+        class_of=class_of,
+        representative=representative,
+        size=np.bincount(class_of, minlength=len(representative)),
+    )
+
+
+def _classify(boxes: Integers, offsets: Integers) -> tuple[Integers, Integers]:
+    """Each record's class and each class's first record; equal hashes are compared box by box."""
+    classes_with: dict[int, list[int]] = {}
+    representative: list[int] = []
+    class_of = np.empty(len(offsets) - 1, dtype=np.int64)
+    for record in range(len(class_of)):
+        own = boxes[offsets[record] : offsets[record + 1]].tobytes()
+        same_hash = classes_with.setdefault(hash(own), [])
+        for known in same_hash:
+            first = representative[known]
+            if own == boxes[offsets[first] : offsets[first + 1]].tobytes():
+                class_of[record] = known
+                break
+        else:
+            class_of[record] = len(representative)
+            same_hash.append(len(representative))
+            representative.append(record)
+    return class_of, np.array(representative, dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """In cells: each side at most ``slack`` outside the samples, and on a multiple of ``align``.
+
+    align: 0 where no cell can keep to the rule's grid. fault: what is wrong with a box that breaks it, behind
+    whose samples these must be.
+    """
+
+    slack: int
+    align: int
+    fault: str
+
+    def off_grid(self, boxes: Integers) -> Flags:
+        """[m] the boxes with a side off the rule's grid; boxes: int64 [m, 6]."""
+        if not self.align:
+            return np.ones(len(boxes), dtype=np.bool_)
+        return np.asarray((boxes[:, 2:] % self.align != 0).any(axis=1))
+
+    def loose(self, boxes: Integers, hulls: Integers) -> Flags:
+        """[m] the boxes that break the rule around these hulls of the samples inside them; both int64 [m, 6].
+
+        In time a box is the hull itself.
+        """
+        loose = np.zeros(len(boxes), dtype=np.bool_)
+        mark_beyond_hulls(boxes, hulls, self.slack, loose)
+        return loose if self.align == 1 else loose | self.off_grid(boxes)
+
+
+def allowance_of(hull: str, grid: Grid) -> Allowance:
+    """The rule in cells of a grid."""
+    rule = hull_rule(hull)
+    if rule.grid_m is not None:
+        steps = Fraction(repr(rule.grid_m)) / Fraction(repr(float(grid.cell_m)))
+        align = steps.numerator if steps.denominator == 1 else 0
+        return Allowance(slack=align - 1, align=align, fault=f"is not the hull, rounded by {hull}, of")
+    if rule.outward_cells:
+        return Allowance(slack=rule.outward_cells, align=1, fault=f"is not within {hull} of the hull of")
+    return Allowance(slack=0, align=1, fault="is not the hull of")
 
 
 def off_grid(original: Population, release: Release) -> list[Finding]:

@@ -23,9 +23,9 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import slots_touched
 from shoal.verification.boxes.box_index import boxes_with
-from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.kte import published_of
 from shoal.verification.boxes.kte_loops import Published, Raw, fits_until, holds_sample
+from shoal.verification.boxes.records import records_of
 from shoal.verification.points.co_location import co_located_with
 
 Fitting = Callable[[int, float], Integers | None]

@@ -20,7 +20,7 @@ from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import show_m, show_s
-from shoal.verification.boxes.classes import records_of
+from shoal.verification.boxes.records import records_of
 from shoal.verification.checks import check_of, require_payload, verify
 from shoal.verification.composition.candidates import Fitting, Issued, People
 

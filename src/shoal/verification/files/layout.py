@@ -18,10 +18,16 @@ from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.json_values import once
 from shoal.runtime.run import Run
-from shoal.verification.files.accounts import column_faults, page_faults, schema_faults
-from shoal.verification.files.pages import PHYSICAL, Chunk, broken, unpacked
-from shoal.verification.files.parquet_shapes import FOOTER, PAGE
-from shoal.verification.files.thrift import Source, read_struct
+from shoal.verification.files.pages import (
+    PHYSICAL,
+    Chunk,
+    broken,
+    column_faults,
+    page_faults,
+    schema_faults,
+    unpacked,
+)
+from shoal.verification.files.thrift import FOOTER, PAGE, Source, read_struct
 
 _MAGIC: Final = b"PAR1"
 _TAIL: Final = 8  # the footer's length, and the mark again

@@ -10,6 +10,7 @@ from shoal.model.intake import OUT_OF_ORDER, Reading
 from shoal.model.omission import REASONS, REASONS_OF_PEOPLE
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
+from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -17,7 +18,6 @@ from shoal.release_folder.manifest import (
     Manifest,
     manifest_text,
 )
-from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.statement import Statement
 from shoal.runtime.hashing import sha256_of
 

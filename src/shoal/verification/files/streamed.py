@@ -23,14 +23,13 @@ from shoal.model.claims import Claim
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage, Release
 from shoal.model.verdicts import Finding, Verdict
+from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.folder import without_boxes
 from shoal.release_folder.manifest import RELEASE_FILE, read_manifest
-from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine, carried_out
-from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid
+from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid, records_of
 from shoal.verification.checks import Check, StreamedCheck, check_of, find_telling_names
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.files.folder import notes_on, with_notes

@@ -19,15 +19,14 @@ from shoal.errors import InputError
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding, Verdict
+from shoal.release_folder.files import is_public
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
-from shoal.release_folder.page_mark import is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.leaks.digests import hash_like, hashes_among
 from shoal.verification.leaks.glued import glued
-from shoal.verification.leaks.identifiers import Names, plain
+from shoal.verification.leaks.identifiers import Names, plain, words_of_pictures
 from shoal.verification.leaks.known import RawIdentifiers
-from shoal.verification.leaks.pictures import words_of_pictures
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
 _KNOWN_COLUMNS: Final = frozenset(

@@ -15,10 +15,10 @@ from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 from shoal.units import show_m
 from shoal.verification.examination import Examination, pseudonyms_used_twice
-from shoal.verification.points.loops import farthest_apart
 from shoal.verification.points.records import malformed_points, off_plane
 
 _MOST_LOOKED_AT: Final = 20_000_000  # pairs, while sets are tried: some seconds
@@ -197,3 +197,27 @@ def _explained(
         "and each other all along"
     )
     return Finding("company-changes", message, release.trajectory_ids[record])
+
+
+@compiled
+def farthest_apart(x: Floats, y: Floats, row: int, delta_m: float, apart: Floats) -> None:
+    """Set apart [n] to how far each row is at most, in any column, from ``row``.
+
+    Inf once it is more than delta_m.
+
+    x, y: [n, s]; the first column of x ascends.
+    """
+    apart[:] = np.inf
+    for step in (-1, 1):
+        other = row if step < 0 else row + 1
+        while 0 <= other < len(x) and abs(x[other, 0] - x[row, 0]) <= delta_m:
+            most = 0.0
+            for column in range(x.shape[1]):
+                most = max(
+                    most, np.hypot(x[other, column] - x[row, column], y[other, column] - y[row, column])
+                )
+                if most > delta_m:
+                    most = np.inf
+                    break
+            apart[other] = most
+            other += step

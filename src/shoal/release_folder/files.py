@@ -1,9 +1,16 @@
 """Files of a folder that somebody else made: looked at before they are opened."""
 
+import re
 import stat
 from pathlib import Path
+from typing import Final
 
 from shoal.errors import InputError
+
+_NAME: Final = "shoal-page"
+PUBLIC: Final = f'<meta name="{_NAME}" content="public record">'
+PRIVATE: Final = f'<meta name="{_NAME}" content="for the holder of the raw data">'
+_ANY: Final = re.compile(rf"<meta[^>]*{_NAME}[^>]*>", re.IGNORECASE)
 
 
 def require_plain_file(path: Path, most_bytes: int | None = None) -> None:
@@ -22,3 +29,8 @@ def require_plain_file(path: Path, most_bytes: int | None = None) -> None:
         raise InputError(
             f"{path} has {state.st_size:,} bytes; at most {most_bytes:,} are read, so write the release again"
         )
+
+
+def is_public(page: str) -> bool:
+    """Whether a page carries the public mark, once, and no other."""
+    return _ANY.findall(page) == [PUBLIC]
