@@ -15,7 +15,7 @@ import numpy as np
 import shoal
 from measure_tracks import Join, as_track, rates, read_points
 from shoal.attacks.swapped_clusters import by_last_steps
-from shoal.kernels.kalman import join_on
+from shoal.kernels.kalman import join_with_filter
 from shoal.kernels.tracking import join_points
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.runtime.arrays import Floats, Integers
@@ -30,7 +30,7 @@ def by_kalman(freedom: float, steps: int) -> Join:
 
     def join(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
         start = join_points(t, x, y, tracks, steps)
-        return np.asarray(join_on(t, x, y, start, tracks, ROUNDS, freedom))
+        return np.asarray(join_with_filter(t, x, y, start, tracks, ROUNDS, freedom))
 
     return join
 

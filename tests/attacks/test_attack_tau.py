@@ -17,7 +17,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.target import BoxTarget
 from shoal.attacks.tau_knowledge import records_of
 from shoal.errors import MisuseError
-from shoal.kernels.tau_candidates import holding, tau_candidates
+from shoal.kernels.tau_candidates import count_holding, tau_candidates
 from shoal.runtime.randomness import Randomness
 from small_data import populations
 from test_kte_hide import bursts, hidden
@@ -44,7 +44,9 @@ def test_records_that_fit_are_those_of_brute_force(original: shoal.Trajectories,
         fitting = [place for place, row in enumerate(rows) if is_candidate(row, seen, start, tau)]
         assert sorted(found[:count].tolist()) == fitting
         other = everything[asked.integers(len(everything))]
-        assert holding(records, found[:count], *other) == sum(covers(rows[place], other) for place in fitting)
+        assert count_holding(records, found[:count], *other) == sum(
+            covers(rows[place], other) for place in fitting
+        )
 
 
 def rates(

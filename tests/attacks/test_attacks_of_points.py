@@ -21,7 +21,7 @@ from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.target import PointIndex, PointTarget
 from shoal.errors import InputError, MisuseError
 from shoal.kernels import moved_inward
-from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, pass_nearest
+from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, link_nearest_passing
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -84,7 +84,7 @@ def test_the_nearest_record_is_that_of_brute_force(
     told = [evaluation.draw_rows(victim, p, rng) for victim in range(known.n_subjects)]
     chances = np.zeros((known.n_subjects, N_SUMS))
     offsets, taken = np.cumsum([0, *map(len, told)]), np.concatenate(told)
-    pass_nearest(
+    link_nearest_passing(
         KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.own),
         Lines(published.offsets, published.t, published.x, published.y),
         chances,
@@ -125,7 +125,7 @@ def test_who_stands_moved_into_a_cylinder_is_that_of_brute_force(
     offsets, taken = np.cumsum([0, *map(len, told)]), np.concatenate(told)
     lines = Lines(published.offsets, published.t, published.x, published.y)
     chances, least = np.zeros((2, known.n_subjects, moved_inward.N_SUMS))
-    moved_inward.stand_moved(
+    moved_inward.link_moved_points(
         KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.own),
         lines,
         middles,

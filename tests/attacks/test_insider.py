@@ -14,7 +14,7 @@ from shoal.attacks.adversary import Adversary
 from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
-from shoal.kernels.insider import N_SHARES, find_sharers, judge_named, name_samples
+from shoal.kernels.insider import N_SHARES, find_sharers, guess_samples, score_guesses
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
@@ -39,7 +39,7 @@ def hull(samples: list[tuple[int, int, int]]) -> list[int]:
 
 def named_samples(boxes: Integers, known: Integers) -> Integers:
     named = np.empty((len(boxes), 3), dtype=np.int64)
-    name_samples(boxes, known, named)
+    guess_samples(boxes, known, named)
     return named
 
 
@@ -49,7 +49,7 @@ def judged(
     """The six shares, and the errors of the samples that a box holds; rows: of the boxes that count."""
     shares, errors = np.empty(N_SHARES), np.empty((len(samples), 2))
     counted = np.isin(np.arange(len(boxes)), np.arange(len(boxes)) if rows is None else rows)
-    judge_named(boxes, named, counted, samples, shares, errors)
+    score_guesses(boxes, named, counted, samples, shares, errors)
     return shares, errors[np.isfinite(errors[:, 0])]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.attacks.swapped_clusters import bending, least_bent
-from shoal.kernels.kalman import PLACE_M2, join_on, states, unlikely
+from shoal.kernels.kalman import PLACE_M2, filter_states, join_with_filter, negative_log_density
 from shoal.kernels.tracking import join_points
 from shoal.runtime.arrays import Floats, Integers
 
@@ -35,7 +35,7 @@ def test_the_filter_is_that_of_the_textbook(seed: int, freedom: float) -> None:
     n, walk, speed_m2s2 = 5, float(draw.uniform(0.01, 2)), float(draw.uniform(1, 90))
     t, x, y = np.cumsum(draw.uniform(1, 60, n)), *draw.normal(0, 300, (2, n))
     earlier = np.arange(n) - 1
-    found = states(t, x, y, earlier, np.arange(n), walk, speed_m2s2)
+    found = filter_states(t, x, y, earlier, np.arange(n), walk, speed_m2s2)
     axes = [(np.array([seen[0], 0.0]), np.diag([PLACE_M2, speed_m2s2])) for seen in (x, y)]
     rows, expected, gauss = [], [], []
     for i in range(1, n):
@@ -47,7 +47,9 @@ def test_the_filter_is_that_of_the_textbook(seed: int, freedom: float) -> None:
         axes = [updated(*one, seen[i]) for seen, one in zip((x, y), axes, strict=True)]
         (to_x, covariance), (to_y, _) = axes
         rows.append([to_x[0], to_y[0], to_x[1], to_y[1], *covariance[0], covariance[1, 1]])
-    told = [unlikely(found, i - 1, t[i] - t[i - 1], x[i], y[i], walk, freedom) for i in range(1, n)]
+    told = [
+        negative_log_density(found, i - 1, t[i] - t[i - 1], x[i], y[i], walk, freedom) for i in range(1, n)
+    ]
     np.testing.assert_allclose(found[1:], rows, rtol=1e-6, atol=1e-6)
     assert told == pytest.approx(expected, rel=1e-6)
     assert freedom < 1e6 or told == pytest.approx(gauss, rel=1e-4), "many degrees are Gauss' law"
@@ -72,7 +74,7 @@ def test_the_filter_follows_bodies_where_last_steps_lose_them() -> None:
     for n, seed in product((2, 3), range(40)):
         t, x, y, who = crossing(seed, n)
         by_steps = np.asarray(join_points(t, x, y, n, 2))
-        filtered = np.asarray(join_on(t, x, y, by_steps, n, 3, 1.0))
+        filtered = np.asarray(join_with_filter(t, x, y, by_steps, n, 3, 1.0))
         whole = [len(set(zip(who.tolist(), one.tolist(), strict=True))) == n for one in (by_steps, filtered)]
         better, worse = better + (whole[1] > whole[0]), worse + (whole[1] < whole[0])
     assert better > worse
@@ -85,6 +87,6 @@ def test_what_bends_less_is_kept(seed: int) -> None:
     n, steps = 3, 6
     t, (x, y) = np.repeat(np.arange(steps) * 30.0, n), draw.uniform(0, 500, (2, n * steps))
     by_steps = np.asarray(join_points(t, x, y, n, 2))
-    filtered = np.asarray(join_on(t, x, y, by_steps, n, 3, 1.0))
+    filtered = np.asarray(join_with_filter(t, x, y, by_steps, n, 3, 1.0))
     least = min(bending(t, x, y, one) for one in (by_steps, filtered))
     assert bending(t, x, y, least_bent(t, x, y, n, by_steps)) == least

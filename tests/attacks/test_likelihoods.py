@@ -25,9 +25,9 @@ from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, we
 from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
 from shoal.attacks.tau_knowledge import Drawn, follow, weigh
 from shoal.errors import MisuseError
-from shoal.kernels.homes import Spread, chances_where_sides_meet
+from shoal.kernels.homes import WeightedAreas, chances_at_corners
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
-from shoal.kernels.place_likelihood import Shelf, visits_of
+from shoal.kernels.place_likelihood import IndexedRecords, add_expected_visits
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_data import populations
@@ -204,7 +204,7 @@ def test_the_cell_that_boxes_speak_for_is_that_of_brute_force(
         weights = rng.random(len(record))
         weights[: rng.integers(0, 2)] = 0
         west, south, east, north = (np.array([box[column] for box in record]) for column in (2, 3, 4, 5))
-        spread = Spread(np.array([0, len(record)]), west, south, east, north, weights)
+        spread = WeightedAreas(np.array([0, len(record)]), west, south, east, north, weights)
         boxes, weights = [record[row] for row in np.flatnonzero(weights)], weights[weights > 0]
         cells = [
             (x, y)
@@ -217,7 +217,7 @@ def test_the_cell_that_boxes_speak_for_is_that_of_brute_force(
             expected = {cell for cell, one in zip(cells, told, strict=True) if one[kind] >= best * (1 - 1e-9)}
             for x, y in [*cells, (-9, -9), (99, 99)]:
                 chance = ((x, y) in expected) / max(len(expected), 1)
-                assert chances_where_sides_meet(spread, 0, members, x, y)[1 - kind] == chance
+                assert chances_at_corners(spread, 0, members, x, y)[1 - kind] == chance
     assert target.n_records > 0
 
 
@@ -309,11 +309,11 @@ def test_visits_to_a_cell_are_those_of_all_boxes_however_far_apart(seed: int, n:
     low, sides = draw.integers(-4, 4, (n, 2)) * scale, draw.integers(1, 1 + scale, (n, 2))
     boxes = np.column_stack([np.zeros((n, 2), dtype=np.int64), low, low + sides])
     record, sizes = np.sort(draw.integers(0, 3, n)), np.array([1, 2, 3])
-    places = Shelf(index_over_places(boxes, record), np.ones(3, dtype=np.int64), sizes)
+    places = IndexedRecords(index_over_places(boxes, record), np.ones(3, dtype=np.int64), sizes)
     corners = [(x, y) for box in boxes.tolist() for x in (box[2], box[4] - 1) for y in (box[3], box[5])]
     for x, y in [*corners, (0, 0), (-9 * scale, 0), (0, 9 * scale)]:
         even, hull, now = np.zeros(3), np.zeros(3), np.empty(3, dtype=np.int64)
-        found = visits_of(places, x, y, even, hull, now)
+        found = add_expected_visits(places, x, y, even, hull, now)
         own = [boxes[record == one].tolist() for one in range(3)]
         assert even.tolist() == pytest.approx([oracle.visits(one, x, y, None) for one in own])
         assert hull.tolist() == pytest.approx(

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks import Rate, attack
-from shoal.kernels.moved_inward import ANY_TIME, MOST_DEVIATIONS, Errors, find_moved, stand_moved_blurred
+from shoal.kernels.moved_inward import (
+    ANY_TIME,
+    MOST_DEVIATIONS,
+    Errors,
+    correct_places,
+    link_moved_points_with_errors,
+)
 from shoal.kernels.passing import KnownPoints, Lines
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -52,7 +58,7 @@ def test_who_fits_points_with_errors_is_that_of_brute_force(
     middles = np.column_stack([published.x, published.y]) + rng.normal(size=(published.n_samples, 2))
     t, x, y = (column + rng.normal(size=known.n_samples) * 0.1 for column in (known.t, known.x, known.y))
     chances, named = np.zeros(known.n_subjects), np.full(known.n_subjects, -1)
-    stand_moved_blurred(
+    link_moved_points_with_errors(
         KnownPoints(known.offsets, t, x, y, own),
         Lines(published.offsets, published.t, published.x, published.y),
         middles,
@@ -79,7 +85,7 @@ def test_the_sample_that_was_moved_is_the_one_that_ends_nearest(seed: int, radiu
     draw = np.random.default_rng(seed)
     samples, middles, shown, first = (draw.normal(0, 4, (n, 2)) for n in (5, 7, 7, 7))
     found = first.copy()
-    find_moved(samples, middles, radius, shown, 0.5, found)
+    correct_places(samples, middles, radius, shown, 0.5, found)
 
     def off(place: np.ndarray, at: int) -> float:
         way = place - middles[at]

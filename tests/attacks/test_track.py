@@ -13,8 +13,15 @@ from shoal.attacks import Rate, attack, swapped_clusters
 from shoal.attacks.knowledge import record_knowledge
 from shoal.attacks.swapped_clusters import bending, restored_tracks, smoothest_tracks
 from shoal.attacks.target import PointTarget
-from shoal.kernels.kalman import join_on
-from shoal.kernels.tracking import FAR, apart, assign_followers, join_points, most_alike, outline
+from shoal.kernels.kalman import join_with_filter
+from shoal.kernels.tracking import (
+    FAR,
+    assign_followers,
+    find_most_similar,
+    join_points,
+    make_outlines,
+    outline_difference,
+)
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, fixed
 from shoal.runtime.randomness import Randomness
@@ -114,7 +121,7 @@ def test_the_most_like_records_are_those_of_brute_force(
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     t, x, y = draw.integers(0, span, (3, offsets[-1])).astype(float)  # so that many are equally like another
     t = np.sort(t) + 1.7e9
-    outlines = outline(fixed(offsets), fixed(t), fixed(x), fixed(y), 5)
+    outlines = make_outlines(fixed(offsets), fixed(t), fixed(x), fixed(y), 5)
     for record in range(n):
         own = slice(offsets[record], offsets[record + 1])
         at = np.linspace(0, lengths[record] - 1, 5)
@@ -123,17 +130,19 @@ def test_the_most_like_records_are_those_of_brute_force(
             np.testing.assert_allclose(outlines[record, :, axis], told)
     kind = draw.integers(0, 2, n)
     names, values = np.empty((n, most), dtype=np.int64), np.empty((n, most))
-    most_alike(outlines, kind, *scales, names, values)
+    find_most_similar(outlines, kind, *scales, names, values)
     for a in range(n):
         others = [
-            (apart(outlines, a, b, np.inf, *scales), b) for b in range(n) if b != a and kind[a] == kind[b]
+            (outline_difference(outlines, a, b, np.inf, *scales), b)
+            for b in range(n)
+            if b != a and kind[a] == kind[b]
         ]
         expected = [b for _, b in sorted(others)[:most]]
         assert names[a].tolist() == expected + [-1] * (most - len(expected))
         assert np.isinf(values[a, len(expected) :]).all()
     mean = np.abs(outlines[0, :, 0] - outlines[1, :, 0]).mean() * scales[0]
     mean += np.hypot(*(outlines[0, :, 1:] - outlines[1, :, 1:]).T).mean() * scales[1]
-    assert apart(outlines, 0, 1, np.inf, *scales) == pytest.approx(mean)
+    assert outline_difference(outlines, 0, 1, np.inf, *scales) == pytest.approx(mean)
 
 
 def test_swapped_walkers_come_back_whole() -> None:
@@ -214,7 +223,7 @@ def test_the_gathering_is_chosen_by_last_steps_and_the_filter_runs_once(
 
     def join(t: Floats, *words: Any) -> Integers:
         filtered.append(len(t))
-        return np.asarray(join_on(t, *words))
+        return np.asarray(join_with_filter(t, *words))
 
     monkeypatch.setattr(swapped_clusters, "restored_tracks", restored)
     monkeypatch.setattr(swapped_clusters, "join_on", join)

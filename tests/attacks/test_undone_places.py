@@ -12,7 +12,7 @@ import shoal
 from shoal.attacks import attack
 from shoal.kernels import undone_moves
 from shoal.kernels.passing import Lines
-from shoal.kernels.undone_moves import count_visits, undo_moves
+from shoal.kernels.undone_moves import sum_origin_evidence, undo_moves
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
@@ -106,7 +106,7 @@ def test_places_are_those_of_brute_force(seed: int, lengths: list[int]) -> None:
 def test_visits_are_what_all_points_speak_for(seed: int) -> None:
     lines, middles, true = records(seed, [4, 7, 1])
     visits = np.full(3, np.nan)
-    count_visits(lines, middles, RADIUS_M, float(true[5, 0]), float(true[5, 1]), visits)
+    sum_origin_evidence(lines, middles, RADIUS_M, float(true[5, 0]), float(true[5, 1]), visits)
     told = [
         spoken((lines.x[n], lines.y[n]), (middles[n][0], middles[n][1]), (true[5][0], true[5][1]))
         for n in range(len(true))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal.kernels.people import middles
+from shoal.kernels.people import median_samples
 from shoal.model.people_on_disk import SAMPLES_FILE, StoredPeople
 from shoal.model.trajectories import Trajectories
 
@@ -19,7 +19,7 @@ def stored(original: Trajectories, folder: Path) -> StoredPeople:
         starts=original.offsets[:-1].copy(),
         lengths=original.lengths,
         input_rank=np.arange(original.n_subjects) if original.input_rank is None else original.input_rank,
-        middles=middles(original.offsets, original.t, original.x, original.y),
+        middles=median_samples(original.offsets, original.t, original.x, original.y),
         grid=original.snapped_grid(),
         crs=original.crs,
         intake=original.intake,

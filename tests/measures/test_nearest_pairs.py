@@ -20,15 +20,15 @@ from shoal.kernels.crowd_bounds import (
     TOGETHER,
     boxes_of,
     cost_outlines,
+    empty_least_costs,
     fill_outlines,
-    least_costs_of,
     least_costs_to_boxes,
     least_of_outlines,
     least_waits_to_boxes,
-    lowest_to_person,
+    lower_bound_to_person,
     rule_out_shorter,
 )
-from shoal.kernels.crowd_index import lower_sums
+from shoal.kernels.crowd_index import fill_lower_bounds
 from shoal.kernels.crowd_windows import MAIN, fill_costs
 from shoal.kernels.near_crowds import possible_slots, sum_of_pair
 from shoal.kernels.stretch import box_effort, nearest_boxes
@@ -266,7 +266,7 @@ class SearchingCrowd:
         self.crowds, self.own = self.merged.crowds, samples_of_boxes(crowd.boxes)
         visits, bounding = self.crowds.bounding.visits, self.crowds.bounding
         longest = max(len(self.own.t_start), int(original.lengths.max()))
-        self.least = least_costs_of(self.people, visits.n_windows, longest, self.crowds.boxes.t_start)
+        self.least = empty_least_costs(self.people, visits.n_windows, longest, self.crowds.boxes.t_start)
         stored, hours, places = boxes_of(self.crowds, self.row), self.people.hours, self.people.places
         fill_outlines(stored, 2, hours.first_t, bounding.shift, self.scale, self.least)
         least_costs_to_boxes(places, 2, self.scale, self.least)
@@ -291,7 +291,7 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
         found.append(total / whole)
         slow.append(box_effort(own, 2, its, 1, scale, np.inf))
         if len(own.t_start) > len(its.t_start):
-            lowest = lowest_to_person(crowds, people, row, other, least, scale, np.inf)
+            lowest = lower_bound_to_person(crowds, people, row, other, least, scale, np.inf)
             costs = nearest_boxes(own, 2, its, 1, scale)[1]
             floors = least.floors[: len(costs)]
             assert lowest == floors.sum()
@@ -403,7 +403,7 @@ def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple
     merged._index_again(np.array(list(boxes)))
     lowest, reach, both = merged._lowest[0], int(min(1.25 * most, scale.half) * 4), []
     for row, own in boxes.items():
-        lower_sums(merged.crowds, merged._index, near.people.hours, row, most, lowest, scale)
+        fill_lower_bounds(merged.crowds, merged._index, near.people.hours, row, most, lowest, scale)
         for other, its in boxes.items():
             a, b = own, its
             if len(b.t_start) > len(a.t_start):

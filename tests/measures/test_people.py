@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.people import Hours, Places, least_to_each
+from shoal.kernels.people import Hours, Places, least_costs_to_people
 from shoal.kernels.stretch import CHUNK, Hulls
 from shoal.measures import nearest_pairs
 from shoal.measures.nearest_pairs import people_of
@@ -87,7 +87,7 @@ def test_least_costs_from_some_places(original: Trajectories) -> None:
     places = people_of(original, Caps().scale_on(original.snapped_grid()), Run(threads=1)).places
     offsets, own, costs = places.offsets, places.own, np.ascontiguousarray(places.costs[:, ::2])
     least = np.empty((original.n_subjects, costs.shape[1]), dtype=costs.dtype)
-    least_to_each(offsets, own, costs, least)
+    least_costs_to_people(offsets, own, costs, least)
     mine = [own[offsets[i] : offsets[i + 1]].tolist() for i in range(original.n_subjects)]
     assert least.tolist() == [
         [min(int(costs[p, c]) for p in places_of) for c in range(costs.shape[1])] for places_of in mine

@@ -20,7 +20,7 @@ from kte_oracle import leaked
 from naive_release import hull, samples_of
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.assignment import least_assignment
-from shoal.kernels.hiding import Past, Pieces, hide_each_other, pair_costs
+from shoal.kernels.hiding import HidingHistory, Pieces, assign_hiders, pair_costs
 from shoal.methods.kte_hide import hiding_sets
 from shoal.methods.kte_hide.epochs import cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
@@ -179,11 +179,9 @@ def test_hiders_are_permutations_without_self_or_repeats_or_the_past(
     draw = np.random.default_rng(seed)
     place = draw.integers(0, 50, (3, n))
     pieces = Pieces(fixed(place[0]), fixed(place[1]), fixed(place[2]), np.arange(n), np.arange(1, n + 1))
-    past = Past(draw.integers(0, n, (n, 2)), draw.integers(0, 3, n))
+    past = HidingHistory(draw.integers(0, n, (n, 2)), draw.integers(0, 3, n))
     hiders = np.empty((n, turns), dtype=np.int64)
-    missing = hide_each_other(
-        pieces, np.arange(n).reshape(n, 1), np.arange(n), past, 0, turns, cycles, hiders
-    )
+    missing = assign_hiders(pieces, np.arange(n).reshape(n, 1), np.arange(n), past, 0, turns, cycles, hiders)
     assert missing == (hiders == -1).sum()
     for row in range(n):
         own = [hider for hider in hiders[row].tolist() if hider >= 0]
@@ -363,7 +361,7 @@ def test_windows_that_are_done_again_are_as_if_nothing_were_remembered(
 
     def counted(*words: Any) -> int:
         solved[-1] += 1
-        return hide_each_other(*words)
+        return assign_hiders(*words)
 
     monkeypatch.setattr(hiding_sets, "hide_each_other", counted)
     for remembered in (0, 1, 48):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE
-from shoal.kernels.omission import Wish, leave_out, left_out_at, runs_with_gaps
+from shoal.kernels.omission import OmissionGoal, choose_boxes, choose_boxes_at_prices, runs_with_gaps
 from shoal.kernels.weighed_runs import Weights, weighed_partition
 
 pytestmark = pytest.mark.kernels
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.kernels
 WEIGHTS = Weights(place=np.rint(400 * np.sqrt(np.arange(60))).astype(np.int64), per_slot=70)
 
 
-WISH = Wish(weights=WEIGHTS, at_first=WEIGHTS, longest=IMPOSSIBLE)
+WISH = OmissionGoal(weights=WEIGHTS, at_first=WEIGHTS, longest=IMPOSSIBLE)
 
 
 def class_of(seed: int, m: int = 8, k: int = 2, width: int = 12, slots: int = 20) -> Any:
@@ -62,7 +62,7 @@ def test_both_steps_come_near_the_best_of_all_ways() -> None:
         columns, owner = class_of(seed, m=6)
         prices = np.full(2, (600, 1500, 4000)[seed % 3])
         box_of = np.empty(6, dtype=np.int64)
-        cost = left_out_at(columns, owner, prices, WISH, box_of)
+        cost = choose_boxes_at_prices(columns, owner, prices, WISH, box_of)
         assert cost == cost_of(columns, owner, box_of, prices)
         above.append(cost / least_of_all(columns, owner, prices))
     assert min(above) >= 1  # no way is better than the best
@@ -112,9 +112,9 @@ def test_nobody_loses_more_than_allowed(most: int) -> None:
     bounded, lost = unbounded.copy(), []
     for seed in range(4):
         columns, owner = class_of(seed, m=60, k=3, width=40, slots=2000)
-        leave_out(columns, owner, 4000, np.full(3, 60), WISH, unbounded)
+        choose_boxes(columns, owner, 4000, np.full(3, 60), WISH, unbounded)
         lost.append(int(np.bincount(owner[unbounded == NONE], minlength=3).max()))
-        cost = leave_out(columns, owner, 4000, np.full(3, most), WISH, bounded)
+        cost = choose_boxes(columns, owner, 4000, np.full(3, most), WISH, bounded)
         assert cost == cost_of(columns, owner, bounded, np.full(3, 4000))
         assert np.bincount(owner[bounded == NONE], minlength=3).max() <= most
     assert max(lost) > 3  # so the bound does bind

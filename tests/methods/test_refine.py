@@ -15,7 +15,7 @@ import shoal
 from example_counts import examples
 from shoal.errors import MisuseError
 from shoal.kernels import regrouping
-from shoal.kernels.companions import beside, bound_beside
+from shoal.kernels.companions import companion_cost, companion_cost_bound
 from shoal.kernels.k_merge import IMPOSSIBLE
 from shoal.kernels.regrouping import Regrouping
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, class_cost
@@ -170,12 +170,12 @@ def test_least_costs_beside_one_other(original: Trajectories, limit: int) -> Non
     def found(kernel: Any, most: int) -> list[int]:
         return [int(kernel(tracks, squares, p, q, WEIGHTS, most, space)) for p, q in pairs]
 
-    least = found(beside, IMPOSSIBLE)
+    least = found(companion_cost, IMPOSSIBLE)
     assert least == [least_beside(samples(original, p), samples(original, q)) for p, q in pairs]
-    assert found(beside, limit) == [min(cost, limit + 1) for cost in least]
-    bounds = found(bound_beside, IMPOSSIBLE)
+    assert found(companion_cost, limit) == [min(cost, limit + 1) for cost in least]
+    bounds = found(companion_cost_bound, IMPOSSIBLE)
     assert np.less_equal(bounds, least).all()
-    assert found(bound_beside, limit) == [min(cost, limit + 1) for cost in bounds]
+    assert found(companion_cost_bound, limit) == [min(cost, limit + 1) for cost in bounds]
     whole = cost_of(original, everybody)
     without = [cost_of(original, tuple(other for other in everybody if other != p)) for p, _ in pairs]
     assert whole >= max(np.add(without, least).tolist())

@@ -120,18 +120,18 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     st.integers(0, 60),
 )
 def test_everybody_is_in_one_block_of_almost_equal_size(
-    middles: list[tuple[int, int, int]], k: int, more: int
+    median_samples: list[tuple[int, int, int]], k: int, more: int
 ) -> None:
     size = 2 * k + more
-    if len(middles) < k:
+    if len(median_samples) < k:
         return
-    blocks = split_into_blocks(np.array(middles), (480, 200, 200), size, k)
-    assert sorted(np.concatenate(blocks).tolist()) == list(range(len(middles)))
+    blocks = split_into_blocks(np.array(median_samples), (480, 200, 200), size, k)
+    assert sorted(np.concatenate(blocks).tolist()) == list(range(len(median_samples)))
     sizes = [len(block) for block in blocks]
-    assert len(blocks) == -(-len(middles) // size)
+    assert len(blocks) == -(-len(median_samples) // size)
     assert max(sizes) - min(sizes) <= 1
     assert max(sizes) <= size
-    assert min(sizes) >= min(k, len(middles))
+    assert min(sizes) >= min(k, len(median_samples))
     assert all((np.diff(block) > 0).all() for block in blocks)
 
 
@@ -141,9 +141,9 @@ def test_blocks_follow_place_and_time() -> None:
     group = rng.permutation(np.repeat(np.arange(4), 25))
     mixed = []
     for axis in range(3):
-        middles = rng.integers(0, 50, (100, 3))
-        middles[:, axis] += 100_000 * group
-        blocks = split_into_blocks(middles, (480, 200, 200), 25, 2)
+        median_samples = rng.integers(0, 50, (100, 3))
+        median_samples[:, axis] += 100_000 * group
+        blocks = split_into_blocks(median_samples, (480, 200, 200), 25, 2)
         mixed.append([np.unique(group[block]).size for block in blocks])
     assert mixed == [[1] * 4] * 3
 
@@ -294,10 +294,12 @@ def test_the_order_of_records_does_not_show_the_blocks(city: Path, tmp_path: Pat
     published = in_blocks(city, tmp_path / "release", 30, seed=11)
     people = shoal.read(city)
     block_of = np.empty(120, dtype=np.int64)
-    from shoal.kernels.people import middles
+    from shoal.kernels.people import median_samples
 
     for number, block in enumerate(
-        split_into_blocks(middles(people.offsets, people.t, people.x, people.y), (480, 200, 200), 30, 2)
+        split_into_blocks(
+            median_samples(people.offsets, people.t, people.x, people.y), (480, 200, 200), 30, 2
+        )
     ):
         block_of[block] = number
     linkage = shoal.read_linkage(tmp_path / "release.linkage")

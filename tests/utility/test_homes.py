@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from naive_release import naive_release
 from presence_oracle import cells_of, holds, likeliest_area
-from shoal.kernels.homes import Spread, chance_where_likeliest
+from shoal.kernels.homes import WeightedAreas, chance_at_likeliest
 from shoal.measures.presence import share_of_hours
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
@@ -48,7 +48,10 @@ def test_the_chance_to_name_a_cell_is_one_over_the_likeliest_cells(seed: int, n:
     boxes = np.column_stack([np.zeros((n, 2), dtype=np.int64), low, low + sides])
     weights = draw.integers(0, 3, n) / 2
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
-    spread, area = Spread(np.array([0, n]), west, south, east, north, weights), likeliest_area(boxes, weights)
+    spread, area = (
+        WeightedAreas(np.array([0, n]), west, south, east, north, weights),
+        likeliest_area(boxes, weights),
+    )
     cells = [(x, y) for x in range(-3, 7) for y in range(-3, 7)]
     expected = [holds(area, x, y) / cells_of(area) if len(area) else 0.0 for x, y in cells]
-    assert [chance_where_likeliest(spread, 0, x, y) for x, y in cells] == expected
+    assert [chance_at_likeliest(spread, 0, x, y) for x, y in cells] == expected

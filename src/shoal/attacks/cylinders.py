@@ -15,7 +15,7 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.kernels.cylinder_middles import find_middles
-from shoal.kernels.moved_inward import Errors, stand_moved_blurred
+from shoal.kernels.moved_inward import Errors, link_moved_points_with_errors
 from shoal.kernels.passing import KnownPoints, Lines
 from shoal.kernels.undone_moves import undo_moves
 from shoal.model.claims import KDeltaAnonymity
@@ -84,7 +84,7 @@ def name_moved(
     won, named = np.zeros(n), np.zeros(n, dtype=np.int64)
 
     def part(mine: slice, known: KnownPoints) -> None:
-        stand_moved_blurred(known, *moved, errors, won[mine], named[mine])
+        link_moved_points_with_errors(known, *moved, errors, won[mine], named[mine])
 
     in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.own), part)
     return won, named

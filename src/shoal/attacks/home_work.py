@@ -10,7 +10,7 @@ from shoal.attacks.cylinders import undone_cells
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.homes import Spread, chances_of_places, find_homes
+from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
 from shoal.measures.presence import Place, ahead_of, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
@@ -93,12 +93,12 @@ class _Hours:
         return share_of_hours(boxes, slot_s, place, own)
 
 
-def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) -> Spread:
+def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) -> WeightedAreas:
     """Boxes [b, 6] of some records, each with how much of it lies in the hours of ``place``."""
     boxes = np.concatenate(rows, dtype=np.int64)
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return Spread(offsets, west, south, east, north, clock.shares(boxes, slot_s, place))
+    return WeightedAreas(offsets, west, south, east, north, clock.shares(boxes, slot_s, place))
 
 
 def _true_cells(
@@ -141,7 +141,7 @@ def _chances(
             records.boxes[records.offsets[one] : records.offsets[one + 1]] for one in classes[mine].tolist()
         ]
         spread, sizes = _spread(rows, target.grid.slot_s, place, clock), every[classes[mine]]
-        chances_of_places(spread, np.maximum(sizes, 2), x[mine], y[mine], chances[mine])
+        fill_place_chances(spread, np.maximum(sizes, 2), x[mine], y[mine], chances[mine])
 
     for _ in evaluation.run.map(part, range(0, len(tried), _PART)):
         pass

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.insider import N_SHARES, Readings, read_records
+from shoal.kernels.insider import N_SHARES, Readings, guess_in_records
 from shoal.runtime.arrays import Floats, Integers
 
 _PART: Final = 50
@@ -79,7 +79,7 @@ def read(readings: Sequence[Reading], samples_of: Callable[[Integers], Integers]
         _offsets(true),
         np.concatenate(true),
     )
-    read_records(table, shares, errors)
+    guess_in_records(table, shares, errors)
     return Read(shares=shares, errors=errors)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rule
 from shoal.attacks.target import BoxTarget, index_over_areas
-from shoal.kernels.likelihood import Followers, Weighed, weigh
-from shoal.kernels.noisy_likelihood import Noise, weigh_noisy
+from shoal.kernels.likelihood import KnownSamples, LinkResults, link_victims
+from shoal.kernels.noisy_likelihood import Noise, link_noisy_victims
 from shoal.runtime.arrays import Floats, Integers, Numbers
 
 
@@ -95,7 +95,7 @@ def rules_of(knows: str, among: str, chances: Floats) -> list[Rule]:
 
 def weigh_exact(
     evaluation: Evaluation[BoxTarget], offsets: Integers, known: Integers, picks: Floats | None = None
-) -> Weighed:
+) -> LinkResults:
     """What every rule makes of each victim's exact samples; the result is exact.
 
     Victim v knows known[offsets[v] : offsets[v + 1]], int64 [m, 3]. picks: float64 [v], which of equally good
@@ -103,21 +103,21 @@ def weigh_exact(
     """
     book = evaluation.target.book
 
-    def part(followers: Followers, found: Weighed) -> None:
-        weigh(followers, book, CUES, found)
+    def part(followers: KnownSamples, found: LinkResults) -> None:
+        link_victims(followers, book, CUES, found)
 
     return _in_parts(evaluation, offsets, known, picks, part)
 
 
 def weigh_blurred(
     evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, noise: Noise
-) -> Weighed:
+) -> LinkResults:
     """What every rule makes of each victim's noisy observations, float64 [m, 3] in slots and cells."""
     book = evaluation.target.book
     areas = index_over_areas(book.by_time)
 
-    def part(followers: Followers, found: Weighed) -> None:
-        weigh_noisy(followers, noise, book, areas, CUES, found)
+    def part(followers: KnownSamples, found: LinkResults) -> None:
+        link_noisy_victims(followers, noise, book, areas, CUES, found)
 
     return _in_parts(evaluation, offsets, seen, None, part)
 
@@ -127,13 +127,13 @@ def _in_parts(
     offsets: Integers,
     known: Numbers,
     picks: Floats | None,
-    work: Callable[[Followers, Weighed], None],
-) -> Weighed:
+    work: Callable[[KnownSamples, LinkResults], None],
+) -> LinkResults:
     """Victims are independent of each other, so parts of them are weighed on all threads."""
     n, rules = len(evaluation.victims), len(CUES)
     own = evaluation.target.class_of[evaluation.own]
     wanted = np.zeros(n) if picks is None else picks
-    found = Weighed(
+    found = LinkResults(
         candidates=np.zeros(n, dtype=np.int64),
         own_fits=np.zeros(n, dtype=np.int64),
         chances=np.zeros((n, rules)),
@@ -143,8 +143,8 @@ def _in_parts(
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
         work(
-            Followers(offsets[begin : mine.stop + 1], known, own[mine], wanted[mine]),
-            Weighed._make(column[mine] for column in found),
+            KnownSamples(offsets[begin : mine.stop + 1], known, own[mine], wanted[mine]),
+            LinkResults._make(column[mine] for column in found),
         )
 
     label = f"weighing what is known ({evaluation.label})"

@@ -14,7 +14,7 @@ from shoal.attacks.target import BoxTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
 from shoal.kernels.likelihood import strongest_evidence
-from shoal.kernels.moved_inward import N_SUMS, stand_moved
+from shoal.kernels.moved_inward import N_SUMS, link_moved_points
 from shoal.kernels.passing import KnownPoints
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -146,7 +146,7 @@ def _off(
     chances, least = np.empty((2, len(people), N_SUMS))
 
     def part(mine: slice, known: KnownPoints) -> None:
-        stand_moved(known, *moved, chances[mine], least[mine])
+        link_moved_points(known, *moved, chances[mine], least[mine])
 
     in_parts(evaluation, points, part)
     return least / np.maximum(np.diff(offsets), 1)[:, None]

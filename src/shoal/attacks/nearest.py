@@ -14,7 +14,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import PointTarget
 from shoal.kernels import moved_inward
-from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, pass_nearest
+from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, link_nearest_passing
 
 _RULES: Final = (
     ("holding the ends", "passes nearest to them, standing still before its first point and after its last"),
@@ -51,10 +51,10 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     chances, inward = np.zeros((n, N_SUMS)), np.zeros((n, len(rules) - N_SUMS))
 
     def part(mine: slice, known: KnownPoints) -> None:
-        pass_nearest(known, lines, chances[mine])
+        link_nearest_passing(known, lines, chances[mine])
         if cylinders is not None:
             least = np.empty((len(known.own), moved_inward.N_SUMS))
-            moved_inward.stand_moved(known, *cylinders, inward[mine], least)
+            moved_inward.link_moved_points(known, *cylinders, inward[mine], least)
 
     in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.own), part)
     points_known = f"{p} {{}}point{'s' * (p > 1)}"

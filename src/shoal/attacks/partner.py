@@ -16,7 +16,7 @@ from shoal.attacks.rate import Rate
 from shoal.attacks.target import PointTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
-from shoal.kernels.moved_inward import find_moved
+from shoal.kernels.moved_inward import correct_places
 from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.runtime.arrays import Flags, Floats, Integers
 
@@ -266,7 +266,7 @@ class Gathered:
         """
         found = x.copy()
         samples = np.column_stack(self.known.samples_of(one)[1:])
-        find_moved(samples, middle, self.delta_m / 2, p, _EDGE_M, found)
+        correct_places(samples, middle, self.delta_m / 2, p, _EDGE_M, found)
         return found
 
     def as_it_stands(self, victim: int) -> Told:

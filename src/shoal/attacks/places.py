@@ -13,8 +13,16 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.place_likelihood import N_SCORES, Gains, Shelf, Shown, Visited, top_places, weigh_places
-from shoal.kernels.undone_moves import count_visits
+from shoal.kernels.place_likelihood import (
+    N_SCORES,
+    Gains,
+    IndexedRecords,
+    PlaceResults,
+    VisitedPlaces,
+    link_places,
+    top_places,
+)
+from shoal.kernels.undone_moves import sum_origin_evidence
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
@@ -117,7 +125,7 @@ def attack_period(
     places = [cells[:_MOST_PLACES] for cells, _ in counted]
     visits = [visits[:_MOST_PLACES] for _, visits in counted]
 
-    def found(target: BoxTarget) -> Shown:
+    def found(target: BoxTarget) -> PlaceResults:
         return weigh_visits(evaluation, target, evaluation.own[both], places, visits)
 
     knows = (
@@ -155,7 +163,7 @@ def _count_cells(x: Integers, y: Integers) -> int:
     return int(np.count_nonzero(marks))
 
 
-def _rules(knows: str, found: Shown, rules: Sequence[tuple[str, str]] = _RULES) -> list[Rule]:
+def _rules(knows: str, found: PlaceResults, rules: Sequence[tuple[str, str]] = _RULES) -> list[Rule]:
     """The rules in the order of their scores."""
     return [
         Rule(name=name, does=f"{knows} the one that {does}", chances=found.chances[:, number])
@@ -174,7 +182,7 @@ def _moved_inward(evaluation: Evaluation[BoxTarget], places: list[Integers]) -> 
     def part(victim: int) -> float:
         score, visits = np.zeros(len(lengths)), np.empty(len(lengths))
         for x, y in ((places[victim] + 0.5) * cell_m).tolist():
-            count_visits(*moved, x, y, visits)
+            sum_origin_evidence(*moved, x, y, visits)
             score += np.log1p(_A_SHARE * visits / lengths)
         named = score == score.max()
         return float(named[evaluation.own[victim]] / named.sum())
@@ -189,7 +197,7 @@ def weigh_visits(
     own: Integers,
     places: list[Integers],
     visits: list[Floats] | None,
-) -> Shown:
+) -> PlaceResults:
     """What every rule makes of each victim's places, and their visits (None = equally many).
 
     own: int64 [v], records of ``target``.
@@ -199,20 +207,20 @@ def weigh_visits(
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     evaluation.target.let_go_of_time()
     records = target.classes.records
-    shelf = Shelf(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
+    shelf = IndexedRecords(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
     offsets = np.cumsum([0, *map(len, places)], dtype=np.int64)
     cells = np.concatenate(places)
     weights = np.ones(len(cells)) if visits is None else np.concatenate(visits)
     none = np.zeros(n, dtype=np.int64)
-    found = Shown(none, none.copy(), np.zeros((n, N_SCORES)))
+    found = PlaceResults(none, none.copy(), np.zeros((n, N_SCORES)))
 
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
-        weigh_places(
-            Visited(offsets[begin : mine.stop + 1], cells, weights, target.class_of[own[mine]]),
+        link_places(
+            VisitedPlaces(offsets[begin : mine.stop + 1], cells, weights, target.class_of[own[mine]]),
             shelf,
             gains,
-            Shown._make(column[mine] for column in found),
+            PlaceResults._make(column[mine] for column in found),
         )
 
     for _ in evaluation.run.map(part, range(0, n, _PART), label=f"comparing places ({evaluation.label})"):

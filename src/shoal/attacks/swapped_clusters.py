@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.target import PointTarget
-from shoal.kernels.kalman import join_on
-from shoal.kernels.tracking import gather, join_points, most_alike, outline
+from shoal.kernels.kalman import join_with_filter
+from shoal.kernels.tracking import find_most_similar, form_clusters, join_points, make_outlines
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
@@ -32,7 +32,7 @@ class Likeness:
     """
 
     def __init__(self, target: PointTarget, most: int) -> None:
-        self.outlines: Floats = outline(target.offsets, target.t, target.x, target.y, _SHARES)
+        self.outlines: Floats = make_outlines(target.offsets, target.t, target.x, target.y, _SHARES)
         lengths, anything = np.diff(target.offsets), np.zeros(target.n_records, dtype=np.int64)
         nearest, _ = self._most_alike(anything, 1)
         partner = nearest[:, 0]
@@ -55,7 +55,7 @@ class Likeness:
     def _listed(self, kind: Integers, most: int, per_s: float, per_m: float) -> tuple[Integers, Floats]:
         shape = (len(self.outlines), most)
         names, values = np.empty(shape, dtype=np.int64), np.empty(shape)
-        most_alike(self.outlines, kind, per_s, per_m, names, values)
+        find_most_similar(self.outlines, kind, per_s, per_m, names, values)
         return names, values
 
 
@@ -71,7 +71,7 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
         return target.tracks[k]
     alike = Likeness(target, 4 * k)
     gathered = [
-        np.asarray(gather(alike.outlines, alike.names, alike.values, size, alike.per_s, alike.per_m))
+        np.asarray(form_clusters(alike.outlines, alike.names, alike.values, size, alike.per_s, alike.per_m))
         for size in dict.fromkeys((k, 2 * k, max(min(8 * k, _MOST_TOGETHER), k)))
     ]
     found = [restored_tracks(target, cluster, None, run, label) for cluster in gathered]
@@ -98,7 +98,7 @@ def by_last_steps(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
 
 def least_bent(t: Floats, x: Floats, y: Floats, tracks: int, by_steps: Integers) -> Integers:
     """int64 [p]: the track of each point, by last steps or by a Kalman filter that starts from there."""
-    filtered = np.asarray(join_on(t, x, y, by_steps, tracks, _KALMAN_ROUNDS, _FREEDOM))
+    filtered = np.asarray(join_with_filter(t, x, y, by_steps, tracks, _KALMAN_ROUNDS, _FREEDOM))
     return min((by_steps, filtered), key=lambda found: bending(t, x, y, found))
 
 

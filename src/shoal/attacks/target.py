@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.kernels.cover_index import Index, ascend, file_over_time, fill_levels
-from shoal.kernels.likelihood import Book
-from shoal.kernels.place_index import Areas, Places, file_areas, file_places, tiles_for
+from shoal.kernels.cover_index import CoverIndex, fill_levels, fill_time_index, records_ascend
+from shoal.kernels.likelihood import RecordClasses
+from shoal.kernels.place_index import BoxTiles, PlaceTiles, empty_tiles, fill_box_tiles, fill_place_tiles
 from shoal.model.release import BOX_COLUMNS, Points, Release, cells_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, fixed
@@ -32,7 +32,7 @@ def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
     return np.int32 if fits else np.int64
 
 
-def index_over_time(boxes: Integers, offsets: Integers) -> Index:
+def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
     """An index of boxes [b, 6] over time.
 
     offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1].
@@ -45,10 +45,10 @@ def index_over_time(boxes: Integers, offsets: Integers) -> Index:
     if places > max(len(boxes), _FEW_PLACES):
         order = np.lexsort((starts, levels))
         own, of = boxes[order].astype(kind), _owners(offsets, kind)[order]
-        return Index(class_offsets, own, of, own[:, 0])
+        return CoverIndex(class_offsets, own, of, own[:, 0])
     own, of = np.empty_like(boxes, dtype=kind), np.empty(len(boxes), dtype=kind)
-    filed = Index(class_offsets, own, of, own[:, 0])
-    file_over_time(boxes, fixed(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
+    filed = CoverIndex(class_offsets, own, of, own[:, 0])
+    fill_time_index(boxes, fixed(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
 
@@ -57,24 +57,24 @@ def _owners(offsets: Integers, kind: Any) -> Integers:
     return np.repeat(np.arange(len(offsets) - 1, dtype=kind), np.diff(offsets))
 
 
-def index_over_places(boxes: Integers, record: Integers) -> Places:
+def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
     """An index of the rectangles of boxes [b, 6]; record: int64 [b], ascending, the owner of each."""
     kind = _narrowest(boxes)
     room = [np.empty(shape, dtype=kind) for shape in ((len(boxes), 4), len(boxes), len(boxes))]
-    places = Places(tiles_for(boxes, 0, len(boxes)), *room)
-    n = file_places(boxes, record, places)
-    return Places(places.tiles, *(column[:n] for column in room))  # what is not filled takes no memory
+    places = PlaceTiles(empty_tiles(boxes, 0, len(boxes)), *room)
+    n = fill_place_tiles(boxes, record, places)
+    return PlaceTiles(places.tiles, *(column[:n] for column in room))  # what is not filled takes no memory
 
 
-def index_over_areas(by_time: Index) -> Areas:
+def index_over_areas(by_time: CoverIndex) -> BoxTiles:
     """An index of boxes over places, and in each over time; as large as they are, so nobody keeps it."""
     boxes, record = by_time.boxes, by_time.record
     if len(by_time.class_offsets) > 2:
         order = np.argsort(by_time.starts, kind="stable")
         boxes, record = boxes[order], record[order]
-    tiles = tiles_for(boxes, _AREA, len(boxes) // _BOXES_OF_A_TILE)
-    areas = Areas(tiles, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
-    file_areas(boxes, record, areas)
+    tiles = empty_tiles(boxes, _AREA, len(boxes) // _BOXES_OF_A_TILE)
+    areas = BoxTiles(tiles, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
+    fill_box_tiles(boxes, record, areas)
     return areas
 
 
@@ -142,12 +142,12 @@ class BoxTarget:
         return _owners(self.offsets, self.boxes.dtype)
 
     @cached_property
-    def by_time(self) -> Index:
+    def by_time(self) -> CoverIndex:
         """The index for questions about samples."""
         return index_over_time(self.boxes, self.offsets)
 
     @cached_property
-    def by_place(self) -> Places:
+    def by_place(self) -> PlaceTiles:
         """The index for questions about places."""
         return index_over_places(self.boxes, self.record_of_box)
 
@@ -158,7 +158,7 @@ class BoxTarget:
         rows = slice(None) if alike.all() else np.flatnonzero(np.repeat(alike, np.diff(self.offsets)))
         boxes, counts = self.boxes[rows], np.diff(self.offsets) * alike
         ends = np.cumsum(counts)
-        if not ascend(boxes, np.concatenate([[0], ends])):
+        if not records_ascend(boxes, np.concatenate([[0], ends])):
             boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box[rows]))]
         numbers: dict[bytes | int, int] = {}  # by digests: boxes themselves would fill the memory once more
         return np.array(
@@ -215,10 +215,10 @@ class BoxTarget:
         return fewer, sizes.astype(np.int64)
 
     @cached_property
-    def book(self) -> Book:
+    def book(self) -> RecordClasses:
         """Every different record once, as the kernels of likelihood take them."""
         records = self.classes.records
-        return Book(
+        return RecordClasses(
             offsets=fixed(records.offsets),
             boxes=records.boxes,
             sizes=self.classes.sizes,

@@ -16,8 +16,8 @@ from shoal.attacks.likelihoods import CUES, rules_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.likelihood import Weighed, count_holders
-from shoal.kernels.tau_candidates import Followed, Records, Told, weigh_followed
+from shoal.kernels.likelihood import LinkResults, count_holders
+from shoal.kernels.tau_candidates import FollowedVictims, Records, SampleAnswers, link_followed_victims
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.units import show_s, slots_touched
@@ -116,17 +116,17 @@ def attack_tau(
     ]
 
 
-def weigh(evaluation: Evaluation[BoxTarget], followed: Followed) -> tuple[Weighed, Told]:
+def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple[LinkResults, SampleAnswers]:
     """What every rule makes of what was seen; parts of the victims are weighed on all threads."""
     book, n, rules = evaluation.target.book, len(followed.own), len(CUES)
     none = np.zeros(n, dtype=np.int64)
     each = np.zeros((n, rules), dtype=np.int64)
-    found = Weighed(none, none.copy(), np.zeros((n, rules)), each)
-    told = Told(none.copy(), each.copy())
+    found = LinkResults(none, none.copy(), np.zeros((n, rules)), each)
+    told = SampleAnswers(none.copy(), each.copy())
 
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
-        weigh_followed(
+        link_followed_victims(
             followed._replace(
                 window_offsets=followed.window_offsets[begin : mine.stop + 1],
                 asked=followed.asked[mine],
@@ -134,8 +134,8 @@ def weigh(evaluation: Evaluation[BoxTarget], followed: Followed) -> tuple[Weighe
             ),
             book,
             CUES,
-            Weighed._make(column[mine] for column in found),
-            Told._make(column[mine] for column in told),
+            LinkResults._make(column[mine] for column in found),
+            SampleAnswers._make(column[mine] for column in told),
         )
 
     for _ in evaluation.run.map(part, range(0, n, _PART), label=f"following people ({evaluation.label})"):
@@ -143,7 +143,7 @@ def weigh(evaluation: Evaluation[BoxTarget], followed: Followed) -> tuple[Weighe
     return found, told
 
 
-def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> Followed:
+def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> FollowedVictims:
     """What is seen of each victim in its windows."""
     original, (n, windows) = evaluation.known, drawn.begins.shape
     begins = drawn.begins.ravel()
@@ -155,7 +155,7 @@ def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> Followe
         rows.append(first + np.arange(*np.searchsorted(t, [begin, begin + tau])))
     seen = np.concatenate(rows)
     columns = (original.t, original.x, original.y)
-    return Followed(
+    return FollowedVictims(
         window_offsets=np.arange(n + 1) * windows,
         begins=begins,
         ends=begins + tau,

@@ -16,7 +16,7 @@ from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.attacks.tau_knowledge import records_of
 from shoal.errors import InputError
-from shoal.kernels.tau_candidates import holding, tau_candidates
+from shoal.kernels.tau_candidates import count_holding, tau_candidates
 from shoal.model.claims import (
     Claim,
     KAnonymity,
@@ -194,7 +194,7 @@ def _fitting(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
         samples = np.column_stack(original.samples_of(subject_at[person]))
         during = samples[(samples[:, 0] >= start) & (samples[:, 0] < start + tau)]
         own = np.array([records[person]])
-        seen = during[[holding(indexed, own, *sample) == 1 for sample in during.tolist()]]
+        seen = during[[count_holding(indexed, own, *sample) == 1 for sample in during.tolist()]]
         if not len(seen):
             return None
         found = np.empty(release.n_records, dtype=np.int64)

@@ -23,7 +23,7 @@ from shoal.io.screening import active_days, days_between, screen, screens
 from shoal.io.snapping import placed, reason_outside, sorted_rows
 from shoal.io.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
 from shoal.io.taken import Taken, no_rows
-from shoal.kernels.people import middles
+from shoal.kernels.people import median_samples
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUMS_FILE, StoredPeople
 from shoal.model.trajectories import Grid, require_snapped
@@ -171,7 +171,7 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
         starts=first_row + offsets[:-1],
         lengths=np.diff(offsets),
         active=active_days(t, offsets, task.grid.slot_s) if task.screened else np.zeros_like(present),
-        middles=middles(offsets, t, x, y),
+        middles=median_samples(offsets, t, x, y),
         span=(int(t.min()), int(t.max())),
         outside=outside,
         duplicates=n_rows - len(t),

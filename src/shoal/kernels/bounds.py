@@ -11,7 +11,7 @@ LANES = 64  # as many as fill the registers; with half as many the same loop tak
 _STEP = 8  # places or bins that are added before it is looked whether anybody is still in question
 
 
-class Ranked(NamedTuple):
+class RankedPeople(NamedTuple):
     """What the bounds need, by rank, so that memory is read from front to back.
 
     stratum: ranks come in groups of so many. Nobody in a later group is shorter; within a group, neighbors in
@@ -45,7 +45,7 @@ class BlockCosts(NamedTuple):
     shift: int
 
 
-class Passed(NamedTuple):
+class PassedPairs(NamedTuple):
     """The ranks that pass beside each lane: found[lane] of them in rank[lane], and their bounds."""
 
     found: Integers
@@ -53,10 +53,10 @@ class Passed(NamedTuple):
     bound: Numbers
 
 
-def room_to_pass(order: Integers) -> Passed:
+def empty_passed_pairs(order: Integers) -> PassedPairs:
     """Room for all of these beside each lane; each thread needs its own, which its blocks share."""
     rank, bound = (np.empty((LANES, len(order)), dtype=np.int32) for _ in range(2))
-    return Passed(np.empty(LANES, dtype=np.int64), rank, bound)
+    return PassedPairs(np.empty(LANES, dtype=np.int64), rank, bound)
 
 
 @compiled
@@ -81,7 +81,7 @@ def add_least_costs(
 
 
 @compiled
-def in_order(
+def reorder_lists(
     offsets: Integers, own: Numbers, weights: Numbers, order: Integers
 ) -> tuple[Integers, Numbers, Numbers]:
     """The lists of these subjects, in this order."""
@@ -97,7 +97,7 @@ def in_order(
 
 
 @compiled
-def least_of_all(costs: Numbers, least: Numbers) -> None:
+def minimum_over_lanes(costs: Numbers, least: Numbers) -> None:
     """Fill least[p] with the least of costs[:, p]."""
     for p in range(len(least)):
         least[p] = costs[0, p]
@@ -107,7 +107,7 @@ def least_of_all(costs: Numbers, least: Numbers) -> None:
 
 
 @compiled
-def lay_across(costs: Numbers, least: Numbers, half: Any, shift: int, across: Numbers) -> None:
+def transpose_costs(costs: Numbers, least: Numbers, half: Any, shift: int, across: Numbers) -> None:
     """Fill across[p, lane] with costs[lane, p] >> shift; where the least of all is half, so are they."""
     most = np.int16(half >> shift)
     for p in range(len(across)):
@@ -120,7 +120,7 @@ def lay_across(costs: Numbers, least: Numbers, half: Any, shift: int, across: Nu
 
 @compiled
 def possible_ranks(
-    ranked: Ranked, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers
+    ranked: RankedPeople, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers
 ) -> Any:
     """Fill ``possible`` with the ranks whose places alone do not rule out every lane; how many there are.
 
@@ -141,7 +141,9 @@ def possible_ranks(
 
 
 @compiled
-def pass_bounds(ranked: Ranked, begin: int, limits: Numbers, costs: BlockCosts, passed: Passed) -> None:
+def find_passing_pairs(
+    ranked: RankedPeople, begin: int, limits: Numbers, costs: BlockCosts, passed: PassedPairs
+) -> None:
     """Fill ``passed`` with the ranks whose bound is below their limit.
 
     Beside lane l stand the ranks longer than begin + l, or as long and behind it. limits: int32 [n].

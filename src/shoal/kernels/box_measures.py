@@ -28,7 +28,7 @@ class BoxColumns(NamedTuple):
     y_max: Integers
 
 
-class Owned(NamedTuple):
+class Ownership(NamedTuple):
     """Whose rows are whose.
 
     Subject s owns samples sample_offsets[s] to sample_offsets[s + 1]; record r owns boxes box_offsets[r] to
@@ -41,7 +41,7 @@ class Owned(NamedTuple):
 
 
 @compiled
-def holds(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
+def box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
     """Whether a box that begins at t or before holds this sample."""
     return bool(
         t < boxes.t_end[j] and boxes.x_min[j] <= x < boxes.x_max[j] and boxes.y_min[j] <= y < boxes.y_max[j]
@@ -60,14 +60,14 @@ def count_covered(points: Points, boxes: BoxColumns) -> int:
         for j in range(first, len(boxes.t_start)):
             if boxes.t_start[j] > t:
                 break
-            if holds(boxes, j, t, x, y):
+            if box_contains(boxes, j, t, x, y):
                 count += 1
                 break
     return count
 
 
 @compiled
-def count_empty(points: Points, boxes: BoxColumns, owned: Owned) -> int:
+def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
     """How many boxes hold no sample of their own record's subject."""
     count = 0
     for subject in range(len(owned.record_of)):
@@ -78,7 +78,7 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Owned) -> int:
         for j in range(owned.box_offsets[record], owned.box_offsets[record + 1]):
             i = begin + np.searchsorted(points.t[begin:end], boxes.t_start[j])
             while i < end and points.t[i] < boxes.t_end[j]:
-                if holds(boxes, j, points.t[i], points.x[i], points.y[i]):
+                if box_contains(boxes, j, points.t[i], points.x[i], points.y[i]):
                     break
                 i += 1
             count += i == end or points.t[i] >= boxes.t_end[j]
@@ -87,7 +87,7 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Owned) -> int:
 
 @compiled
 def covering_extents(
-    points: Points, boxes: BoxColumns, owned: Owned, time_slots: Integers, space_cells: Integers
+    points: Points, boxes: BoxColumns, owned: Ownership, time_slots: Integers, space_cells: Integers
 ) -> None:
     """Fill in the duration and the extent dx + dy of the box that covers each sample, -1 where none does.
 
@@ -107,7 +107,7 @@ def covering_extents(
             for j in range(first, end):
                 if boxes.t_start[j] > t:
                     break
-                if holds(boxes, j, t, x, y):
+                if box_contains(boxes, j, t, x, y):
                     time = boxes.t_end[j] - boxes.t_start[j]
                     space = boxes.x_max[j] - boxes.x_min[j] + boxes.y_max[j] - boxes.y_min[j]
                     if (
@@ -129,7 +129,7 @@ class Areas(NamedTuple):
 
 
 @compiled
-def middle_lengths(areas: Areas, offsets: Integers, cell_m: float, lengths: Floats) -> None:
+def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, lengths: Floats) -> None:
     """Fill in the distance in meters between the middles of each area of a record and its next one."""
     move = 0
     for record in range(len(offsets) - 1):
@@ -141,7 +141,7 @@ def middle_lengths(areas: Areas, offsets: Integers, cell_m: float, lengths: Floa
 
 
 @compiled
-def bounds_of_lengths(
+def distance_bounds(
     areas: Areas, offsets: Integers, cell_m: float, shortest: Floats, longest: Floats
 ) -> None:
     """Fill in the distance in meters between the nearest and between the farthest cells of the same pairs."""
@@ -169,7 +169,7 @@ _CORNERS: Final = 4
 
 
 @compiled
-def changes_along(
+def share_changes(
     low: int, high: int, start: float, side: float, pixels: int, at: Integers, by: Floats
 ) -> None:
     """Fill in where and by how much the share of a range in a pixel differs from that in the pixel before.
@@ -194,7 +194,7 @@ def changes_along(
 
 
 @compiled
-def add_corners(
+def add_density_changes(
     x_min: Integers,
     y_min: Integers,
     x_max: Integers,
@@ -211,15 +211,15 @@ def add_corners(
     at_x, at_y = np.empty(_CORNERS, dtype=np.int64), np.empty(_CORNERS, dtype=np.int64)
     by_x, by_y = np.empty(_CORNERS), np.empty(_CORNERS)
     for box in range(len(x_min)):
-        changes_along(x_min[box], x_max[box], start[0], side, corners.shape[2] - 2, at_x, by_x)
-        changes_along(y_min[box], y_max[box], start[1], side, corners.shape[1] - 2, at_y, by_y)
+        share_changes(x_min[box], x_max[box], start[0], side, corners.shape[2] - 2, at_x, by_x)
+        share_changes(y_min[box], y_max[box], start[1], side, corners.shape[1] - 2, at_y, by_y)
         for i in range(_CORNERS):
             for j in range(_CORNERS):
                 corners[i * _CORNERS + j, at_y[i], at_x[j]] += by_y[i] * by_x[j]
 
 
 @compiled
-def most_hits(
+def find_top_subjects(
     offsets: Integers,
     boxes: Integers,
     t: Integers,

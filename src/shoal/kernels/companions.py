@@ -52,7 +52,7 @@ def place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int,
 
 
 @compiled
-def cheapest_beside(
+def cheapest_sample(
     tracks: Tracks, i: int, near: int, first: int, last: int, weights: Weights, floor: int, likely: int
 ) -> tuple[Any, Any]:
     """What sample i costs beside the sample of first to last that suits it best, and one that does.
@@ -83,7 +83,7 @@ def cheapest_beside(
 
 
 @compiled
-def beside(
+def companion_cost(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
     """What p's samples cost at least in any record that q shares: each beside the sample of q nearest to it.
@@ -101,16 +101,16 @@ def beside(
         while near < last and t[near] < t[i]:
             near += 1
         floor = bounds[squares.square_of[i]]
-        cost, likely = cheapest_beside(tracks, i, near, first, last, weights, floor, likely)
+        cost, likely = cheapest_sample(tracks, i, near, first, last, weights, floor, likely)
         total += cost - floor
     return min(total, limit + 1)
 
 
 @compiled
-def bound_beside(
+def companion_cost_bound(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """A bound below ``beside``, much sooner found: the nearest place and the nearest time, each by itself."""
+    """A bound below ``companion_cost``, much sooner found: the nearest place and the nearest time, each by itself."""
     offsets, t, _, _ = tracks
     total = place_bounds(squares, p, q, weights, limit + 1, bounds)
     if total > limit:
@@ -125,7 +125,7 @@ def bound_beside(
 
 
 @compiled
-def companion_costs(
+def least_companion_costs(
     tracks: Tracks, squares: Squares, p: int, others: Integers, weights: Weights, costs: Integers
 ) -> None:
     """Fill costs [count] with what p's samples cost beside each of the ``count`` others that suit them best.
@@ -138,7 +138,7 @@ def companion_costs(
         if q == p:
             continue
         most = costs[-1]
-        cost = beside(tracks, squares, p, q, weights, most - 1, bounds)
+        cost = companion_cost(tracks, squares, p, q, weights, most - 1, bounds)
         place = len(costs) - 1
         if cost < most:
             while place > 0 and costs[place - 1] > cost:

@@ -13,7 +13,7 @@ from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
-class Index(NamedTuple):
+class CoverIndex(NamedTuple):
     """Boxes of records, [b, 6], in classes along one axis; all but class_offsets in 32 bits where these do.
 
     Class L is rows class_offsets[L] to class_offsets[L + 1], and holds boxes whose extent is at most 2**L.
@@ -38,8 +38,8 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 
 
 @compiled
-def file_over_time(
-    boxes: Integers, offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: Index
+def fill_time_index(
+    boxes: Integers, offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
 ) -> None:
     """Fill an index over time but for its class_offsets; boxes of equal level and start as they stand.
 
@@ -77,7 +77,7 @@ def first_not_below(values: Numbers, low: int, high: int, wanted: float) -> int:
 
 
 @compiled
-def ascend(boxes: Integers, offsets: Integers) -> bool:
+def records_ascend(boxes: Integers, offsets: Integers) -> bool:
     """Whether the boxes [b, 6] of each record ascend, column by column, repeats allowed."""
     for record in range(len(offsets) - 1):
         for b in range(offsets[record] + 1, offsets[record + 1]):

@@ -4,26 +4,33 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.bounds import LANES, BlockCosts, add_least_costs, lay_across, least_of_all, possible_ranks
+from shoal.kernels.bounds import (
+    LANES,
+    BlockCosts,
+    add_least_costs,
+    minimum_over_lanes,
+    possible_ranks,
+    transpose_costs,
+)
 from shoal.kernels.crowd_bounds import (
     Crowds,
     LeastCosts,
     boxes_of,
+    empty_least_costs,
     fill_outlines,
-    least_costs_of,
     least_costs_to_boxes,
     least_waits_to_boxes,
 )
-from shoal.kernels.crowd_index import CrowdIndex, Lowest
+from shoal.kernels.crowd_index import CrowdIndex, LowerBounds
 from shoal.kernels.near_crowds import nearest_to_crowd
-from shoal.kernels.near_pairs import Search
+from shoal.kernels.near_pairs import PairSearch
 from shoal.kernels.nearest_lists import Nearest
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
 @compiled
-def costs_beside_block(crowds: Crowds, search: Search, slots: Integers, least: LeastCosts) -> BlockCosts:
+def block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: LeastCosts) -> BlockCosts:
     """What one person costs at least beside each of up to LANES crowds, rounded down.
 
     The last crowd stands in each lane that is left.
@@ -51,15 +58,15 @@ def costs_beside_block(crowds: Crowds, search: Search, slots: Integers, least: L
         shift=search.shift,
     )
     half = int(scale.half)
-    least_of_all(near, costs.least)
-    lay_across(near, costs.least, half, search.shift, costs.near)
-    lay_across(soon, np.zeros(n_bins, dtype=soon.dtype), half, search.shift, costs.soon)
+    minimum_over_lanes(near, costs.least)
+    transpose_costs(near, costs.least, half, search.shift, costs.near)
+    transpose_costs(soon, np.zeros(n_bins, dtype=soon.dtype), half, search.shift, costs.soon)
     return costs
 
 
 @compiled
-def longer_beside_block(
-    crowds: Crowds, search: Search, slots: Integers, costs: BlockCosts, found: Integers, subjects: Numbers
+def find_longer_people(
+    crowds: Crowds, search: PairSearch, slots: Integers, costs: BlockCosts, found: Integers, subjects: Numbers
 ) -> None:
     """Fill subjects[lane] with the people who may be close to each crowd: found[lane] of them.
 
@@ -94,13 +101,13 @@ def longer_beside_block(
 @compiled
 def nearest_to_block(
     crowds: Crowds,
-    search: Search,
+    search: PairSearch,
     slots: Integers,
     living: Integers,
     threshold: float,
     nearest: Nearest,
     index: CrowdIndex,
-    lowest: Lowest,
+    lowest: LowerBounds,
     most_boxes: int,
 ) -> None:
     """The nearest others of up to LANES crowds, like nearest_to_crowds.
@@ -108,12 +115,10 @@ def nearest_to_block(
     search: for people who are living, with limits for this threshold.
     """
     n_windows = crowds.bounding.visits.n_windows
-    least = least_costs_of(search.people, n_windows, most_boxes, crowds.boxes.t_start)
+    least = empty_least_costs(search.people, n_windows, most_boxes, crowds.boxes.t_start)
     found = np.empty(LANES, dtype=np.int64)
     subjects = np.empty((LANES, len(search.order)), dtype=np.int32)
-    longer_beside_block(
-        crowds, search, slots, costs_beside_block(crowds, search, slots, least), found, subjects
-    )
+    find_longer_people(crowds, search, slots, block_costs(crowds, search, slots, least), found, subjects)
     others, room = np.empty(len(living), dtype=np.int64), np.empty((3, len(living) + 1), dtype=np.int64)
     for lane in range(len(slots)):
         slot = slots[lane]

@@ -96,7 +96,7 @@ def least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbe
 
 
 @compiled
-def surround(boxes: Samples, bounding: Bounding, slot: int) -> None:
+def set_surroundings(boxes: Samples, bounding: Bounding, slot: int) -> None:
     """Set the surroundings of a slot with these boxes."""
     around = bounding.around[slot]
     around[0], around[1] = boxes.x_min.min(), boxes.x_max.max() - 1
@@ -104,11 +104,11 @@ def surround(boxes: Samples, bounding: Bounding, slot: int) -> None:
 
 
 @compiled
-def bound_people(crowds: Crowds, n: int, hours: Hours, far: int) -> None:
+def set_people_bounds(crowds: Crowds, n: int, hours: Hours, far: int) -> None:
     """Set surroundings and waits of n single people."""
     for slot in range(n):
         boxes = boxes_of(crowds, slot)
-        surround(boxes, crowds.bounding, slot)
+        set_surroundings(boxes, crowds.bounding, slot)
         least_waits(boxes, hours, crowds.bounding.shift, far, crowds.bounding.waits[slot])
 
 
@@ -204,7 +204,7 @@ def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, 
 
 
 @compiled
-def least_costs_of(people: People, n_windows: int, most_boxes: int, like: Numbers) -> LeastCosts:
+def empty_least_costs(people: People, n_windows: int, most_boxes: int, like: Numbers) -> LeastCosts:
     """Such a workspace, for crowds of so many boxes or fewer, with numbers of this kind."""
     n_places = len(people.places.costs)
     return LeastCosts(
@@ -344,7 +344,7 @@ def rule_out_shorter(
 
 
 @compiled
-def lowest_to_person(
+def lower_bound_to_person(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
     """A bound below the sum of a crowd's boxes to one person's fewer samples, times size + 1.

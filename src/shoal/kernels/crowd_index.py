@@ -31,7 +31,7 @@ class CrowdIndex(NamedTuple):
     offsets: Integers
 
 
-class Lowest(NamedTuple):
+class LowerBounds(NamedTuple):
     """A workspace for what the index tells about others beside the crowd that searches.
 
     sums: [n] for each slot of the index, a bound below its sum, times the size of both. least, found: [m + n]
@@ -48,7 +48,9 @@ class Lowest(NamedTuple):
 
 
 @compiled
-def index_of(crowds: Crowds, hours: Hours, slots: Integers, sizes: Integers, until: int) -> CrowdIndex:
+def build_crowd_index(
+    crowds: Crowds, hours: Hours, slots: Integers, sizes: Integers, until: int
+) -> CrowdIndex:
     """The index of these crowds."""
     offsets = np.zeros(len(sizes) * hours.n_bins + 1, dtype=np.int64)
     size_of = np.searchsorted(sizes, crowds.sizes[slots])
@@ -75,7 +77,7 @@ def index_of(crowds: Crowds, hours: Hours, slots: Integers, sizes: Integers, unt
 
 
 @compiled
-def starting_within(
+def boxes_starting_within(
     index: CrowdIndex, hours: Hours, section: int, start: Any, early: int, late: int
 ) -> tuple[int, int]:
     """Where the boxes of a size begin and end that start so many slots before and behind, and a few more."""
@@ -102,13 +104,13 @@ def reaches_and_windows(
 
 
 @compiled
-def boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, windows: Integers) -> Any:
+def count_boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, windows: Integers) -> Any:
     """How many boxes would be compared."""
     count = np.int64(0)
     for i in range(crowds.starts[slot], crowds.stops[slot]):
         for section in range(len(windows)):
             start = np.int64(crowds.boxes.t_start[i])
-            begin, end = starting_within(
+            begin, end = boxes_starting_within(
                 index, hours, section, start, windows[section, 0], windows[section, 1]
             )
             count += end - begin
@@ -152,8 +154,8 @@ def costs_within(
 
 
 @compiled
-def lower_sums(
-    crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, most: float, lowest: Lowest, scale: Scale
+def fill_lower_bounds(
+    crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, most: float, lowest: LowerBounds, scale: Scale
 ) -> None:
     """Fill lowest.sums with bounds beside ``slot``: most exceed the effort ``most``, or else all are 0.
 
@@ -173,7 +175,7 @@ def lower_sums(
             around[slot, 2] - around[other, 3], around[other, 2] - around[slot, 3], 0
         )
         terms += longer * (scale.per_cell * away <= most)  # others are ruled out by their surroundings
-    if scale.half <= most or boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
+    if scale.half <= most or count_boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
         lowest.sums[index.slots] = 0
         return
     costs, near, least, found, sums = lowest.costs, lowest.near, lowest.least, lowest.found, lowest.sums
@@ -192,7 +194,7 @@ def lower_sums(
         )
         for section in range(len(sizes)):
             reach = kind(reaches[section])
-            begin, end = starting_within(
+            begin, end = boxes_starting_within(
                 index, hours, section, np.int64(box[0]), windows[section, 0], windows[section, 1]
             )
             for some in range(begin, end, TOGETHER):
@@ -215,10 +217,10 @@ def lower_sums(
                         sums[other] -= before - cost
 
 
-def workspace_of(index: CrowdIndex, n: int) -> Lowest:
+def empty_lower_bounds(index: CrowdIndex, n: int) -> LowerBounds:
     """What a search by the index needs; each thread needs its own. n: slots."""
     kind = index.boxes.dtype
-    return Lowest(
+    return LowerBounds(
         sums=np.zeros(n, dtype=np.int64),
         least=np.zeros(len(index.owner) + n, dtype=kind),
         found=np.zeros(len(index.owner) + n, dtype=np.int64),

@@ -28,7 +28,7 @@ class Visits(NamedTuple):
     own: Numbers
 
 
-def visits_of(people: People, last_slot: int) -> Visits:
+def find_visits(people: People, last_slot: int) -> Visits:
     """The visits of everybody, in windows as short as they may be."""
     raw, places = people.raw, people.places
     n_places, shift = len(places.costs), people.hours.shift

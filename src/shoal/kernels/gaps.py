@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.nearest_samples import (
-    candidates_of,
     chunks_in_space,
     chunks_in_time,
+    empty_candidates,
     nearest_in_time,
     nearest_place,
     raw_sum,
@@ -33,7 +33,7 @@ class PlaceWork(NamedTuple):
 
 
 @compiled
-def first_at_places(raw: Raw, b: int, first: Integers) -> None:
+def fill_first_rows(raw: Raw, b: int, first: Integers) -> None:
     """Fill first[p] with the first row of b at its place p."""
     for j in range(raw.offsets[b + 1] - 1, raw.offsets[b] - 1, -1):
         first[raw.place[j]] = j
@@ -59,9 +59,9 @@ def pair_stretches(
     many, few = (b, a) if longer_is_b else (a, b)
     per_cell, per_slot, half = scale
     work.least[: raw.place_offsets[many + 1] - raw.place_offsets[many]] = -1
-    first_at_places(raw, few, work.first)
-    near = candidates_of(raw.chunks.offsets[few + 1] - raw.chunks.offsets[few])
-    places = candidates_of(raw.place_chunks.offsets[few + 1] - raw.place_chunks.offsets[few])
+    fill_first_rows(raw, few, work.first)
+    near = empty_candidates(raw.chunks.offsets[few + 1] - raw.chunks.offsets[few])
+    places = empty_candidates(raw.place_chunks.offsets[few + 1] - raw.place_chunks.offsets[few])
     x_min, x_max, y_min, y_max = raw.bounds[few]
     begin, chosen = 0, -1
     for chunk in range(raw.chunks.offsets[many + 1] - raw.chunks.offsets[many]):
@@ -107,7 +107,7 @@ def tail_weight(values: Numbers) -> float:
 
 
 @compiled
-def gap_parts(
+def fill_gap_parts(
     raw: Raw,
     subjects: Integers,
     neighbors: Integers,

@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.assignment import least_assignment
-from shoal.kernels.k_merge import ROWS, best_partition, least_costs, stamps_of
+from shoal.kernels.k_merge import ROWS, best_partition, least_costs, make_stamps
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
-NOBODY: Final = -1
+NO_ONE: Final = -1
 _FORBIDDEN: Final = 1 << 48
 _CYCLES_TRIED: Final = 8
 
@@ -24,7 +24,7 @@ class Pieces(NamedTuple):
     end: Integers
 
 
-class Past(NamedTuple):
+class HidingHistory(NamedTuple):
     """Who has hidden whom: hiders[s, : used[s]] have hidden subject s before and must not do so again."""
 
     hiders: Integers
@@ -54,7 +54,7 @@ def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integer
         j += not of_a
     return int(
         least_costs(
-            stamps_of(merged[0, :size], merged[1, :size], merged[2, :size], merged[3, :size], 2, room), room
+            make_stamps(merged[0, :size], merged[1, :size], merged[2, :size], merged[3, :size], 2, room), room
         )[-1]
     )
 
@@ -103,29 +103,31 @@ def _greedy_cycle(cost: Integers) -> Integers:
     several first rows are tried; NOBODY for all where each ends before it closes.
     """
     n = len(cost)
-    column_of = np.full(n, NOBODY, dtype=np.int64)
+    column_of = np.full(n, NO_ONE, dtype=np.int64)
     for first in range(min(n, _CYCLES_TRIED)):
-        column_of[:] = NOBODY
+        column_of[:] = NO_ONE
         b = first
         for _ in range(n - 1):
-            chosen = NOBODY
+            chosen = NO_ONE
             for a in range(n):
-                open_to = a != first and column_of[a] == NOBODY and cost[a, b] < _FORBIDDEN
-                if open_to and (chosen == NOBODY or cost[a, b] < cost[chosen, b]):
+                open_to = a != first and column_of[a] == NO_ONE and cost[a, b] < _FORBIDDEN
+                if open_to and (chosen == NO_ONE or cost[a, b] < cost[chosen, b]):
                     chosen = a
-            if chosen == NOBODY:
+            if chosen == NO_ONE:
                 break
             column_of[chosen] = b
             b = chosen
-        if b != first and cost[first, b] < _FORBIDDEN and np.count_nonzero(column_of == NOBODY) == 1:
+        if b != first and cost[first, b] < _FORBIDDEN and np.count_nonzero(column_of == NO_ONE) == 1:
             column_of[first] = b
             return column_of
-    column_of[:] = NOBODY
+    column_of[:] = NO_ONE
     return column_of
 
 
 @compiled
-def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int) -> Integers:
+def _costs(
+    pieces: Pieces, window: Integers, subjects: Integers, past: HidingHistory, space_weight: int
+) -> Integers:
     """[n, n] summed costs of each row's pieces with each column's.
 
     Forbidden where the column is the row, or has hidden it before.
@@ -135,24 +137,24 @@ def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, spa
     for epoch in range(epochs):
         if window[0, epoch] >= 0:
             cost += pair_costs(pieces, window[:, epoch].copy(), space_weight)
-    row_of = np.full(len(past.used), NOBODY, dtype=np.int64)
+    row_of = np.full(len(past.used), NO_ONE, dtype=np.int64)
     for a in range(n):
         row_of[subjects[a]] = a
         cost[a, a] = _FORBIDDEN
     for a in range(n):
         for turn in range(past.used[subjects[a]]):
             b = row_of[past.hiders[subjects[a], turn]]
-            if b != NOBODY:
+            if b != NO_ONE:
                 cost[a, b] = _FORBIDDEN
     return cost
 
 
 @compiled
-def hide_each_other(
+def assign_hiders(
     pieces: Pieces,
     window: Integers,
     subjects: Integers,
-    past: Past,
+    past: HidingHistory,
     space_weight: int,
     turns: int,
     cycles: bool,
@@ -173,8 +175,8 @@ def hide_each_other(
         column_of = _greedy_cycle(cost) if cycles else least_assignment(cost)
         for a in range(n):
             b = column_of[a]
-            if b == NOBODY or cost[a, b] >= _FORBIDDEN:
-                hiders[a, turn] = NOBODY
+            if b == NO_ONE or cost[a, b] >= _FORBIDDEN:
+                hiders[a, turn] = NO_ONE
                 missing += 1
             else:
                 hiders[a, turn] = b

@@ -13,7 +13,7 @@ from shoal.runtime.compiled import compiled
 _ALIKE: Final = 1 - 1e-9  # of the most presence: what is as much but for rounding
 
 
-class Spread(NamedTuple):
+class WeightedAreas(NamedTuple):
     """Rectangles of cells with how much each counts; record i owns offsets[i] to offsets[i + 1].
 
     x_min, y_min, x_max, y_max: int64 [b], ends not included. weights: float64 [b], 0 = it does not count.
@@ -28,7 +28,7 @@ class Spread(NamedTuple):
 
 
 @compiled
-def distinct(values: Integers) -> Integers:
+def sort_distinct(values: Integers) -> Integers:
     """The different values, ascending; in their own place."""
     values.sort()
     kept = 0
@@ -40,18 +40,18 @@ def distinct(values: Integers) -> Integers:
 
 
 @compiled
-def sides_along(spread: Spread, one: int, low: Integers, high: Integers) -> Integers:
+def sides_along(spread: WeightedAreas, one: int, low: Integers, high: Integers) -> Integers:
     """The different sides of a record's areas that count, ascending; low, high: of all areas on an axis."""
     sides, n = np.empty(2 * (spread.offsets[one + 1] - spread.offsets[one]), dtype=np.int64), 0
     for i in range(spread.offsets[one], spread.offsets[one + 1]):
         if spread.weights[i] > 0:
             sides[n], sides[n + 1] = low[i], high[i]
             n += 2
-    return distinct(sides[:n])
+    return sort_distinct(sides[:n])
 
 
 @compiled
-def expected_presence(spread: Spread, one: int) -> Any:
+def expected_presence(spread: WeightedAreas, one: int) -> Any:
     """(xs, ys, presence): the expected presence of a record in each rectangle between its sides.
 
     Each area spreads its weight evenly over its cells. presence: [len(xs), len(ys)], that of the rectangle
@@ -79,7 +79,7 @@ def expected_presence(spread: Spread, one: int) -> Any:
 
 
 @compiled
-def first_likeliest(spread: Spread, one: int) -> tuple[bool, int, int]:
+def first_likeliest(spread: WeightedAreas, one: int) -> tuple[bool, int, int]:
     """Whether any area of a record counts; and the first corner, by x and y, of where it is likeliest."""
     xs, ys, presence = expected_presence(spread, one)
     if len(xs):
@@ -92,7 +92,7 @@ def first_likeliest(spread: Spread, one: int) -> tuple[bool, int, int]:
 
 
 @compiled
-def likeliest_holds(spread: Spread, one: int, x: int, y: int) -> bool:
+def likeliest_contains(spread: WeightedAreas, one: int, x: int, y: int) -> bool:
     """Whether a cell is one of those where a record is likeliest."""
     xs, ys, presence = expected_presence(spread, one)
     if not len(xs) or x < xs[0] or y < ys[0]:
@@ -102,7 +102,7 @@ def likeliest_holds(spread: Spread, one: int, x: int, y: int) -> bool:
 
 
 @compiled
-def chance_where_likeliest(spread: Spread, one: int, x: int, y: int) -> float:
+def chance_at_likeliest(spread: WeightedAreas, one: int, x: int, y: int) -> float:
     """The chance to name a cell, for who names one of those where a record is likeliest."""
     xs, ys, presence = expected_presence(spread, one)
     if not len(xs):
@@ -117,15 +117,20 @@ def chance_where_likeliest(spread: Spread, one: int, x: int, y: int) -> float:
 
 
 @compiled
-def find_homes(spread: Spread, known: Flags, x: Integers, y: Integers) -> None:
+def find_homes(spread: WeightedAreas, known: Flags, x: Integers, y: Integers) -> None:
     """Fill in for every record whether any area counts, and the first cell of where it is likeliest."""
     for one in range(len(known)):
         known[one], x[one], y[one] = first_likeliest(spread, one)
 
 
 @compiled
-def homes_kept(
-    raw: Spread, published: Spread, people: Integers, records: Integers, known: Flags, kept: Flags
+def check_homes(
+    raw: WeightedAreas,
+    published: WeightedAreas,
+    people: Integers,
+    records: Integers,
+    known: Flags,
+    kept: Flags,
 ) -> None:
     """Fill known [n] and kept [n]: who is anywhere then, and whether the record's likeliest area holds it.
 
@@ -133,7 +138,7 @@ def homes_kept(
     """
     for i in range(len(people)):
         known[i], x, y = first_likeliest(raw, people[i])
-        kept[i] = known[i] and likeliest_holds(published, records[i], x, y)
+        kept[i] = known[i] and likeliest_contains(published, records[i], x, y)
 
 
 @compiled
@@ -176,7 +181,7 @@ def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> 
 
 
 @compiled
-def chances_where_sides_meet(spread: Spread, one: int, n: int, x: int, y: int) -> tuple[float, float]:
+def chances_at_corners(spread: WeightedAreas, one: int, n: int, x: int, y: int) -> tuple[float, float]:
     """The chances to name a cell by the steadiest and by the most expected presence of a record.
 
     Of the cells where sides of its boxes meet; each is taken for the hull of n samples, or a few more.
@@ -188,19 +193,21 @@ def chances_where_sides_meet(spread: Spread, one: int, n: int, x: int, y: int) -
     boxes = np.zeros((len(rows), 6), dtype=np.int64)
     boxes[:, 2], boxes[:, 3] = spread.x_min[rows], spread.y_min[rows]
     boxes[:, 4], boxes[:, 5] = spread.x_max[rows], spread.y_max[rows]
-    xs = distinct(np.concatenate((spread.x_min[rows], spread.x_max[rows] - 1)))
-    ys = distinct(np.concatenate((spread.y_min[rows], spread.y_max[rows] - 1)))
+    xs = sort_distinct(np.concatenate((spread.x_min[rows], spread.x_max[rows] - 1)))
+    ys = sort_distinct(np.concatenate((spread.y_min[rows], spread.y_max[rows] - 1)))
     expected, steady = np.zeros((len(xs), len(ys))), np.zeros((len(xs), len(ys)))
     add_presence(boxes, spread.weights[rows], n, xs, ys, expected, steady)
     return _chance_of(steady, xs, ys, x, y), _chance_of(expected, xs, ys, x, y)
 
 
 @compiled
-def chances_of_places(spread: Spread, sizes: Integers, x: Integers, y: Integers, chances: Floats) -> None:
+def fill_place_chances(
+    spread: WeightedAreas, sizes: Integers, x: Integers, y: Integers, chances: Floats
+) -> None:
     """Fill chances [r, 3]: to name the cell (x, y) of each record where it is steadiest, and where likeliest.
 
     Boxes are taken for hulls of as many samples as ``sizes`` says, at last for filled evenly.
     """
     for one in range(len(chances)):
-        chances[one, 0], chances[one, 1] = chances_where_sides_meet(spread, one, sizes[one], x[one], y[one])
-        chances[one, 2] = chance_where_likeliest(spread, one, x[one], y[one])
+        chances[one, 0], chances[one, 1] = chances_at_corners(spread, one, sizes[one], x[one], y[one])
+        chances[one, 2] = chance_at_likeliest(spread, one, x[one], y[one])

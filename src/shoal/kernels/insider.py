@@ -74,7 +74,7 @@ def possible_sides(boxes: Integers, known: Integers, first: Integers, second: In
 
 
 @compiled
-def corners_of(first: Integers, second: Integers, bound: Flags, least: int, width: int) -> Integers:
+def possible_corners(first: Integers, second: Integers, bound: Flags, least: int, width: int) -> Integers:
     """The possible corners of boxes whose corners are bound, as ascending numbers: x * width + y - least."""
     codes, n = np.empty(4 * len(first), dtype=np.int64), 0
     for b in range(len(first)):
@@ -90,7 +90,7 @@ def corners_of(first: Integers, second: Integers, bound: Flags, least: int, widt
 
 
 @compiled
-def most_voted(
+def cell_with_most_votes(
     box: Integers, first: Integers, second: Integers, bound: Flags, x: Integers, y: Integers, votes: Integers
 ) -> int:
     """Of the cells (x, y), ascending, that are possible in a box the first with most votes, -1 = none."""
@@ -113,7 +113,7 @@ def most_voted(
 
 
 @compiled
-def name_samples(boxes: Integers, known: Integers, named: Integers) -> None:
+def guess_samples(boxes: Integers, known: Integers, named: Integers) -> None:
     """Fill named [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
 
     On each axis: a side that no known sample touches, the lower one of two; where known samples touch both,
@@ -123,7 +123,7 @@ def name_samples(boxes: Integers, known: Integers, named: Integers) -> None:
     second, bound = np.empty_like(named), np.empty(named.shape, dtype=np.bool_)
     possible_sides(boxes, known, named, second, bound)
     least, width = boxes[:, 3].min(), boxes[:, 5].max() - boxes[:, 3].min()
-    codes = corners_of(named, second, bound, least, width)
+    codes = possible_corners(named, second, bound, least, width)
     x, y = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
     votes, n = np.zeros(len(codes), dtype=np.int64), 0
     for place in range(len(codes)):
@@ -132,13 +132,13 @@ def name_samples(boxes: Integers, known: Integers, named: Integers) -> None:
             n += 1
         votes[n - 1] += 1
     for b in range(len(boxes)):
-        best = most_voted(boxes[b], named[b], second[b], bound[b], x[:n], y[:n], votes)
+        best = cell_with_most_votes(boxes[b], named[b], second[b], bound[b], x[:n], y[:n], votes)
         if best >= 0:
             named[b, 1], named[b, 2] = x[best], y[best]
 
 
 @compiled
-def numbers_of_cells(samples: Integers) -> Integers:
+def number_cells(samples: Integers) -> Integers:
     """A number for the cell of each sample [s, 3], from 0 on."""
     least = samples[:, 2].min()
     codes = samples[:, 1] * (samples[:, 2].max() - least + 1) + samples[:, 2] - least
@@ -150,7 +150,7 @@ def numbers_of_cells(samples: Integers) -> Integers:
 
 
 @compiled
-def judge_named(
+def score_guesses(
     boxes: Integers, named: Integers, counted: Flags, samples: Integers, shares: Floats, errors: Floats
 ) -> None:
     """Hold what is named in each box [b, 3] that counts against the true samples [s, 3], ascending in time.
@@ -160,7 +160,7 @@ def judge_named(
     who guesses. errors [s, 2]: how far in cells and slots what is named is from a sample, of several boxes
     where that is nearest in place; infinite where no box holds it.
     """
-    times, cell = samples[:, 0].copy(), numbers_of_cells(samples)
+    times, cell = samples[:, 0].copy(), number_cells(samples)
     seen = np.full(len(samples), -1, dtype=np.int64)
     exact, lucky = np.zeros(len(samples)), np.zeros(len(samples))
     shares[:] = 0.0
@@ -202,10 +202,10 @@ def judge_named(
 
 
 @compiled
-def read_records(readings: Readings, shares: Floats, errors: Floats) -> None:
+def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None:
     """Name and judge in every reading: with what is known, and with nothing, in this order.
 
-    shares [2, r, 6] and errors [2, s, 2]: as ``judge_named`` fills them.
+    shares [2, r, 6] and errors [2, s, 2]: as ``score_guesses`` fills them.
     """
     nothing = np.empty((0, 3), dtype=np.int64)
     for one in range(len(readings.box_offsets) - 1):
@@ -214,11 +214,11 @@ def read_records(readings: Readings, shares: Floats, errors: Floats) -> None:
         boxes, counted, true = readings.boxes[rows], readings.counted[rows], readings.true[mine]
         known = readings.known[readings.known_offsets[one] : readings.known_offsets[one + 1]]
         named = np.empty((len(boxes), 3), dtype=np.int64)
-        name_samples(boxes, nothing, named)
-        judge_named(boxes, named, counted, true, shares[1, one], errors[1, mine])
+        guess_samples(boxes, nothing, named)
+        score_guesses(boxes, named, counted, true, shares[1, one], errors[1, mine])
         if len(known):
-            name_samples(boxes, known, named)
-            judge_named(boxes, named, counted, true, shares[0, one], errors[0, mine])
+            guess_samples(boxes, known, named)
+            score_guesses(boxes, named, counted, true, shares[0, one], errors[0, mine])
         else:
             shares[0, one], errors[0, mine] = shares[1, one], errors[1, mine]
 

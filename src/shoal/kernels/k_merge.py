@@ -31,7 +31,7 @@ class Stamps(NamedTuple):
 
 
 @compiled
-def stamps_of(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
+def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
     """The stamps of samples with ascending t [m] and an owner [m] in 0..k-1, each present.
 
     room: int64 [ROWS, m + 1] or more, where all is written.
@@ -70,7 +70,7 @@ def stamps_of(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, ro
 
 
 @compiled
-def _one_by_one(stamps: Stamps, cost: Integers, h: int, lowest: int) -> int:
+def _least_cost_directly(stamps: Stamps, cost: Integers, h: int, lowest: int) -> int:
     """The least cost of the first h + 1 stamps with a last run that begins at ``lowest`` or later."""
     t, x_low, x_high, y_low, y_high = stamps.t, stamps.x_low, stamps.x_high, stamps.y_low, stamps.y_high
     a, b, c, d = x_low[h], x_high[h], y_low[h], y_high[h]
@@ -119,7 +119,7 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
             continue
         lowest = 0 if last == 0 else latest[last - 1] + 1
         if h - lowest < _SHORT:
-            cost[h + 1] = _one_by_one(stamps, cost, h, lowest)
+            cost[h + 1] = _least_cost_directly(stamps, cost, h, lowest)
             continue
         moved = last != kept
         if moved:
@@ -170,7 +170,7 @@ def best_partition(
     partitions it is the one with the shortest last runs.
     """
     room = np.empty((ROWS, len(t) + 1), dtype=np.int64)
-    stamps = stamps_of(t, x, y, owner, k, room)
+    stamps = make_stamps(t, x, y, owner, k, room)
     cost = least_costs(stamps, room)
     begins = room[7]  # its first use is over
     runs = 0

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from shoal.kernels.tracking import FAR, assign_followers, band_of, numbered, reversed_links
+from shoal.kernels.tracking import FAR, assign_followers, band_width, number_tracks, reverse_links
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -20,7 +20,7 @@ STRENGTHS = 25  # of the walk that are tried
 
 
 @compiled
-def states(
+def filter_states(
     t: Floats, x: Floats, y: Floats, earlier: Integers, order: Integers, walk: float, speed_m2s2: float
 ) -> Floats:
     """[n, 7]: x, y, velocity in x and y, and the covariance along one axis: place, both, velocity.
@@ -50,7 +50,9 @@ def states(
 
 
 @compiled
-def unlikely(found: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float) -> float:
+def negative_log_density(
+    found: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float
+) -> float:
     """How unlikely (x, y) is so many seconds after the state of point i.
 
     The negative logarithm of the density, but for a constant. freedom: degrees, of Student's law.
@@ -69,12 +71,12 @@ def likeliest_walk(
     order = np.arange(len(t))
     for strength in range(STRENGTHS):
         walk = 10.0 ** (strength / 2 - 8)
-        found = states(t, x, y, preceding, order, walk, speed_m2s2)
+        found = filter_states(t, x, y, preceding, order, walk, speed_m2s2)
         total = 0.0
         for j in range(len(t)):
             back = preceding[j]
             if back >= 0 and preceding[back] >= 0:
-                total += unlikely(found, back, t[j] - t[back], x[j], y[j], walk, freedom)
+                total += negative_log_density(found, back, t[j] - t[back], x[j], y[j], walk, freedom)
         if total < least:
             best, least = walk, total
     return best
@@ -95,16 +97,16 @@ def kalman_costs(
     speed_m2s2 = max(float(np.median(speeds[:count])) / 2, LEAST_M2S2) if count else 1.0
     walk = likeliest_walk(t, x, y, preceding, speed_m2s2, freedom)
     order = np.arange(n)
-    ahead = states(t, x, y, preceding, order, walk, speed_m2s2)
-    behind = states(t, x, y, following, n - 1 - order, walk, speed_m2s2)
+    ahead = filter_states(t, x, y, preceding, order, walk, speed_m2s2)
+    behind = filter_states(t, x, y, following, n - 1 - order, walk, speed_m2s2)
     cost, least = np.full((n, band), FAR), np.inf
     for i in range(n):
         for column in range(min(band, n - 1 - i)):
             j = i + 1 + column
             lasts = t[j] - t[i]
             if lasts > 0:
-                cost[i, column] = unlikely(ahead, i, lasts, x[j], y[j], walk, freedom)
-                cost[i, column] += unlikely(behind, j, lasts, x[i], y[i], walk, freedom)
+                cost[i, column] = negative_log_density(ahead, i, lasts, x[j], y[j], walk, freedom)
+                cost[i, column] += negative_log_density(behind, j, lasts, x[i], y[i], walk, freedom)
                 least = min(least, cost[i, column])
     for i in range(n):
         for column in range(band):
@@ -114,7 +116,7 @@ def kalman_costs(
 
 
 @compiled
-def join_on(
+def join_with_filter(
     t: Floats, x: Floats, y: Floats, track: Integers, tracks: int, rounds: int, freedom: float
 ) -> Integers:
     """int64 [n]: the number of each point's track, for points that ascend by time.
@@ -127,7 +129,7 @@ def join_on(
         preceding[i] = last[track[i]]
         last[track[i]] = i
     for _ in range(rounds):
-        following = reversed_links(preceding)
-        cost = kalman_costs(t, x, y, following, preceding, freedom, band_of(n, tracks))
-        preceding = reversed_links(assign_followers(cost, tracks))
-    return numbered(preceding)
+        following = reverse_links(preceding)
+        cost = kalman_costs(t, x, y, following, preceding, freedom, band_width(n, tracks))
+        preceding = reverse_links(assign_followers(cost, tracks))
+    return number_tracks(preceding)

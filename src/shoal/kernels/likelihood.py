@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import Index, first_not_below
+from shoal.kernels.cover_index import CoverIndex, first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -20,7 +20,7 @@ ALIKE: Final = 1e-9  # scores this close are equal but for rounding
 NOWHERE: Final = 1e-9  # the density of a cell that no box of a record holds
 
 
-class Followers(NamedTuple):
+class KnownSamples(NamedTuple):
     """What is known of each victim, and whose record is right.
 
     Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3] slots and cells. own: int64 [v] the
@@ -33,7 +33,7 @@ class Followers(NamedTuple):
     picks: Floats
 
 
-class Book(NamedTuple):
+class RecordClasses(NamedTuple):
     """Different records of boxes, in order and in an index over time.
 
     offsets: int64 [c + 1], boxes: int64 [b, 6] as BOX_COLUMNS. sizes: int64 [c], how many records are equal
@@ -43,10 +43,10 @@ class Book(NamedTuple):
     offsets: Integers
     boxes: Integers
     sizes: Integers
-    by_time: Index
+    by_time: CoverIndex
 
 
-class Weighed(NamedTuple):
+class LinkResults(NamedTuple):
     """For each victim: how many records hold all that is known, whether the own one does, and the answers.
 
     chances: float64 [v, rules] to be right when one of the records with the highest score is named at random.
@@ -83,7 +83,7 @@ def record_density(boxes: Integers, x: int, y: int) -> float:
     return total / len(boxes)
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """A workspace for one victim: by class how many samples it holds, its cues, and densities of one sample.
 
     cues: float64 [c, 4], log density at the known samples if boxes are filled evenly; the same if they are
@@ -100,9 +100,9 @@ class Desk(NamedTuple):
 
 
 @compiled
-def desk_for(n_records: int) -> Desk:
+def empty_workspace(n_records: int) -> Workspace:
     """An empty workspace."""
-    return Desk(
+    return Workspace(
         np.zeros(n_records, dtype=np.int64),
         np.zeros((n_records, N_CUES)),
         np.zeros(n_records),
@@ -113,7 +113,7 @@ def desk_for(n_records: int) -> Desk:
 
 
 @compiled
-def _holders(book: Book, starts: Integers, t: int, x: int, y: int, desk: Desk) -> int:
+def _find_holders(book: RecordClasses, starts: Integers, t: int, x: int, y: int, desk: Workspace) -> int:
     """Write to ``now`` the classes that hold a sample, their densities beside; how many they are."""
     index, n_now, boxes, owners, sizes = book.by_time, 0, book.by_time.boxes, book.by_time.record, book.sizes
     even, hull = desk.even, desk.hull
@@ -138,11 +138,11 @@ def _holders(book: Book, starts: Integers, t: int, x: int, y: int, desk: Desk) -
 
 
 @compiled
-def gather(samples: Integers, book: Book, starts: Integers, desk: Desk) -> int:
+def gather_cues(samples: Integers, book: RecordClasses, starts: Integers, desk: Workspace) -> int:
     """Collect the cues of every class that holds any of these samples; how many classes there are."""
     n_touched = 0
     for row in range(len(samples)):
-        for i in range(_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
+        for i in range(_find_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
             one = desk.now[i]
             if desk.held[one] == 0:
                 desk.touched[n_touched] = one
@@ -156,7 +156,7 @@ def gather(samples: Integers, book: Book, starts: Integers, desk: Desk) -> int:
 
 
 @compiled
-def add_record_cues(samples: Integers, book: Book, one: int, desk: Desk) -> None:
+def add_record_cues(samples: Integers, book: RecordClasses, one: int, desk: Workspace) -> None:
     """Add what the whole record tells of the places of these samples."""
     boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
     for row in range(len(samples)):
@@ -175,8 +175,8 @@ def score_of(weights: Floats, cues: Floats, one: int) -> float:
 
 
 @compiled
-def answer(
-    weights: Floats, least: int, n_touched: int, own: int, wanted: float, desk: Desk, sizes: Integers
+def name_record(
+    weights: Floats, least: int, n_touched: int, own: int, wanted: float, desk: Workspace, sizes: Integers
 ) -> tuple[int, float]:
     """The class that a rule names, and its chance to name the own record.
 
@@ -208,17 +208,17 @@ def answer(
 
 
 @compiled
-def weigh(known: Followers, book: Book, rules: Floats, found: Weighed) -> None:
+def link_victims(known: KnownSamples, book: RecordClasses, rules: Floats, found: LinkResults) -> None:
     """Fill ``found``: which records hold what is known of each victim, and whom each rule names.
 
     rules: float64 [rules, 4], how much each cue weighs. Classes that hold most of the samples are weighed.
     """
-    desk = desk_for(len(book.sizes))
+    desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts
     for victim in range(len(known.own)):
         own = known.own[victim]
         samples = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
-        n_touched = gather(samples, book, starts, desk)
+        n_touched = gather_cues(samples, book, starts, desk)
         most = 1
         for i in range(n_touched):
             most = max(most, desk.held[desk.touched[i]])
@@ -231,7 +231,7 @@ def weigh(known: Followers, book: Book, rules: Floats, found: Weighed) -> None:
                 add_record_cues(samples, book, one, desk)
         found.own_fits[victim] = 1 if desk.held[own] == len(samples) else 0
         for rule in range(len(rules)):
-            found.named[victim, rule], found.chances[victim, rule] = answer(
+            found.named[victim, rule], found.chances[victim, rule] = name_record(
                 rules[rule], most, n_touched, own, known.picks[victim], desk, book.sizes
             )
         for i in range(n_touched):
@@ -240,13 +240,13 @@ def weigh(known: Followers, book: Book, rules: Floats, found: Weighed) -> None:
 
 
 @compiled
-def count_holders(samples: Integers, book: Book, counts: Integers) -> None:
+def count_holders(samples: Integers, book: RecordClasses, counts: Integers) -> None:
     """Fill ``counts`` [q] with how many records hold each of these samples [q, 3]."""
-    desk = desk_for(len(book.sizes))
+    desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts
     for row in range(len(samples)):
         counts[row] = 0
-        for i in range(_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
+        for i in range(_find_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
             counts[row] += book.sizes[desk.now[i]]
             desk.even[desk.now[i]] = 0.0
             desk.hull[desk.now[i]] = 0.0
@@ -282,7 +282,7 @@ def share_that_holds(boxes: Integers, known: Integers, samples: Integers) -> flo
 
 @compiled
 def strongest_evidence(
-    offsets: Integers, samples: Integers, index: Index, n_records: int, widest: float, strengths: Floats
+    offsets: Integers, samples: Integers, index: CoverIndex, n_records: int, widest: float, strengths: Floats
 ) -> None:
     """Fill strengths [v]: the greatest mean that any record attains with the samples known of a person.
 

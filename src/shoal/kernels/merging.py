@@ -12,7 +12,7 @@ Columns = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
 
 
 @compiled
-def stands_before(boxes: Integers, i: int, j: int) -> bool:
+def comes_before(boxes: Integers, i: int, j: int) -> bool:
     """Whether box i stands before box j in canonical order. boxes: [6, m], columns as BOX_COLUMNS."""
     for column in range(6):
         if boxes[column, i] != boxes[column, j]:
@@ -26,7 +26,7 @@ def in_canonical_order(boxes: Integers) -> Integers:
     order = np.arange(boxes.shape[1])
     for i in range(1, len(order)):
         own, place = order[i], i
-        while place > 0 and stands_before(boxes, own, order[place - 1]):
+        while place > 0 and comes_before(boxes, own, order[place - 1]):
             order[place] = order[place - 1]
             place -= 1
         order[place] = own
@@ -38,7 +38,7 @@ def in_canonical_order(boxes: Integers) -> Integers:
 
 
 @compiled
-def side_by_side(columns: Columns) -> Integers:
+def columns_in_order(columns: Columns) -> Integers:
     """[6, m]: these columns in canonical order."""
     boxes = np.empty((6, len(columns[0])), dtype=np.int64)
     for column in range(6):
@@ -56,7 +56,7 @@ def samples_in_order(boxes: Integers) -> Samples:
 
 
 @compiled
-def stretch_over(
+def stretch_onto(
     onto: Integers, boxes: Integers, n_onto: int, n_boxes: int, scale: Scale, cells: float, slots: float
 ) -> tuple[Integers, Any]:
     """``onto`` with each box of ``boxes`` in the one that it stretches least, and which of them met any.
@@ -94,10 +94,10 @@ def merged_boxes(
     box of the shorter that none chose goes to the result of stage one, as stage one left it, that stretches
     it least.
     """
-    few = side_by_side(shorter)
-    stretched, met = stretch_over(few, side_by_side(longer), n_short, n_long, scale, cells, slots)
+    few = columns_in_order(shorter)
+    stretched, met = stretch_onto(few, columns_in_order(longer), n_short, n_long, scale, cells, slots)
     results = in_canonical_order(stretched[:, met])
     if results.shape[1] == 0 or met.all():
         return results
-    whole = stretch_over(results, few[:, ~met], n_long + n_short, n_short, scale, cells, slots)[0]
+    whole = stretch_onto(results, few[:, ~met], n_long + n_short, n_short, scale, cells, slots)[0]
     return in_canonical_order(whole)

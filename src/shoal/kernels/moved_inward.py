@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
-from shoal.kernels.passing import KnownPoints, Lines, apart
+from shoal.kernels.passing import KnownPoints, Lines, distance_at_time
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -25,7 +25,7 @@ class Errors(NamedTuple):
 
 
 @compiled
-def _off(
+def _distance_after_move(
     x: float, y: float, middle_x: float, middle_y: float, known_x: float, known_y: float, radius: float
 ) -> float:
     """How far a record at x, y is from where a known point would be moved to in this cylinder."""
@@ -37,7 +37,7 @@ def _off(
 
 
 @compiled
-def find_moved(
+def correct_places(
     samples: Floats, middles: Floats, radius: float, shown: Floats, near_m: float, found: Floats
 ) -> None:
     """Replace places found [s, 2] that do not end at shown [s, 2] when moved into cylinders.
@@ -47,18 +47,20 @@ def find_moved(
     """
     for at in range(len(found)):
         x, y = shown[at]
-        least = _off(x, y, middles[at, 0], middles[at, 1], found[at, 0], found[at, 1], radius)
+        least = _distance_after_move(x, y, middles[at, 0], middles[at, 1], found[at, 0], found[at, 1], radius)
         if least <= near_m:
             continue
         for sample in range(len(samples)):
-            off = _off(x, y, middles[at, 0], middles[at, 1], samples[sample, 0], samples[sample, 1], radius)
+            off = _distance_after_move(
+                x, y, middles[at, 0], middles[at, 1], samples[sample, 0], samples[sample, 1], radius
+            )
             if off < least:
                 least = off
                 found[at] = samples[sample]
 
 
 @compiled
-def off_at_its_time(
+def distance_after_move_at(
     lines: Lines, middles: Floats, radius: float, record: int, t: float, x: float, y: float
 ) -> float:
     """The same at one time: record and middle move in straight lines, and stand still before and after."""
@@ -70,7 +72,7 @@ def off_at_its_time(
     if after > begin and lines.t[after] > t:
         before = after - 1
         share = (t - lines.t[before]) / (lines.t[after] - lines.t[before])
-    return _off(
+    return _distance_after_move(
         lines.x[before] + share * (lines.x[after] - lines.x[before]),
         lines.y[before] + share * (lines.y[after] - lines.y[before]),
         middles[before, 0] + share * (middles[after, 0] - middles[before, 0]),
@@ -100,8 +102,8 @@ def _sums(
     begin, end = known.offsets[victim], known.offsets[victim + 1]
     bound = (end - begin) * math.log(FLOOR_M) - _ROUNDING
     for row in range(begin, end):
-        away, _ = apart(lines, record, known.t[row], known.x[row], known.y[row])
-        off = off_at_its_time(lines, middles, radius, record, known.t[row], known.x[row], known.y[row])
+        away, _ = distance_at_time(lines, record, known.t[row], known.x[row], known.y[row])
+        off = distance_after_move_at(lines, middles, radius, record, known.t[row], known.x[row], known.y[row])
         sums[0] += math.log1p(away) + math.log(off + FLOOR_M)
         bound += math.log1p(away)
     for row in range(begin, end):
@@ -109,16 +111,19 @@ def _sums(
             sums[1] = math.inf
             return
         t, x, y = known.t[row], known.x[row], known.y[row]
-        away, _ = apart(lines, record, t, x, y)
-        off = off_at_its_time(lines, middles, radius, record, t, x, y)
+        away, _ = distance_at_time(lines, record, t, x, y)
+        off = distance_after_move_at(lines, middles, radius, record, t, x, y)
         for at in range(lines.offsets[record], lines.offsets[record + 1]):
-            off = min(off, _off(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius))
+            off = min(
+                off,
+                _distance_after_move(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius),
+            )
         sums[1] += math.log1p(away) + math.log(off + FLOOR_M)
         bound += math.log(off + FLOOR_M) - math.log(FLOOR_M)
 
 
 @compiled
-def stand_moved(
+def link_moved_points(
     known: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats, least: Floats
 ) -> None:
     """Fill chances [v, 2]: to be right when one of the records with the least of each sum is named.
@@ -167,7 +172,10 @@ def _blurred_sum(
         for at in range(max(first - 1, begin), min(after + 1, end)):  # with the neighbors, however long ago
             late = (lines.t[at] - t) / errors.s
             weight = math.exp(-late * late / 2) + ANY_TIME
-            off = _off(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius) / errors.m
+            off = (
+                _distance_after_move(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius)
+                / errors.m
+            )
             off_x, off_y = (lines.x[at] - x) / errors.m, (lines.y[at] - y) / errors.m
             seen += weight / ((1 + off * off) * (1 + math.sqrt(off_x * off_x + off_y * off_y)))
             weights += weight
@@ -176,7 +184,7 @@ def _blurred_sum(
 
 
 @compiled
-def stand_moved_blurred(
+def link_moved_points_with_errors(
     known: KnownPoints,
     lines: Lines,
     middles: Floats,
@@ -185,7 +193,7 @@ def stand_moved_blurred(
     chances: Floats,
     named: Integers,
 ) -> None:
-    """Fill chances [v] as ``stand_moved``, of points that are known with errors, by the greatest fit.
+    """Fill chances [v] as ``link_moved_points``, of points that are known with errors, by the greatest fit.
 
     named: int64 [v], the record that fits best, of equals the first.
     """

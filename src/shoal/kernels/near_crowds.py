@@ -8,15 +8,15 @@ from shoal.kernels.crowd_bounds import (
     Crowds,
     LeastCosts,
     boxes_of,
+    empty_least_costs,
     fill_floors,
     fill_outlines,
-    least_costs_of,
     least_costs_to_boxes,
     least_waits_to_boxes,
-    lowest_to_person,
+    lower_bound_to_person,
     rule_out_shorter,
 )
-from shoal.kernels.crowd_index import CrowdIndex, Lowest, lower_sums
+from shoal.kernels.crowd_index import CrowdIndex, LowerBounds, fill_lower_bounds
 from shoal.kernels.crowd_windows import MAIN, fill_costs
 from shoal.kernels.nearest_lists import Nearest, ceiling, offer
 from shoal.kernels.people import People
@@ -37,7 +37,7 @@ def possible_slots(
     most: float,
     index: CrowdIndex,
     least: LeastCosts,
-    lowest: Lowest,
+    lowest: LowerBounds,
     scale: Scale,
     room: Integers,
 ) -> int:
@@ -226,7 +226,7 @@ def sum_of_pair(
     lowest = np.int64(0)
     if its[2] == 1:
         lowest = (
-            lowest_to_person(crowds, people, slot, other, least, scale, limit)
+            lower_bound_to_person(crowds, people, slot, other, least, scale, limit)
             if m > m_other
             else fill_floors(people, other, least)
         )
@@ -250,7 +250,7 @@ def nearest_to_crowd(
     nearest: Nearest,
     index: CrowdIndex,
     least: LeastCosts,
-    lowest: Lowest,
+    lowest: LowerBounds,
     room: Integers,
     scale: Scale,
 ) -> None:
@@ -267,7 +267,7 @@ def nearest_to_crowd(
         least_costs_to_boxes(people.places, size, scale, least)
         least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
     most = ceiling(nearest, slot, threshold)
-    lower_sums(crowds, index, people.hours, slot, most, lowest, scale)
+    fill_lower_bounds(crowds, index, people.hours, slot, most, lowest, scale)
     highest = most * (1 + 1e-12)
     count = possible_slots(crowds, people, slot, living, highest, index, least, lowest, scale, room)
     count = rule_out_shorter(crowds, people.places, slot, highest, least, scale, room[0, :count])
@@ -291,13 +291,13 @@ def nearest_to_crowds(
     threshold: float,
     nearest: Nearest,
     index: CrowdIndex,
-    lowest: Lowest,
+    lowest: LowerBounds,
     most_boxes: int,
     scale: Scale,
 ) -> None:
     """The same for each of ``slots``, after emptying its list. most_boxes: that any slot has."""
     n_windows = crowds.bounding.visits.n_windows
-    workspace = least_costs_of(people, n_windows, most_boxes, crowds.boxes.t_start)
+    workspace = empty_least_costs(people, n_windows, most_boxes, crowds.boxes.t_start)
     room = np.empty((3, len(living) + 1), dtype=np.int64)
     for slot in slots:
         nearest.known[slot] = 0

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.bounds import LANES, BlockCosts, Passed, Ranked, lay_across, least_of_all, pass_bounds
+from shoal.kernels.bounds import (
+    LANES,
+    BlockCosts,
+    PassedPairs,
+    RankedPeople,
+    find_passing_pairs,
+    minimum_over_lanes,
+    transpose_costs,
+)
 from shoal.kernels.nearest_lists import Nearest, accepts, ceiling, offer
 from shoal.kernels.nearest_samples import raw_sum
 from shoal.kernels.people import Hours, People, Places
@@ -152,7 +160,7 @@ _FEW = 16  # of a neighborhood, the longest, who have too few longer neighbors
 SLACK = 1.000001  # of limits, for what rounding takes
 
 
-class Search(NamedTuple):
+class PairSearch(NamedTuple):
     """What stays the same for all blocks.
 
     order: subjects by rank. below: [n] what efforts of each subject stay below, in units of 1 / (2 * half);
@@ -161,7 +169,7 @@ class Search(NamedTuple):
     """
 
     people: People
-    ranked: Ranked
+    ranked: RankedPeople
     order: Integers
     below: Floats
     limits: Numbers
@@ -216,7 +224,9 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 
 
 @compiled
-def sieve(search: Search, begin: int, nearest: Nearest, workspace: Workspace, passed: Passed) -> None:
+def compare_block(
+    search: PairSearch, begin: int, nearest: Nearest, workspace: Workspace, passed: PassedPairs
+) -> None:
     """Offer to each other all pairs of a block and those behind it with an effort below what either asks.
 
     The block is the LANES ranks from ``begin`` on. Pairs enter as far as the lists reach. passed: room for as
@@ -238,19 +248,21 @@ def sieve(search: Search, begin: int, nearest: Nearest, workspace: Workspace, pa
     for lane in range(lanes):
         least_costs(people.places, order[begin + lane], least[lane])
         least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
-    least_of_all(least[:lanes], costs.least)
-    lay_across(least[:lanes], costs.least, half, search.shift, costs.near)
-    lay_across(gaps[:lanes], np.zeros(n_bins, dtype=gaps.dtype), half, search.shift, costs.soon)
-    pass_bounds(ranked, begin, limits_beside(search, begin, lanes), costs, passed)
+    minimum_over_lanes(least[:lanes], costs.least)
+    transpose_costs(least[:lanes], costs.least, half, search.shift, costs.near)
+    transpose_costs(gaps[:lanes], np.zeros(n_bins, dtype=gaps.dtype), half, search.shift, costs.soon)
+    find_passing_pairs(ranked, begin, block_limits(search, begin, lanes), costs, passed)
     for lane in range(lanes):
         for first in range(0, passed.found[lane], _AT_ONCE):
             some = slice(first, min(first + _AT_ONCE, passed.found[lane]))
             ranks, bounds = passed.rank[lane, some], passed.bound[lane, some]
-            evaluate(search, begin + lane, ranks, bounds, least[lane], gaps[lane], nearest, workspace)
+            compare_by_cost_table(
+                search, begin + lane, ranks, bounds, least[lane], gaps[lane], nearest, workspace
+            )
 
 
 @compiled
-def limits_beside(search: Search, begin: int, lanes: int) -> Numbers:
+def block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
     """What the bounds of each rank must stay below beside a block, for itself or for anybody of the block."""
     most: Any = 0.0
     for subject in search.order[begin : begin + lanes]:
@@ -265,7 +277,7 @@ def limits_beside(search: Search, begin: int, lanes: int) -> Numbers:
 
 
 @compiled
-def offer_neighbors(search: Search, ranks: Numbers, nearest: Nearest, workspace: Workspace) -> None:
+def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, workspace: Workspace) -> None:
     """Offer some of these neighbors to each other, so that nobody's limit stays high.
 
     ranks: int32, ascending by length and rank. Whoever wants others meets all that are longer, and the
@@ -285,7 +297,7 @@ def offer_neighbors(search: Search, ranks: Numbers, nearest: Nearest, workspace:
         bounds = np.empty(len(others), dtype=np.int32)
         for j in range(len(others)):
             bounds[j] = lowest_sum(people, order[others[j]], least, gaps, np.inf)
-        evaluate(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
+        compare_by_cost_table(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
 
 
 @compiled
@@ -303,8 +315,8 @@ def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: flo
 
 
 @compiled
-def evaluate(
-    search: Search,
+def compare_by_cost_table(
+    search: PairSearch,
     rank_of_b: int | np.int64,
     ranks: Numbers,
     bounds: Numbers,

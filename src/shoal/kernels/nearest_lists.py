@@ -60,7 +60,7 @@ def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
 
 
 @compiled
-def take_over(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
+def merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
     """Offer to these subjects what stands in their lists elsewhere."""
     for i in subjects:
         for place in range(other.known[i]):
@@ -68,17 +68,17 @@ def take_over(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
 
 
 @compiled
-def end_lists(nearest: Nearest, subjects: Integers) -> None:
+def pad_lists(nearest: Nearest, subjects: Integers) -> None:
     """Say of each place behind the last in these subjects' lists that nobody is known, infinitely far."""
     for i in subjects:
         for place in range(nearest.known[i], nearest.partner.shape[1]):
             nearest.partner[i, place], nearest.effort[i, place] = len(nearest.known), np.inf
 
 
-def joined(parts: Sequence[Nearest], subjects: Integers) -> Nearest:
+def merge_parts(parts: Sequence[Nearest], subjects: Integers) -> Nearest:
     """The nearest of these subjects in any of the parts: the first one, which is filled up."""
     first, *others = parts
     for other in others:
-        take_over(first, other, subjects)
-    end_lists(first, subjects)
+        merge_lists(first, other, subjects)
+    pad_lists(first, subjects)
     return first

@@ -24,7 +24,7 @@ class Candidates(NamedTuple):
 
 
 @compiled
-def candidates_of(count: int) -> Candidates:
+def empty_candidates(count: int) -> Candidates:
     """Space for so many."""
     return Candidates(np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64))
 
@@ -184,8 +184,8 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limi
     per_cell, half = scale.per_cell, scale.half
     x_min, x_max, y_min, y_max = raw.bounds[b]
     least_spaces[: raw.place_offsets[a + 1] - raw.place_offsets[a]] = -1
-    near = candidates_of(raw.chunks.offsets[b + 1] - raw.chunks.offsets[b])
-    places = candidates_of(raw.place_chunks.offsets[b + 1] - raw.place_chunks.offsets[b])
+    near = empty_candidates(raw.chunks.offsets[b + 1] - raw.chunks.offsets[b])
+    places = empty_candidates(raw.place_chunks.offsets[b + 1] - raw.place_chunks.offsets[b])
     total, begin, chosen = 0 * half, 0, -1
     for own in range(raw.chunks.offsets[a + 1] - raw.chunks.offsets[a]):
         in_time, begin = chunks_in_time(raw, a, own, b, begin, scale, near)

@@ -9,8 +9,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.likelihood import NOWHERE, Book, Desk, Followers, Weighed, answer, desk_for
-from shoal.kernels.place_index import Areas, rows_during
+from shoal.kernels.likelihood import (
+    NOWHERE,
+    KnownSamples,
+    LinkResults,
+    RecordClasses,
+    Workspace,
+    empty_workspace,
+    name_record,
+)
+from shoal.kernels.place_index import BoxTiles, rows_during
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
@@ -34,7 +42,7 @@ class Noise(NamedTuple):
     floor: float
 
 
-class Near(NamedTuple):
+class Observation(NamedTuple):
     """An observation on the three axes: where it was seen, its errors, and between what it can have been.
 
     firsts, widths: from where on, and for how many positions, the error function is kept.
@@ -49,11 +57,11 @@ class Near(NamedTuple):
 
 
 @compiled
-def _near(t: float, x: float, y: float, noise: Noise) -> Near:
+def _observation_at(t: float, x: float, y: float, noise: Noise) -> Observation:
     """What is near an observation: boxes that begin and end at whole slots and cells."""
     late, far = noise.most_deviations * noise.slots, noise.most_deviations * noise.cells
-    slots, cells = _kept_of(noise.slots), _kept_of(noise.cells)
-    return Near(
+    slots, cells = _table_width(noise.slots), _table_width(noise.cells)
+    return Observation(
         (t, x, y),
         (noise.slots, noise.cells, noise.cells),
         (math.floor(t - late), math.ceil(x - far), math.ceil(y - far)),
@@ -64,7 +72,7 @@ def _near(t: float, x: float, y: float, noise: Noise) -> Near:
 
 
 @compiled
-def _kept_of(noise: float) -> int:
+def _table_width(noise: float) -> int:
     """For how many positions the error function is kept; farther out it is -1 or 1 to the last digit."""
     return int(min(_WIDE * noise, float(_MOST_KEPT))) + 2
 
@@ -75,10 +83,10 @@ def _add_densities(
     owners: Integers,
     begin: int,
     end: int,
-    near: Near,
+    near: Observation,
     known: Floats,
     sizes: Integers,
-    desk: Desk,
+    desk: Workspace,
     n_now: int,
 ) -> int:
     """Add how likely the rows of boxes that are near make an observation to what their classes do.
@@ -131,7 +139,7 @@ def _add_densities(
 
 @compiled
 def _explain(
-    near: Near, known: Floats, sizes: Integers, areas: Areas, desk: Desk, n_touched: int
+    near: Observation, known: Floats, sizes: Integers, areas: BoxTiles, desk: Workspace, n_touched: int
 ) -> tuple[int, int]:
     """How many classes could explain an observation, and were touched; their densities stand in ``desk``.
 
@@ -167,7 +175,7 @@ def _place_cue(boxes: Integers, begin: int, end: int, seen: Numbers, noise: Nois
     As in ``_add_densities``, nothing is handed to another kernel in the loop over boxes.
     """
     cue, far, scale = 0.0, noise.most_deviations * noise.cells, noise.cells * math.sqrt(2.0)
-    lows, highs, width = (0, 2, 3), (1, 4, 5), _kept_of(noise.cells)
+    lows, highs, width = (0, 2, 3), (1, 4, 5), _table_width(noise.cells)
     for row in range(len(seen)):
         x, y, total = seen[row, 1], seen[row, 2], 0.0
         for b in range(begin, end):
@@ -203,10 +211,10 @@ def _place_cue(boxes: Integers, begin: int, end: int, seen: Numbers, noise: Nois
 def add_noisy_record_cues(
     seen: Numbers,
     noise: Noise,
-    book: Book,
+    book: RecordClasses,
     logs: Floats,
     kept: Floats,
-    desk: Desk,
+    desk: Workspace,
     n_touched: int,
 ) -> None:
     """Add what whole records tell of the places of these observations, of records that are likely enough.
@@ -228,8 +236,8 @@ def add_noisy_record_cues(
 
 
 @compiled
-def weigh_noisy(
-    known: Followers, noise: Noise, book: Book, areas: Areas, rules: Floats, found: Weighed
+def link_noisy_victims(
+    known: KnownSamples, noise: Noise, book: RecordClasses, areas: BoxTiles, rules: Floats, found: LinkResults
 ) -> None:
     """Fill ``found`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4].
 
@@ -237,18 +245,18 @@ def weigh_noisy(
     Density over the whole record is asked of the classes that explain the observations about as well as the
     best one does (``MARGIN``); of others it is taken to be nothing.
     """
-    desk = desk_for(len(book.sizes))
+    desk = empty_workspace(len(book.sizes))
     logs, most = np.empty(len(book.sizes)), np.max(np.diff(known.offsets))
     for one in range(len(book.sizes)):
         logs[one] = math.log(book.offsets[one + 1] - book.offsets[one])
-    kept = np.empty((most, 3, max(_kept_of(noise.slots), _kept_of(noise.cells))))
+    kept = np.empty((most, 3, max(_table_width(noise.slots), _table_width(noise.cells))))
     for victim in range(len(known.own)):
         own = known.own[victim]
         seen = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
         kept[:] = np.nan
         n_touched = 0
         for row in range(len(seen)):
-            near = _near(seen[row, 0], seen[row, 1], seen[row, 2], noise)
+            near = _observation_at(seen[row, 0], seen[row, 1], seen[row, 2], noise)
             n_now, n_touched = _explain(near, kept[row], book.sizes, areas, desk, n_touched)
             for i in range(n_now):
                 one = desk.now[i]
@@ -263,7 +271,7 @@ def weigh_noisy(
                 found.candidates[victim] += book.sizes[desk.touched[i]]
         found.own_fits[victim] = 1 if desk.held[own] == len(seen) else 0
         for rule in range(len(rules)):
-            found.named[victim, rule], found.chances[victim, rule] = answer(
+            found.named[victim, rule], found.chances[victim, rule] = name_record(
                 rules[rule], 1, n_touched, own, known.picks[victim], desk, book.sizes
             )
         for i in range(n_touched):

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.k_merge import IMPOSSIBLE, NONE, stamps_of
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE, make_stamps
 from shoal.kernels.weighed_runs import (
     COST,
     FEW,
@@ -22,8 +22,8 @@ from shoal.kernels.weighed_runs import (
     Y_HIGH,
     Y_LOW,
     Weights,
+    fill_hulls,
     forget_candidates,
-    hulls_back,
     take_candidates,
     weigh_candidates,
 )
@@ -35,7 +35,7 @@ _DEARER: Final = 4  # what a person's samples cost, times this, once too many ar
 _ATTEMPTS: Final = 3  # with dearer samples, before none of theirs may be left out
 
 
-class Wish(NamedTuple):
+class OmissionGoal(NamedTuple):
     """What boxes should be like. weights: of extents; at_first: in the first turn; longest: slots at most."""
 
     weights: Weights
@@ -61,7 +61,7 @@ def runs_with_gaps(
     run, from the latest, or to NONE.
     """
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
-    stamps = stamps_of(t, x, y, owner, len(prices), room)
+    stamps = make_stamps(t, x, y, owner, len(prices), room)
     n = len(stamps.t)
     starts, cost = stamps.starts, room[COST]
     gaps = np.zeros(n, dtype=np.int64)
@@ -77,7 +77,7 @@ def runs_with_gaps(
             continue
         lowest = 0 if last == 0 else room[LATEST, last - 1] + 1
         if last > middle:
-            hulls_back(room, added + 1, h)
+            fill_hulls(room, added + 1, h)
             middle = h
             a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
         a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
@@ -104,7 +104,7 @@ def runs_with_gaps(
             while True:
                 a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
                 c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
-                each = of_a_sample(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
+                each = sample_cost(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
                 fits = g <= stamps.latest[h] and stamps.t[h] + 1 - stamps.t[g] <= longest
                 if fits and cost[g] + (starts[h + 1] - starts[g]) * each == cost[h + 1]:
                     break
@@ -116,7 +116,7 @@ def runs_with_gaps(
 
 
 @compiled
-def of_a_sample(cells: int, slots: int, weights: Weights) -> Any:
+def sample_cost(cells: int, slots: int, weights: Weights) -> Any:
     """What a sample costs in a box of this dx + dy and duration."""
     return weights.place[min(cells, len(weights.place) - 1)] + weights.per_slot * slots
 
@@ -138,7 +138,7 @@ def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights,
         best, best_side, best_count = 0, NONE, 0
         for side in range(6):
             hulls_inward(columns, from_sides[side], kept, inner)
-            saved, count = layers_off(
+            saved, count = best_layers(
                 columns[side // 2], owner, prices, weights, from_sides[side], kept, inner
             )
             if saved > best:
@@ -156,11 +156,11 @@ def hulls_inward(columns: Integers, order: Integers, kept: Flags, inner: Integer
     for place in range(m - 1, -1, -1):
         inner[place] = inner[place + 1]
         if kept[order[place]]:
-            grow(inner[place], columns, order[place])
+            extend_hull(inner[place], columns, order[place])
 
 
 @compiled
-def layers_off(
+def best_layers(
     along: Integers,
     owner: Integers,
     prices: Integers,
@@ -178,7 +178,7 @@ def layers_off(
         if kept[i]:
             held[owner[i]] += 1
             left += 1
-    now = left * of_hull(inner[0], weights)
+    now = left * hull_sample_cost(inner[0], weights)
     for place in range(len(order) - 1):
         i = order[place]
         if kept[i]:
@@ -188,14 +188,14 @@ def layers_off(
             left -= 1
             paid += prices[owner[i]]
         if along[order[place + 1]] != along[i]:
-            saved = now - paid - left * of_hull(inner[place + 1], weights)
+            saved = now - paid - left * hull_sample_cost(inner[place + 1], weights)
             if saved > best:
                 best, count = saved, place + 1
     return best, count
 
 
 @compiled
-def grow(hull: Integers, columns: Integers, i: int) -> None:
+def extend_hull(hull: Integers, columns: Integers, i: int) -> None:
     """Let a hull, least and greatest x, y, t, take in one sample."""
     for column in range(3):
         hull[2 * column] = min(hull[2 * column], columns[column, i])
@@ -203,9 +203,9 @@ def grow(hull: Integers, columns: Integers, i: int) -> None:
 
 
 @compiled
-def of_hull(hull: Integers, weights: Weights) -> Any:
+def hull_sample_cost(hull: Integers, weights: Weights) -> Any:
     """What a sample costs in a box that is this hull."""
-    return of_a_sample(hull[1] - hull[0] + hull[3] - hull[2] + 2, hull[5] - hull[4] + 1, weights)
+    return sample_cost(hull[1] - hull[0] + hull[3] - hull[2] + 2, hull[5] - hull[4] + 1, weights)
 
 
 @compiled
@@ -226,7 +226,7 @@ def fill_boxes(
         hull[0::2], hull[1::2] = IMPOSSIBLE, -IMPOSSIBLE
         while stop < m and (box_of[stop] == NONE or box_of[stop] == number):
             if box_of[stop] == number:
-                grow(hull, columns, stop)
+                extend_hull(hull, columns, stop)
             stop += 1
         begin = np.searchsorted(columns[2], hull[4])
         stop = np.searchsorted(columns[2], hull[5], side="right")
@@ -235,7 +235,7 @@ def fill_boxes(
             if hull[0] <= columns[0, j] <= hull[1] and hull[2] <= columns[1, j] <= hull[3]:
                 box_of[j] = number
                 held += 1
-        total += held * of_hull(hull, weights)
+        total += held * hull_sample_cost(hull, weights)
         i = stop
     for j in range(m):
         if box_of[j] == NONE:
@@ -244,7 +244,9 @@ def fill_boxes(
 
 
 @compiled
-def left_out_at(columns: Integers, owner: Integers, prices: Integers, wish: Wish, box_of: Integers) -> Any:
+def choose_boxes_at_prices(
+    columns: Integers, owner: Integers, prices: Integers, wish: OmissionGoal, box_of: Integers
+) -> Any:
     """Choose boxes for a class at these prices, by both steps in turn; what all costs.
 
     columns: [3, m] x, y, t of the samples of all members, t ascending. owner: [m] in 0..k-1. box_of: [m] is
@@ -288,13 +290,13 @@ def left_out_at(columns: Integers, owner: Integers, prices: Integers, wish: Wish
 
 
 @compiled
-def leave_out(
-    columns: Integers, owner: Integers, price: int, most: Integers, wish: Wish, box_of: Integers
+def choose_boxes(
+    columns: Integers, owner: Integers, price: int, most: Integers, wish: OmissionGoal, box_of: Integers
 ) -> Any:
     """Choose boxes for a class at this price of a sample; what all costs at that price.
 
     most: [k] how many samples of each person may be left out. Those of a person who loses more become
-    dearer, at last so dear that all stay. The others as ``left_out_at`` takes them.
+    dearer, at last so dear that all stay. The others as ``choose_boxes_at_prices`` takes them.
     """
     k, m = len(most), len(owner)
     box_of[:] = 0
@@ -302,7 +304,7 @@ def leave_out(
     never = max(price, min(one_box + 1, IMPOSSIBLE // (2 * m)))  # more than all extents together
     prices, asked = np.full(k, price, dtype=np.int64), np.zeros(k, dtype=np.int64)
     for _ in range((_ATTEMPTS + 1) * k + 1):
-        left_out_at(columns, owner, prices, wish, box_of)
+        choose_boxes_at_prices(columns, owner, prices, wish, box_of)
         lost = np.zeros(k, dtype=np.int64)
         for i in range(m):
             lost[owner[i]] += box_of[i] == NONE

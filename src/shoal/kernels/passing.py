@@ -32,7 +32,7 @@ class KnownPoints(NamedTuple):
 
 
 @compiled
-def apart(lines: Lines, record: int, t: float, x: float, y: float) -> tuple[float, bool]:
+def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) -> tuple[float, bool]:
     """How far a point is from a record at its time, in meters, and whether the record exists at that time.
 
     Before its first point and after its last a record stands still. Of several points at one moment the
@@ -62,14 +62,14 @@ def _sums(lines: Lines, record: int, known: KnownPoints, victim: int, sums: Floa
     """Write how far a record is from a victim's points: in sum, in sum of logarithms, in sum if it exists."""
     sums[:] = 0.0
     for row in range(known.offsets[victim], known.offsets[victim + 1]):
-        away, there = apart(lines, record, known.t[row], known.x[row], known.y[row])
+        away, there = distance_at_time(lines, record, known.t[row], known.x[row], known.y[row])
         sums[0] += away
         sums[1] += math.log1p(away)
         sums[2] += away if there else math.inf
 
 
 @compiled
-def pass_nearest(known: KnownPoints, lines: Lines, chances: Floats) -> None:
+def link_nearest_passing(known: KnownPoints, lines: Lines, chances: Floats) -> None:
     """Fill chances [v, 3]: to be right when one of the records with the least of each sum is named."""
     n_records = len(lines.offsets) - 1
     sums, own, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)

@@ -68,7 +68,9 @@ def look_up_cells(
 
 
 @compiled
-def own_places(offsets: Integers, number: Numbers, count: int) -> tuple[Numbers, Integers, Numbers, Numbers]:
+def distinct_within_subjects(
+    offsets: Integers, number: Numbers, count: int
+) -> tuple[Numbers, Integers, Numbers, Numbers]:
     """Distinct values of ``number`` within each subject, in order of first appearance.
 
     Returns which of its subject's distinct values each sample has [m], where each subject's begin [n + 1],
@@ -109,7 +111,7 @@ def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: i
 
 
 @compiled
-def middles(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
+def median_samples(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
     """[n, 3] the lower median of each subject's t, x and y. t ascends within each."""
     n = len(offsets) - 1
     found = np.empty((n, 3), dtype=np.int64)
@@ -123,7 +125,7 @@ def middles(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integer
 
 
 @compiled
-def least_to_each(offsets: Integers, own: Numbers, costs: Numbers, least: Numbers) -> None:
+def least_costs_to_people(offsets: Integers, own: Numbers, costs: Numbers, least: Numbers) -> None:
     """Fill least[i, c] with the least of costs[:, c] over the places of subject i."""
     for i in range(len(offsets) - 1):
         least[i] = costs[own[offsets[i]]]

@@ -35,7 +35,7 @@ class Tiles(NamedTuple):
     offsets: Integers
 
 
-class Places(NamedTuple):
+class PlaceTiles(NamedTuple):
     """Rectangles [b, 4] of x_min, y_min, x_max, y_max in tiles; [b] whose each is, and how often.
 
     All in 32 bits where these do.
@@ -47,7 +47,7 @@ class Places(NamedTuple):
     often: Integers
 
 
-class Areas(NamedTuple):
+class BoxTiles(NamedTuple):
     """Boxes [b, 6] in tiles, in each by their start, and [b] whose each is.
 
     latest: [b] the greatest end of the boxes of its tile up to this one.
@@ -69,7 +69,7 @@ def _level_of(boxes: Integers, b: int, smallest: int) -> int:
 
 
 @compiled
-def tiles_for(boxes: Integers, smallest: int, most: int) -> Tiles:
+def empty_tiles(boxes: Integers, smallest: int, most: int) -> Tiles:
     """Empty tiles for boxes [b, 6]; not many more than ``most`` at a level."""
     west, south, east, north, levels = 0, 0, 0, 0, 1
     if len(boxes):
@@ -117,7 +117,7 @@ def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
 
 
 @compiled
-def file_places(boxes: Integers, record: Integers, places: Places) -> int:
+def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> int:
     """Fill the tiles with the boxes [b, 6] of records, ascending; how many different rectangles there are.
 
     Rectangles of a record that follow each other in a tile and are equal become one, which counts for all.
@@ -147,7 +147,7 @@ def file_places(boxes: Integers, record: Integers, places: Places) -> int:
 
 
 @compiled
-def file_areas(boxes: Integers, record: Integers, areas: Areas) -> None:
+def fill_box_tiles(boxes: Integers, record: Integers, areas: BoxTiles) -> None:
     """Fill the tiles with boxes [b, 6] that ascend by their start."""
     order, offsets = _order_in(areas.tiles, boxes), areas.tiles.offsets
     for tile in range(len(offsets) - 1):
@@ -162,7 +162,7 @@ def file_areas(boxes: Integers, record: Integers, areas: Areas) -> None:
 
 
 @compiled
-def rows_during(areas: Areas, tile: int, first: int, last: int) -> tuple[int, int]:
+def rows_during(areas: BoxTiles, tile: int, first: int, last: int) -> tuple[int, int]:
     """Begin and end of the rows of a tile that can meet the slots from first to last."""
     begin, end = areas.tiles.offsets[tile], areas.tiles.offsets[tile + 1]
     low, high = begin, end

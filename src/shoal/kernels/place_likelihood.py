@@ -6,14 +6,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.likelihood import ALIKE, hull_density
-from shoal.kernels.place_index import Places
+from shoal.kernels.place_index import PlaceTiles
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 N_SCORES: Final = 4
 
 
-class Visited(NamedTuple):
+class VisitedPlaces(NamedTuple):
     """Places of each victim, and whose record is right.
 
     Victim v was in cells[offsets[v] : offsets[v + 1]], int64 [m, 2], different ones, as often as ``visits``
@@ -26,13 +26,13 @@ class Visited(NamedTuple):
     own: Integers
 
 
-class Shelf(NamedTuple):
+class IndexedRecords(NamedTuple):
     """Different records of boxes in an index over places.
 
     lengths: int64 [c], boxes of each record, at least 1. sizes: int64 [c], records equal to each.
     """
 
-    places: Places
+    places: PlaceTiles
     lengths: Integers
     sizes: Integers
 
@@ -48,7 +48,7 @@ class Gains(NamedTuple):
     share: float
 
 
-class Shown(NamedTuple):
+class PlaceResults(NamedTuple):
     """For each victim: the records that show all its places, whether the own one does, and chances.
 
     chances: float64 [v, 4] to be right when one of the records is named at random that have the highest
@@ -61,7 +61,9 @@ class Shown(NamedTuple):
 
 
 @compiled
-def visits_of(shelf: Shelf, x: int, y: int, even: Floats, hull: Floats, now: Integers) -> int:
+def add_expected_visits(
+    shelf: IndexedRecords, x: int, y: int, even: Floats, hull: Floats, now: Integers
+) -> int:
     """Add the expected visits to a cell; write to ``now`` the records that have any, and return how many."""
     tiles, n_now, sizes = shelf.places.tiles, 0, shelf.sizes
     rectangles, owners, often = shelf.places.rectangles, shelf.places.record, shelf.places.often
@@ -109,7 +111,7 @@ def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple
 
 
 @compiled
-def weigh_places(known: Visited, shelf: Shelf, gains: Gains, found: Shown) -> None:
+def link_places(known: VisitedPlaces, shelf: IndexedRecords, gains: Gains, found: PlaceResults) -> None:
     """Fill ``found``: which records show the places of each victim, and whom scores name."""
     n_records = len(shelf.sizes)
     even, hull = np.zeros(n_records), np.zeros(n_records)
@@ -119,7 +121,9 @@ def weigh_places(known: Visited, shelf: Shelf, gains: Gains, found: Shown) -> No
         own, n_touched = known.own[victim], 0
         first, last = known.offsets[victim], known.offsets[victim + 1]
         for row in range(first, last):
-            for i in range(visits_of(shelf, known.cells[row, 0], known.cells[row, 1], even, hull, now)):
+            for i in range(
+                add_expected_visits(shelf, known.cells[row, 0], known.cells[row, 1], even, hull, now)
+            ):
                 one = now[i]
                 if held[one] == 0:
                     touched[n_touched] = one

@@ -3,14 +3,14 @@
 Everything is decided by exact integer costs and, of equals, by the order of people; so the same classes come
 out whoever runs it. Which changes are computed follows from a bound: what a person costs in a class is at
 least what its samples cost beside the member that suits them least, by nearest places and times
-(``bound_beside``).
+(``companion_cost_bound``).
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.companions import Squares, bound_beside
+from shoal.kernels.companions import Squares, companion_cost_bound
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE
 from shoal.kernels.weighed_runs import Tracks, Weights, class_cost
 from shoal.runtime.arrays import Flags, Integers
@@ -39,7 +39,7 @@ class Classes(NamedTuple):
     looked: Integers
 
 
-class Known(NamedTuple):
+class CostMemo(NamedTuple):
     """What groups of people cost, as far as it was computed: both sides of a trade ask for the same groups.
 
     marks: [n] random bits of each person; a group's mark is the exclusive or of its members'. groups: [m] the
@@ -65,7 +65,7 @@ class Regrouping(NamedTuple):
     k: int
     least: Integers
     room: Integers
-    known: Known
+    known: CostMemo
 
 
 class Proposals(NamedTuple):
@@ -85,12 +85,14 @@ def fill_least(search: Regrouping, limits: Integers) -> None:
         for q in range(len(search.least)):
             cost = 0
             if q != p:
-                cost = bound_beside(search.tracks, search.squares, p, q, search.weights, limits[p], bounds)
+                cost = companion_cost_bound(
+                    search.tracks, search.squares, p, q, search.weights, limits[p], bounds
+                )
             search.least[p, q] = cost
 
 
 @compiled
-def without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
+def members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
     """Fill ``chosen`` with the members of c but p; how many there are."""
     count = 0
     for place in range(classes.size[c]):
@@ -101,7 +103,7 @@ def without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
 
 
 @compiled
-def place_of(known: Known, mark: int) -> Any:
+def place_of(known: CostMemo, mark: int) -> Any:
     """Where what is known of the group with this mark stands, or would stand."""
     last = len(known.groups) - 1
     place = mark & last
@@ -130,7 +132,7 @@ def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
 
 
 @compiled
-def settle(classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> None:
+def set_members(classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> None:
     """Make c consist of these people, at this cost."""
     for place in range(len(chosen)):
         classes.members[c, place] = chosen[place]
@@ -140,19 +142,19 @@ def settle(classes: Classes, c: int, chosen: Integers, cost: int, clock: int) ->
 
 
 @compiled
-def see_saving(search: Regrouping, classes: Classes, p: int) -> Any:
+def compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
     """Make saves[p] exact; how many costs were computed."""
     if classes.exact[p]:
         return 0
     c = classes.of[p]
     rest = np.empty(classes.size[c], dtype=np.int64)
-    cost = cost_of(search, rest[: without(classes, c, p, rest)], IMPOSSIBLE)
+    cost = cost_of(search, rest[: members_without(classes, c, p, rest)], IMPOSSIBLE)
     classes.saves[p], classes.exact[p] = classes.cost[c] - cost, True
     return 1
 
 
 @compiled
-def most_beside(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
+def class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
     """What p costs in class c at least, where ``but`` is not a member."""
     most = 0
     for place in range(classes.size[c]):
@@ -163,7 +165,7 @@ def most_beside(search: Regrouping, classes: Classes, p: int, c: int, but: int) 
 
 
 @compiled
-def propose(proposals: Proposals, found: int, gain: int, other: int, into: int) -> Any:
+def insert_proposal(proposals: Proposals, found: int, gain: int, other: int, into: int) -> Any:
     """Put a change among the best, the most promising first, of equals as they come; how many there are."""
     if gain <= 0 or (found == len(proposals.gain) and gain <= proposals.gain[found - 1]):
         return found
@@ -180,14 +182,14 @@ def propose(proposals: Proposals, found: int, gain: int, other: int, into: int) 
 
 
 @compiled
-def proposals_for(search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals) -> Any:
+def find_proposals(search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals) -> Any:
     """The changes for p that are likely to pay, where anything changed since the last look; how many.
 
     back: space for what each person costs at least in p's class, in p's place.
     """
     own, found, looked = classes.of[p], 0, classes.looked[p]
     for r in range(len(back)):
-        back[r] = most_beside(search, classes, r, own, p)
+        back[r] = class_cost_bound(search, classes, r, own, p)
     may_leave = classes.size[own] > search.k
     for d in range(len(classes.size)):
         if d == own or classes.size[d] == 0 or looked > max(classes.changed[d], classes.changed[own]):
@@ -196,11 +198,11 @@ def proposals_for(search: Regrouping, classes: Classes, p: int, back: Integers, 
             r = classes.members[d, place]
             most = classes.saves[p] + classes.saves[r] - back[r] * _LIKELY
             if most > 0:
-                gain = most - most_beside(search, classes, p, d, r) * _LIKELY
-                found = propose(proposals, found, gain, r, d)
+                gain = most - class_cost_bound(search, classes, p, d, r) * _LIKELY
+                found = insert_proposal(proposals, found, gain, r, d)
         if may_leave and classes.size[d] < classes.members.shape[1]:
-            gain = classes.saves[p] - most_beside(search, classes, p, d, _NOBODY) * _LIKELY
-            found = propose(proposals, found, gain, _NOBODY, d)
+            gain = classes.saves[p] - class_cost_bound(search, classes, p, d, _NOBODY) * _LIKELY
+            found = insert_proposal(proposals, found, gain, _NOBODY, d)
     return found
 
 
@@ -213,13 +215,13 @@ def try_change(
     now = classes.cost[own] + classes.cost[d]
     there = np.empty(classes.size[d] + 1, dtype=np.int64)
     here = np.empty(classes.size[own] + 1, dtype=np.int64)
-    n_there = without(classes, d, r, there)
+    n_there = members_without(classes, d, r, there)
     there[n_there] = p
     rest = classes.cost[own] - classes.saves[p] + (0 if r == _NOBODY else back[r] * _LIKELY)
     cost_there = cost_of(search, there[: n_there + 1], now - rest - 1)
     if cost_there + rest >= now:
         return False, 1
-    n_here = without(classes, own, p, here)
+    n_here = members_without(classes, own, p, here)
     cost_here = now - cost_there
     if r == _NOBODY:
         cost_here = classes.cost[own] - classes.saves[p]
@@ -232,8 +234,8 @@ def try_change(
     kept = classes.cost[own] - classes.saves[p]
     exact = r == _NOBODY or classes.exact[r]
     fewer = classes.cost[d] - (0 if r == _NOBODY else classes.saves[r])
-    settle(classes, own, here[:n_here], cost_here, clock)
-    settle(classes, d, there[: n_there + 1], cost_there, clock)
+    set_members(classes, own, here[:n_here], cost_here, clock)
+    set_members(classes, d, there[: n_there + 1], cost_there, clock)
     classes.saves[p], classes.exact[p] = cost_there - fewer, exact
     if r != _NOBODY:
         classes.saves[r], classes.exact[r] = cost_here - kept, True
@@ -288,13 +290,13 @@ def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> t
     if total >= now:
         return False, spent
     for i in range(len(touched)):
-        settle(classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
-    settle(classes, np.flatnonzero(classes.size == 0)[0], chosen, cost_of_new, clock)
+        set_members(classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
+    set_members(classes, np.flatnonzero(classes.size == 0)[0], chosen, cost_of_new, clock)
     return True, spent
 
 
 @compiled
-def try_to_close(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
+def try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
     """Send c's members to the classes that seem to suit them best, if that costs less; and costs computed."""
     most, spent, total = classes.members.shape[1], 0, 0
     into = np.empty(classes.size[c], dtype=np.int64)
@@ -303,7 +305,7 @@ def try_to_close(search: Regrouping, classes: Classes, c: int, clock: int) -> tu
         p, best, least = classes.members[c, place], NONE, IMPOSSIBLE
         for d in range(len(classes.size)):
             if d != c and classes.size[d] > 0 and size[d] < most:
-                bound = most_beside(search, classes, p, d, _NOBODY)
+                bound = class_cost_bound(search, classes, p, d, _NOBODY)
                 if bound < least:
                     best, least = d, bound
         into[place] = best
@@ -325,7 +327,7 @@ def try_to_close(search: Regrouping, classes: Classes, c: int, clock: int) -> tu
             return False, spent
     classes.size[c], classes.cost[c] = 0, 0
     for i in range(len(touched)):
-        settle(classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
+        set_members(classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
     return True, spent
 
 
@@ -345,10 +347,10 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
     )
     for c in range(len(classes.size)):
         own = classes.members[c, : classes.size[c]].copy()
-        settle(classes, c, own, cost_of(search, own, IMPOSSIBLE), 0)
+        set_members(classes, c, own, cost_of(search, own, IMPOSSIBLE), 0)
         spent += 1
     for p in range(n):
-        spent += see_saving(search, classes, p)
+        spent += compute_saving(search, classes, p)
     fill_least(search, classes.saves)
     classes.looked[:] = NONE
     changed = True
@@ -360,8 +362,8 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
             done, more = try_new_class(search, classes, p, clock)
             spent += more
             if not done:
-                spent += see_saving(search, classes, p)
-                found = proposals_for(search, classes, p, back, proposals)
+                spent += compute_saving(search, classes, p)
+                found = find_proposals(search, classes, p, back, proposals)
                 classes.looked[p] = clock
                 for i in range(found):
                     done, more = try_change(
@@ -374,7 +376,7 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
             clock += done
         for c in range(len(classes.size)):
             if classes.size[c] > 0 and spent < allowance:
-                done, more = try_to_close(search, classes, c, clock)
+                done, more = try_closing_class(search, classes, c, clock)
                 spent += more
                 changed = changed or done
                 clock += done

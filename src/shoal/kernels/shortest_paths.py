@@ -46,7 +46,7 @@ class Searches(NamedTuple):
 
 
 @compiled
-def both_ways(counts: Integers, to: Numbers, length: Floats) -> Edges:
+def symmetric_edges(counts: Integers, to: Numbers, length: Floats) -> Edges:
     """Edges from those that lead to later nodes only, node by node."""
     n = len(counts)
     offsets = np.zeros(n + 1, dtype=np.int64)
@@ -91,7 +91,7 @@ def components(edges: Edges) -> Integers:
 
 
 @compiled
-def needed_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, Numbers, Floats]:
+def shortest_path_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, Numbers, Floats]:
     """The edges of nodes begin to end that no path of two edges undercuts, the shortest of each node first.
 
     How many each node has, where they lead, and their lengths. An edge that is left out is longer than a path
@@ -132,7 +132,7 @@ def begin_search(distances: Distances, searches: Searches, row: int, node: int) 
 
 
 @compiled
-def radius(searches: Searches, row: int) -> float:
+def search_radius(searches: Searches, row: int) -> float:
     """How far the next node of a search is, inf = there is none."""
     if searches.size[row] == 0:
         return np.inf
@@ -178,7 +178,7 @@ def settle_next(distances: Distances, searches: Searches, row: int) -> int:
 
 
 @compiled
-def room_for_searches(count: int, n: int) -> Searches:
+def empty_searches(count: int, n: int) -> Searches:
     """Space for so many searches among n nodes."""
     numbers, places = np.empty((count, n)), np.empty((count, n), dtype=np.int64)
     return Searches(numbers, numbers.copy(), places, places.copy(), np.zeros(count, dtype=np.int64))
@@ -187,7 +187,7 @@ def room_for_searches(count: int, n: int) -> Searches:
 @compiled
 def distances_among(distances: Distances, nodes: Integers) -> Floats:
     """[m, m] the distances of these nodes from each other."""
-    searches = room_for_searches(1, len(distances.direct.offsets) - 1)
+    searches = empty_searches(1, len(distances.direct.offsets) - 1)
     found, value = np.zeros((len(nodes), len(nodes))), searches.value[0]
     for i in range(len(nodes)):
         begin_search(distances, searches, 0, nodes[i])
@@ -202,7 +202,7 @@ def distances_among(distances: Distances, nodes: Integers) -> Floats:
 def distances_from(distances: Distances, begin: int, end: int) -> Floats:
     """[end - begin, n] the distances of these nodes from all."""
     n = len(distances.direct.offsets) - 1
-    found, searches = np.empty((end - begin, n)), room_for_searches(1, n)
+    found, searches = np.empty((end - begin, n)), empty_searches(1, n)
     for node in range(begin, end):
         begin_search(distances, searches, 0, node)
         while searches.size[0] > 0:

@@ -22,7 +22,7 @@ class Cylinders(NamedTuple):
     radius_m: Integers
 
 
-class Stored(NamedTuple):
+class StoredTrajectories(NamedTuple):
     """Stored trajectories, those of one owner together.
 
     Trajectory r holds points offsets[r] to offsets[r + 1] and belongs to owner[r].
@@ -49,7 +49,7 @@ class Thresholds(NamedTuple):
 def count_pairs(
     own: Cylinders,
     pairs: Integers,
-    stored: Stored,
+    stored: StoredTrajectories,
     thresholds: Thresholds,
     without: int,
     people: Integers,

@@ -71,7 +71,7 @@ class Raster(NamedTuple):
     listed: Integers
 
 
-class Nearest(NamedTuple):
+class NearestPlaces(NamedTuple):
     """The nearest place of each point: its edge, -1 = none; how far along it, 0 to 1; meters off it."""
 
     edge: Integers
@@ -106,7 +106,7 @@ def list_pieces(pieces: Pieces, raster: Raster) -> None:
 
 @compiled
 def nearest_places(
-    x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, found: Nearest
+    x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, found: NearestPlaces
 ) -> None:
     """Fill ``found`` with each point's nearest place on an edge; edge -1 and distance inf beyond ``most_m``.
 

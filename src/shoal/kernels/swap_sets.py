@@ -12,8 +12,8 @@ from shoal.kernels.shortest_paths import (
     Distances,
     Searches,
     begin_search,
-    radius,
-    room_for_searches,
+    empty_searches,
+    search_radius,
     settle_next,
 )
 from shoal.runtime.arrays import Flags, Floats, Integers
@@ -23,13 +23,13 @@ _SLACK: Final = 1 - 1e-9  # of bounds, for what rounding takes
 
 
 @compiled
-def greedy_groups(distances: Distances, k: int, left: Flags) -> Integers:
+def form_groups(distances: Distances, k: int, left: Flags) -> Integers:
     """[groups, k]: the closest two that are left, then whoever adds the least distance, until each is full.
 
     Of equals the first. ``left`` loses them.
     """
     n = len(left)
-    searches = room_for_searches(k, n)
+    searches = empty_searches(k, n)
     nearest, least = np.full(n, -1), np.full(n, np.inf)
     for node in range(n):
         if left[node]:
@@ -57,7 +57,7 @@ def _nearest_left(distances: Distances, searches: Searches, node: int, left: Fla
         for there in direct.to[direct.offsets[node] : direct.offsets[node + 1]]:
             if left[there] and value[there] < least:  # they ascend, so of equals it is the first
                 chosen, least = int(there), value[there]
-    while searches.size[0] > 0 and radius(searches, 0) <= least:
+    while searches.size[0] > 0 and search_radius(searches, 0) <= least:
         there = settle_next(distances, searches, 0)
         nearer = value[there] < least or (value[there] == least and there < chosen)
         if nearer and left[there] and there != node:
@@ -103,7 +103,7 @@ def _fill_up(distances: Distances, searches: Searches, group: Integers, left: Fl
 @compiled
 def _bound(searches: Searches, group: Integers, begun: int, own: int) -> float:
     """What whoever this search has not reached adds to the group, at least."""
-    come = radius(searches, own)
+    come = search_radius(searches, own)
     bound = come
     for other in range(begun):
         if other != own and come < np.inf:

@@ -10,7 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
-from shoal.kernels.likelihood import Book, Weighed, add_record_cues, answer, desk_for, gather
+from shoal.kernels.likelihood import (
+    LinkResults,
+    RecordClasses,
+    add_record_cues,
+    empty_workspace,
+    gather_cues,
+    name_record,
+)
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -32,7 +39,7 @@ class Records(NamedTuple):
     record: Integers
 
 
-class Followed(NamedTuple):
+class FollowedVictims(NamedTuple):
     """What was seen of each victim in one or more windows of time.
 
     Victim v was followed in windows window_offsets[v] to window_offsets[v + 1]. Window w covers slots
@@ -50,7 +57,7 @@ class Followed(NamedTuple):
     own: Integers
 
 
-class Told(NamedTuple):
+class SampleAnswers(NamedTuple):
     """What records say of the sample that is asked about.
 
     by_all: int64 [v], whether there are records that fit, and all of them hold it. by_named: int64 [v,
@@ -111,7 +118,7 @@ def tau_candidates(records: Records, seen: Integers, start: int, end: int, found
 
 
 @compiled
-def holding(records: Records, among: Integers, t: int, x: int, y: int) -> int:
+def count_holding(records: Records, among: Integers, t: int, x: int, y: int) -> int:
     """How many of these records hold a sample."""
     count = 0
     for one in among:
@@ -123,7 +130,7 @@ def holding(records: Records, among: Integers, t: int, x: int, y: int) -> int:
 
 
 @compiled
-def _record_holds(book: Book, one: int, sample: Integers) -> bool:
+def _record_holds(book: RecordClasses, one: int, sample: Integers) -> bool:
     """Whether a class of records holds a sample."""
     for b in range(book.offsets[one], book.offsets[one + 1]):
         if _holds(book.boxes, b, sample[0], sample[1], sample[2]):
@@ -132,7 +139,7 @@ def _record_holds(book: Book, one: int, sample: Integers) -> bool:
 
 
 @compiled
-def _fits_windows(book: Book, one: int, followed: Followed, first: int, last: int) -> bool:
+def _fits_windows(book: RecordClasses, one: int, followed: FollowedVictims, first: int, last: int) -> bool:
     """Whether a class of records fits what was seen in windows ``first`` to ``last``."""
     boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
     for window in range(first, last):
@@ -144,19 +151,21 @@ def _fits_windows(book: Book, one: int, followed: Followed, first: int, last: in
 
 
 @compiled
-def weigh_followed(followed: Followed, book: Book, rules: Floats, found: Weighed, told: Told) -> None:
+def link_followed_victims(
+    followed: FollowedVictims, book: RecordClasses, rules: Floats, found: LinkResults, told: SampleAnswers
+) -> None:
     """Fill ``found`` and ``told``: which records fit what was seen, and whom each rule names.
 
     rules: float64 [rules, 4], how much each cue weighs. Where no record fits, those are weighed that hold
     most of what was seen.
     """
-    desk = desk_for(len(book.sizes))
+    desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts
     for victim in range(len(followed.own)):
         own, asked = followed.own[victim], followed.asked[victim]
         first, last = followed.window_offsets[victim], followed.window_offsets[victim + 1]
         samples = followed.samples[followed.sample_offsets[first] : followed.sample_offsets[last]]
-        n_touched = gather(samples, book, starts, desk)
+        n_touched = gather_cues(samples, book, starts, desk)
         fitting, silent, most = 0, 0, 1
         for i in range(n_touched):
             one = desk.touched[i]
@@ -172,7 +181,7 @@ def weigh_followed(followed: Followed, book: Book, rules: Floats, found: Weighed
         found.own_fits[victim] = 1 if desk.held[own] > len(samples) else 0
         told.by_all[victim] = 1 if fitting > 0 and silent == 0 else 0
         for rule in range(len(rules)):
-            named, chance = answer(rules[rule], most, n_touched, own, 0.0, desk, book.sizes)
+            named, chance = name_record(rules[rule], most, n_touched, own, 0.0, desk, book.sizes)
             found.named[victim, rule], found.chances[victim, rule] = named, chance
             told.by_named[victim, rule] = 1 if named >= 0 and _record_holds(book, named, asked) else 0
         for i in range(n_touched):

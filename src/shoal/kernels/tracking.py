@@ -18,7 +18,7 @@ ROUNDING = 1e-12  # of what is added up, far above what rounding takes from some
 
 
 @compiled
-def outline(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: int) -> Floats:
+def make_outlines(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: int) -> Floats:
     """[r, shares, 3]: t, x, y of each record at equal shares of its points, straight between two of them."""
     n = len(offsets) - 1
     found = np.empty((n, shares, 3))
@@ -34,7 +34,7 @@ def outline(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: int) -> 
 
 
 @compiled
-def apart(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m: float) -> float:
+def outline_difference(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m: float) -> float:
     """Mean difference of two outlines: seconds times per_s and meters times per_m.
 
     Infinite as soon as it must exceed ``at_most``.
@@ -88,7 +88,7 @@ def _enlist(a: int, b: int, value: float, names: Integers, values: Floats) -> No
 
 
 @compiled
-def most_alike(
+def find_most_similar(
     outlines: Floats, kind: Integers, per_s: float, per_m: float, names: Integers, values: Floats
 ) -> None:
     """Fill names and values [r, l]: for each record the l least different ones of its kind, the least first.
@@ -117,7 +117,7 @@ def most_alike(
                 least += math.hypot(centers[a, 1] - centers[b, 1], centers[a, 2] - centers[b, 2])
                 if least > limit:
                     continue
-                value = apart(outlines, a, b, limit, per_s, per_m)
+                value = outline_difference(outlines, a, b, limit, per_s, per_m)
                 if value < values[a, most] or (value == values[a, most] and b < names[a, most]):
                     _enlist(a, b, value, names, values)
 
@@ -134,14 +134,14 @@ def _closest_free(
                 continue
             mean = 0.0
             for one in members:
-                mean += apart(outlines, one, other, np.inf, scales[0], scales[1]) / len(members)
+                mean += outline_difference(outlines, one, other, np.inf, scales[0], scales[1]) / len(members)
             if mean < least:
                 best, least = other, mean
     return best
 
 
 @compiled
-def gather(
+def form_clusters(
     outlines: Floats, names: Integers, values: Floats, size: int, per_s: float, per_m: float
 ) -> Integers:
     """int64 [r]: a cluster of about ``size`` for each record.
@@ -396,21 +396,21 @@ def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> In
     following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     scale_m = 0.0
     for _ in range(rounds + 1):
-        cost = link_costs(t, x, y, following, preceding, scale_m, band_of(n, tracks))
+        cost = link_costs(t, x, y, following, preceding, scale_m, band_width(n, tracks))
         following = assign_followers(cost, tracks)
-        preceding = reversed_links(following)
+        preceding = reverse_links(following)
         scale_m = max(common_error_m(t, x, y, following, preceding), LEAST_M)
-    return numbered(preceding)
+    return number_tracks(preceding)
 
 
 @compiled
-def band_of(n: int, tracks: int) -> int:
+def band_width(n: int, tracks: int) -> int:
     """How many later points may follow a point."""
     return min(max(n - 1, 1), 8 * tracks + 8)
 
 
 @compiled
-def reversed_links(links: Integers) -> Integers:
+def reverse_links(links: Integers) -> Integers:
     """int64 [n]: who names each point, -1 = nobody."""
     found = np.full(len(links), -1, dtype=np.int64)
     for i in range(len(links)):
@@ -420,7 +420,7 @@ def reversed_links(links: Integers) -> Integers:
 
 
 @compiled
-def numbered(preceding: Integers) -> Integers:
+def number_tracks(preceding: Integers) -> Integers:
     """int64 [n]: the number of each point's track. preceding: the point before it, -1 = none."""
     track = np.full(len(preceding), -1, dtype=np.int64)
     count = 0

@@ -35,7 +35,7 @@ class Locations(NamedTuple):
     along: Floats
 
 
-class State(NamedTuple):
+class TradeState(NamedTuple):
     """What has happened so far.
 
     status, place: [m] of each sample, and the sample whose place it has now. waiting: [m] samples not swapped
@@ -71,12 +71,12 @@ class Town(NamedTuple):
     roads: Roads
     cache: Cache
     locations: Locations
-    state: State
+    state: TradeState
     nearest: Floats
     tried: Integers
 
 
-class Rules(NamedTuple):
+class TradeRules(NamedTuple):
     """What a trade must keep: the largest difference in time, the longest path, and whose neighbors count.
 
     least_sum: whether the two members of a set are those with the least sum of paths within it, not the
@@ -91,7 +91,7 @@ class Rules(NamedTuple):
 
 
 @compiled
-def settle(state: State, edge: Integers, row: int, status: int) -> None:
+def take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> None:
     """Give a waiting sample its last status and take it off its edge's list."""
     state.status[row] = status
     e = edge[row]
@@ -102,7 +102,7 @@ def settle(state: State, edge: Integers, row: int, status: int) -> None:
 
 
 @compiled
-def neighbor(locations: Locations, state: State, row: int, step: int) -> int:
+def neighbor(locations: Locations, state: TradeState, row: int, step: int) -> int:
     """The sample before (step -1) or after (step 1) in the same trajectory that is not removed; -1 = none."""
     own = locations.owner[row]
     at = row + step
@@ -114,7 +114,7 @@ def neighbor(locations: Locations, state: State, row: int, step: int) -> int:
 
 
 @compiled
-def fetch(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
+def fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
     """1 when the node's row had to be computed, which overwrote the oldest one; 0 when it was there."""
     if cache.slot_of[node] >= 0:
         return 0
@@ -138,7 +138,9 @@ def fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> N
         missed = 0
         for e in edges:
             if e >= 0:
-                missed += fetch(roads, cache, bound_m, roads.u[e]) + fetch(roads, cache, bound_m, roads.v[e])
+                missed += fetch_row(roads, cache, bound_m, roads.u[e]) + fetch_row(
+                    roads, cache, bound_m, roads.v[e]
+                )
 
 
 @compiled
@@ -161,7 +163,7 @@ def path_length(town: Town, a: int, b: int) -> float:
 
 @compiled
 def offer(
-    town: Town, rules: Rules, leader: int, e: int, node: int, node_distance: float, places: Waiting
+    town: Town, rules: TradeRules, leader: int, e: int, node: int, node_distance: float, places: Waiting
 ) -> None:
     """Push the waiting samples of an edge that the leader may take, seen from the edge's end ``node``."""
     roads, locations, state = town.roads, town.locations, town.state
@@ -180,7 +182,7 @@ def offer(
 
 
 @compiled
-def suits(town: Town, rules: Rules, leader: int, row: int, around: Integers) -> bool:
+def can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Integers) -> bool:
     """Whether leader and row may trade places.
 
     (3) (b) to (d) of Alg. 4 for the leader's neighbors ``around``, and the same for the row's own if both
@@ -200,7 +202,7 @@ def suits(town: Town, rules: Rules, leader: int, row: int, around: Integers) -> 
 
 @compiled
 def begin_search(
-    town: Town, rules: Rules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+    town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
     """Push the ends of the leader's own edge and what waits on it."""
     roads, locations, state = town.roads, town.locations, town.state
@@ -233,7 +235,7 @@ def is_new(locations: Locations, leader: int, members: Integers, row: int) -> bo
 
 @compiled
 def settle_node(
-    town: Town, rules: Rules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+    town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
     """Take the nearest node off its heap, offer what waits beside it and push its neighbors."""
     roads, nearest = town.roads, town.nearest
@@ -253,7 +255,7 @@ def settle_node(
 
 @compiled
 def next_place(
-    town: Town, rules: Rules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+    town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> tuple[float, int]:
     """The next waiting sample by its path from the leader, and that path; inf and -1 when none is left.
 
@@ -275,7 +277,7 @@ def next_place(
 @compiled
 def least_sum_pair(
     town: Town,
-    rules: Rules,
+    rules: TradeRules,
     leader: int,
     members: Integers,
     around: Integers,
@@ -297,7 +299,7 @@ def least_sum_pair(
         distance, row = next_place(town, rules, leader, nodes, places, touched)
         if row < 0 or 2 * distance >= best:
             return best < np.inf
-        if not is_new(locations, leader, members[:0], row) or not suits(town, rules, leader, row, around):
+        if not is_new(locations, leader, members[:0], row) or not can_trade(town, rules, leader, row, around):
             continue
         edges[3] = locations.edge[row]
         fetch_ends(town.roads, town.cache, rules.rows_m, edges)
@@ -312,7 +314,7 @@ def least_sum_pair(
 
 
 @compiled
-def partners(town: Town, rules: Rules, leader: int, members: Integers) -> bool:
+def find_partners(town: Town, rules: TradeRules, leader: int, members: Integers) -> bool:
     """Fill members [k - 1] with a set for the leader by (1) to (3) of Alg. 4; False = there is none.
 
     They come by their path from the leader: the nearest ones, or the two with the least sum.
@@ -339,7 +341,9 @@ def partners(town: Town, rules: Rules, leader: int, members: Integers) -> bool:
             _, row = next_place(town, rules, leader, nodes, places, touched)
             if row < 0:
                 break
-            if is_new(locations, leader, members[:n_found], row) and suits(town, rules, leader, row, around):
+            if is_new(locations, leader, members[:n_found], row) and can_trade(
+                town, rules, leader, row, around
+            ):
                 members[n_found] = row
                 n_found += 1
     for node in touched:
@@ -350,7 +354,7 @@ def partners(town: Town, rules: Rules, leader: int, members: Integers) -> bool:
 @compiled
 def trade_places(
     town: Town,
-    rules: Rules,
+    rules: TradeRules,
     subjects: Integers,
     draws: Integers,
     n_sets: int,
@@ -367,14 +371,14 @@ def trade_places(
         for row in range(locations.offsets[subject], locations.offsets[subject + 1]):
             if state.status[row] != UNSWAPPED:
                 continue
-            if not partners(town, rules, row, members[n_sets]):
-                settle(state, locations.edge, row, REMOVED)
+            if not find_partners(town, rules, row, members[n_sets]):
+                take_off_list(state, locations.edge, row, REMOVED)
                 continue
-            settle(state, locations.edge, row, SWAPPED)
+            take_off_list(state, locations.edge, row, SWAPPED)
             leaders[n_sets] = row
             if draws[row] > 0:
                 partner = members[n_sets, draws[row] - 1]
-                settle(state, locations.edge, partner, SWAPPED)
+                take_off_list(state, locations.edge, partner, SWAPPED)
                 state.place[row], state.place[partner] = partner, row
             n_sets += 1
     return n_sets

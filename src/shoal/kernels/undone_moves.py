@@ -22,7 +22,7 @@ _STEPS: Final = (0.7548776662466927, 0.5698402909980532)  # spread pairs evenly 
 
 
 @compiled
-def speaks_for(
+def origin_evidence(
     x: float, y: float, middle_x: float, middle_y: float, radius: float, place_x: float, place_y: float
 ) -> float:
     """How much a point at x, y speaks for having come from a place: 1 = it stands there, less the farther.
@@ -82,7 +82,7 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
 
 
 @compiled
-def on_one_line(points: Floats, middles: Floats) -> Integers:
+def count_on_same_line(points: Floats, middles: Floats) -> Integers:
     """[n]: how many points stand with each in one square of side LINE_M, in cylinders whose middles do, too.
 
     Such a line goes through every place beyond its point, so the same line again tells no more.
@@ -136,12 +136,12 @@ def undo_moves(
         undone[begin:beyond], told[begin:beyond] = points, np.inf
         count = _candidates(points, own, moved[:n_moved], places)
         places_x, places_y = places[:count, 0].copy(), places[:count, 1].copy()
-        for_each, alike = np.zeros(count), on_one_line(points, own)
+        for_each, alike = np.zeros(count), count_on_same_line(points, own)
         for row in range(n):  # places in the inner loop: several at once, and sums in the order of rows
             x, y, middle_x, middle_y = points[row, 0], points[row, 1], own[row, 0], own[row, 1]
             weight = 1.0 / alike[row]
             for place in range(count):
-                for_each[place] += weight * speaks_for(
+                for_each[place] += weight * origin_evidence(
                     x, y, middle_x, middle_y, radius, places_x[place], places_y[place]
                 )
         for_each *= for_each
@@ -151,7 +151,7 @@ def undo_moves(
             for place in order:
                 if for_each[place] <= most:  # no point can speak for it more than wholly
                     break
-                product = for_each[place] * speaks_for(
+                product = for_each[place] * origin_evidence(
                     points[row, 0],
                     points[row, 1],
                     own[row, 0],
@@ -167,7 +167,9 @@ def undo_moves(
 
 
 @compiled
-def count_visits(lines: Lines, middles: Floats, radius: float, x: float, y: float, visits: Floats) -> None:
+def sum_origin_evidence(
+    lines: Lines, middles: Floats, radius: float, x: float, y: float, visits: Floats
+) -> None:
     """Fill visits [r]: how much the points of each record speak for having come from a place."""
     for record in range(len(visits)):
         begin, end = lines.offsets[record], lines.offsets[record + 1]
@@ -175,7 +177,7 @@ def count_visits(lines: Lines, middles: Floats, radius: float, x: float, y: floa
         middle_x, middle_y = middles[begin:end, 0].copy(), middles[begin:end, 1].copy()
         told = np.empty(end - begin)
         for row in range(end - begin):  # apart from their sum and next to each other: several at once
-            told[row] = speaks_for(own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y)
+            told[row] = origin_evidence(own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y)
         visits[record] = 0.0
         for each in told:
             visits[record] += each

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.k_merge import IMPOSSIBLE, NONE, ROWS, best_partition, stamps_of
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE, ROWS, best_partition, make_stamps
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
@@ -71,7 +71,7 @@ def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
 
 
 @compiled
-def hulls_back(room: Integers, first: int, h: int) -> None:
+def fill_hulls(room: Integers, first: int, h: int) -> None:
     """Fill in the hulls of stamps g to h, for each g from ``first`` on."""
     a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
     for g in range(h, first - 1, -1):
@@ -182,7 +182,7 @@ def weigh_all(
 
 
 @compiled
-def floor_of(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
+def cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
     """What the whole costs at least: up to where the run of stamp h may begin, and alone from there."""
     alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
     for g in range(lowest, h + 1):
@@ -194,7 +194,7 @@ def floor_of(room: Integers, lowest: int, h: int, samples: int, weights: Weights
 def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -> Any:
     """Fill the costs of parting the first h stamps into complete runs, or IMPOSSIBLE; that of all stamps.
 
-    room: with the stamps in its first rows, as ``stamps_of`` leaves them. Ends early, with IMPOSSIBLE, once
+    room: with the stamps in its first rows, as ``make_stamps`` leaves them. Ends early, with IMPOSSIBLE, once
     the whole must cost more than ``limit``. Hulls back from stamp ``middle`` are kept, so that each new
     candidate finds its own. Where few stamps lie from the first candidate to ``middle``, all are looked at.
     """
@@ -212,10 +212,10 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
             brief = h - lowest < _BRIEF
             if brief:
                 low, high, added = 0, 0, lowest - 1
-            hulls_back(room, added + 1, h)
+            fill_hulls(room, added + 1, h)
             middle = h
             a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
-            if floor_of(room, lowest, h, samples, weights) > limit:
+            if cost_floor(room, lowest, h, samples, weights) > limit:
                 return IMPOSSIBLE
         a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
         c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
@@ -239,7 +239,7 @@ def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Intege
     room: int64 [ROOM, m + 1] or more, for m samples of all of them.
     """
     m = join_tracks(tracks, members, room)
-    stamps = stamps_of(
+    stamps = make_stamps(
         room[SAMPLES, :m],
         room[SAMPLES + 1, :m],
         room[SAMPLES + 2, :m],
@@ -260,7 +260,7 @@ def weighed_partition(
     equally cheap partitions it is the one with the shortest last runs.
     """
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
-    stamps = stamps_of(t, x, y, owner, k, room)
+    stamps = make_stamps(t, x, y, owner, k, room)
     least = weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)
     cost = room[COST]
     begins, widest = np.empty(len(t), dtype=np.int64), len(weights.place) - 1

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.gaps import gap_parts
+from shoal.kernels.gaps import fill_gap_parts
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.claims.common import require_class
@@ -173,7 +173,7 @@ def _gap_to(near: NearPairs, neighbors: Integers, subjects: Integers | None, cap
     parts, tails = np.empty((n, 2)), np.empty((n, 3))
 
     def part(subjects: Integers) -> None:
-        gap_parts(near.people.raw, subjects, neighbors, scale, parts, tails, int(near.lengths.max()))
+        fill_gap_parts(near.people.raw, subjects, neighbors, scale, parts, tails, int(near.lengths.max()))
 
     asked = np.arange(n) if subjects is None else subjects
     pieces = np.array_split(asked, max(len(asked) // _AT_ONCE, run.threads))

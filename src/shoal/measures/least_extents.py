@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.companions import Squares, companion_costs
-from shoal.kernels.people import own_places
+from shoal.kernels.companions import Squares, least_companion_costs
+from shoal.kernels.people import distinct_within_subjects
 from shoal.kernels.weighed_runs import Tracks, Weights
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
@@ -54,7 +54,7 @@ def least_costs_in_a_class(
     def least(subject: int) -> int:
         away = sum(np.abs(middle - middle[subject]) for middle in middles)
         costs = np.empty(k - 1, dtype=np.int64)
-        companion_costs(tracks, squares, subject, _nearest_first(away), weights, costs)
+        least_companion_costs(tracks, squares, subject, _nearest_first(away), weights, costs)
         return int(costs[-1])
 
     return np.array(list(run.map(least, subjects.tolist(), label="bounding the extents")), dtype=np.int64)
@@ -77,7 +77,7 @@ def squares_of(tracks: Tracks) -> Squares:
     for first in range(0, len(number), _ROWS_AT_ONCE):
         some = slice(first, first + _ROWS_AT_ONCE)
         number[some] = (tracks.y[some] - south) // side * columns + (tracks.x[some] - west) // side
-    square_of, offsets, numbers, samples = own_places(tracks.offsets, number, columns * rows)
+    square_of, offsets, numbers, samples = distinct_within_subjects(tracks.offsets, number, columns * rows)
     return Squares(
         offsets=offsets,
         column=numbers % columns,

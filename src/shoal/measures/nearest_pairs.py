@@ -8,18 +8,18 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.bounds import LANES, Ranked, in_order, room_to_pass
-from shoal.kernels.near_pairs import SLACK, Search, Workspace, offer_neighbors, sieve
-from shoal.kernels.nearest_lists import Nearest, joined
+from shoal.kernels.bounds import LANES, RankedPeople, empty_passed_pairs, reorder_lists
+from shoal.kernels.near_pairs import SLACK, PairSearch, Workspace, compare_block, offer_neighbors
+from shoal.kernels.nearest_lists import Nearest, merge_parts
 from shoal.kernels.people import (
     Hours,
     People,
     Places,
+    distinct_within_subjects,
     gap_costs,
-    least_to_each,
+    least_costs_to_people,
     look_up_cells,
     mark_cells,
-    own_places,
 )
 from shoal.kernels.stretch import CHUNK, Hulls, Raw, Scale
 from shoal.measures.stretch import Caps
@@ -61,7 +61,11 @@ def people_of(original: Trajectories, scale: Scale, run: Run) -> People:
     narrow = bool(scale.half <= _MOST_HALF_IN_16_BITS and last_t - first_t < _LAST_SLOT_IN_32_BITS)
     shares = _shares(offsets, run.threads)
     cells = _numbered(x, y, run)
-    found = list(run.map(lambda own: own_places(own.offsets, cells.number[own.rows], len(cells.x)), shares))
+    found = list(
+        run.map(
+            lambda own: distinct_within_subjects(own.offsets, cells.number[own.rows], len(cells.x)), shares
+        )
+    )
     place_offsets, own, _ = _side_by_side([each[1:] for each in found])
     place_x, place_y = cells.x[own], cells.y[own]
     chunks, place_chunks = run.map(
@@ -136,7 +140,7 @@ def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run
     def own_squares(share: _Share) -> Lists:
         number = square_of[cells.number[share.rows]]
         of_sample[share.rows] = number
-        _, offsets, own, weights = own_places(share.offsets, number, count)
+        _, offsets, own, weights = distinct_within_subjects(share.offsets, number, count)
         subject = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         first = np.lexsort((-weights, subject))  # what weighs most decides soonest
         return offsets, own[first], weights[first]
@@ -157,7 +161,7 @@ def _hours(
     def own_bins(share: _Share) -> Lists:
         slot[share.rows] = original.t[share.rows] - first_t
         number = (slot[share.rows] >> shift).astype(np.int32, copy=False)
-        return own_places(share.offsets, number, count)[1:]
+        return distinct_within_subjects(share.offsets, number, count)[1:]
 
     offsets, own, weights = _side_by_side(list(run.map(own_bins, shares)))
     kind = np.int16 if max(count, int(weights.max())) < 1 << 15 else np.int32
@@ -232,23 +236,23 @@ class NearPairs:
 
         threads = self.run.threads
         parts = list(self.run.map(part, [neighbors[first::threads] for first in range(threads)]))
-        known = joined(parts, search.order)
+        known = merge_parts(parts, search.order)
         if len(neighbors) == 1 and wanted.all():
             return known  # all have met
         below = np.minimum(below, np.nextafter(known.effort[:, -1], np.inf))  # inf: so many are not known
         search = self.prepared(np.arange(len(self.lengths)), below, wanted)
         return self._all_blocks(search, count, wanted)
 
-    def prepared(self, among: Integers, below: float | Floats, wanted: Numbers | None = None) -> Search:
+    def prepared(self, among: Integers, below: float | Floats, wanted: Numbers | None = None) -> PairSearch:
         """The search for those near ``among``, as far as any two of them want each other."""
         wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
         order, stratum = self._ranking(among, wanted)
         places, bins = self.run.map(
-            lambda lists: in_order(*lists, order),
+            lambda lists: reorder_lists(*lists, order),
             [(of.offsets, of.own, of.weights) for of in (self.people.places, self.people.hours)],
         )
         mains = self.people.places.offsets[order]
-        ranked = Ranked(
+        ranked = RankedPeople(
             stratum,
             self.lengths[order],
             self.people.places.own[mains],
@@ -258,17 +262,21 @@ class NearPairs:
         )
         below = np.where(wanted, below, 0.0)
         shift, limits = self._limits(ranked.lengths, below[order])
-        return Search(self.people, ranked, order, below, limits, shift, self.scale)
+        return PairSearch(self.people, ranked, order, below, limits, shift, self.scale)
 
-    def _all_blocks(self, search: Search, count: int, wanted: Numbers) -> Nearest:
+    def _all_blocks(self, search: PairSearch, count: int, wanted: Numbers) -> Nearest:
         """The nearest of everybody who is wanted."""
         order, threads = search.order, self.run.threads
         possible = len(order) * (len(order) - 1) // 2
 
         def part(first: int) -> Nearest:
-            found, workspace, passed = self._empty(count, wanted), self.workspace(order), room_to_pass(order)
+            found, workspace, passed = (
+                self._empty(count, wanted),
+                self.workspace(order),
+                empty_passed_pairs(order),
+            )
             for begin in range(first * LANES, len(order), threads * LANES):
-                sieve(search, begin, found, workspace, passed)
+                compare_block(search, begin, found, workspace, passed)
                 if first == 0:  # one thread speaks for all: they advance alike
                     left = len(order) - begin
                     self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
@@ -278,7 +286,7 @@ class NearPairs:
         parts = list(self.run.map(part, range(threads)))
         self.run.progress(_LABEL, possible, possible)
         self.tally += np.sum([found.tally for found in parts], axis=0)
-        return joined(parts, order)
+        return merge_parts(parts, order)
 
     def _empty(self, count: int, wanted: Numbers) -> Nearest:
         n = len(self.lengths)
@@ -337,7 +345,9 @@ class NearPairs:
         groups = self._neighborhoods(np.arange(n), max(n // _PIVOTS, 1))[:_PIVOTS]
         pivots = places.own[places.offsets[[group[len(group) // 2] for group in groups]]]
         least = np.empty((n, len(pivots)), dtype=places.costs.dtype)
-        least_to_each(places.offsets, places.own, np.ascontiguousarray(places.costs[:, pivots]), least)
+        least_costs_to_people(
+            places.offsets, places.own, np.ascontiguousarray(places.costs[:, pivots]), least
+        )
         main = places.own[places.offsets[:-1]]
         where = np.stack([places.x[main], places.y[main]], axis=1)
         return np.concatenate(

@@ -15,10 +15,10 @@ from shoal.errors import MisuseError
 from shoal.kernels.shortest_paths import (
     Distances,
     Edges,
-    both_ways,
     components,
     distances_from,
-    needed_edges,
+    shortest_path_edges,
+    symmetric_edges,
 )
 from shoal.kernels.trajectory_distance import Courses, Stamps, distances_to_later
 from shoal.model.given import require_trajectories
@@ -139,7 +139,7 @@ def trajectory_graph(
             return distances_to_later(courses, stamps, begin, until, PENALTY_POWERS[penalty])
 
     parts = run.map(part, range(0, n, _ROWS_PER_PART), label="measuring distances between trajectories")
-    direct = both_ways(*_joined(list(parts)))
+    direct = symmetric_edges(*_joined(list(parts)))
     needed = direct if paths == "none" else _needed(direct, run)
     lasting = courses.rank[courses.offsets[1:] - 1] > courses.rank[courses.offsets[:-1]]
     return Distances(direct, needed, paths == "disjoint"), _by_size(components(direct), lasting)
@@ -158,7 +158,7 @@ def only_among(matrix: Floats, members: Integers) -> Floats:
 def shortest_paths(matrix: Floats, run: Run) -> Floats:
     """[n, n] lengths of shortest paths through a graph of symmetric lengths, inf = none."""
     row, to = np.nonzero(np.isfinite(np.triu(matrix, 1)) & ~np.tri(len(matrix), dtype=np.bool_))
-    direct = both_ways(np.bincount(row, minlength=len(matrix)), to.astype(np.int32), matrix[row, to])
+    direct = symmetric_edges(np.bincount(row, minlength=len(matrix)), to.astype(np.int32), matrix[row, to])
     return matrix_of(Distances(direct, _needed(direct, run), False), run)
 
 
@@ -168,7 +168,7 @@ def _needed(direct: Edges, run: Run) -> Edges:
     counts, to, length = _joined(
         list(
             run.map(
-                lambda begin: needed_edges(direct, begin, min(begin + _ROWS_PER_PART, n)),
+                lambda begin: shortest_path_edges(direct, begin, min(begin + _ROWS_PER_PART, n)),
                 range(0, n, _ROWS_PER_PART),
             )
         )

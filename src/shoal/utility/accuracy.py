@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.box_measures import BoxColumns, Owned, Points, covering_extents
+from shoal.kernels.box_measures import BoxColumns, Ownership, Points, covering_extents
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -219,7 +219,7 @@ def covering_extents_of(
     covering_extents(
         Points(original.t, original.x, original.y),
         columns,
-        Owned(original.offsets, release.offsets, records),
+        Ownership(original.offsets, release.offsets, records),
         time,
         space,
     )

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.box_measures import Areas, bounds_of_lengths, middle_lengths
-from shoal.kernels.homes import Spread, homes_kept
+from shoal.kernels.box_measures import Areas, distance_bounds, distances_between_middles
+from shoal.kernels.homes import WeightedAreas, check_homes
 from shoal.measures.presence import ahead_of, share_of_hours
 from shoal.measures.query import Estimates, runs_of_records, time_profile
 from shoal.model.clocks import Clock, clock_of
@@ -121,8 +121,8 @@ def trip_lengths(release: Release) -> Estimates:
         areas = Areas(some.x_min, some.y_min, some.x_max - 1, some.y_max - 1)
         ends = fixed(offsets[own.start : own.stop + 1] - offsets[own.start])
         moves = slice(begin, begin + _n_moves(ends))
-        middle_lengths(areas, ends, cell_m, expected[moves])
-        bounds_of_lengths(areas, ends, cell_m, minimum[moves], maximum[moves])
+        distances_between_middles(areas, ends, cell_m, expected[moves])
+        distance_bounds(areas, ends, cell_m, minimum[moves], maximum[moves])
         begin = moves.stop
     return Estimates(minimum=minimum, expected=expected, maximum=maximum)
 
@@ -133,7 +133,7 @@ def _n_moves(offsets: Integers) -> int:
 
 def _middle_lengths(areas: Areas, offsets: Integers, grid: Grid) -> Floats:
     lengths = np.empty(_n_moves(offsets))
-    middle_lengths(areas, offsets, float(grid.cell_m), lengths)
+    distances_between_middles(areas, offsets, float(grid.cell_m), lengths)
     return lengths
 
 
@@ -167,7 +167,7 @@ def home_kept(facts: Facts) -> Value:
 
     def part(people: Integers) -> Integers:
         known, kept = np.zeros((2, len(people)), dtype=np.bool_)
-        homes_kept(raw, published, people, facts.records[people], known, kept)
+        check_homes(raw, published, people, facts.records[people], known, kept)
         return np.array([np.count_nonzero(known), np.count_nonzero(kept)])
 
     parts = np.array_split(people, -(-len(people) // _AT_ONCE) or 1)
@@ -175,14 +175,14 @@ def home_kept(facts: Facts) -> Value:
     return Value(value=kept / known if known else math.nan)
 
 
-def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> Spread:
+def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> WeightedAreas:
     """Boxes, each with the share of it that lies at night; looked at in parts, which keeps memory small."""
     shares = np.empty(len(boxes))
     for begin in range(0, len(boxes), _ROWS_AT_ONCE):
         part = slice(begin, begin + _ROWS_AT_ONCE)
         intervals = np.column_stack([boxes.t_start[part], boxes.t_end[part]])
         shares[part] = share_of_hours(intervals, slot_s, "home", ahead_of(clock, intervals, slot_s))
-    return Spread(offsets, boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max, shares)
+    return WeightedAreas(offsets, boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max, shares)
 
 
 def _excess(these: Floats, those: Floats) -> float:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from shoal.kernels.box_measures import BoxColumns, Owned, Points, count_empty
+from shoal.kernels.box_measures import BoxColumns, Ownership, Points, count_empty
 from shoal.measures.least_extents import even_weights, least_costs_in_a_class
 from shoal.model.claims import KAnonymity
 from shoal.utility.facts import Facts
@@ -33,7 +33,7 @@ def created(facts: Facts) -> Value:
     empty = count_empty(
         Points(original.t, original.x, original.y),
         BoxColumns(*release.boxes.columns()),
-        Owned(original.offsets, release.offsets, facts.records),
+        Ownership(original.offsets, release.offsets, facts.records),
     )
     return Value(value=empty / facts.release.n_samples)
 

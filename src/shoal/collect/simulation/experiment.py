@@ -179,7 +179,7 @@ class _Stored:
             alike = kernel.Thresholds(
                 float(thresholds.theta_m), float(thresholds.theta_min), thresholds.literal, EARTH_M
             )
-            stored = kernel.Stored(self._points, self._offsets, self._owners)
+            stored = kernel.StoredTrajectories(self._points, self._offsets, self._owners)
             kernel.count_pairs(_cylinders(own), chosen, stored, alike, without, people, occurrences)
             found: list[int] = (people if setting.by_people else occurrences).tolist()
             return found

@@ -9,12 +9,12 @@ import numpy as np
 
 from shoal.kernels.bounds import LANES as BLOCK_LANES
 from shoal.kernels.crowd_blocks import nearest_to_block
-from shoal.kernels.crowd_bounds import Bounding, Crowds, bound_people, boxes_of, surround
-from shoal.kernels.crowd_index import CrowdIndex, Lowest, index_of, workspace_of
-from shoal.kernels.crowd_windows import visits_of
-from shoal.kernels.merging import samples_in_order, side_by_side
+from shoal.kernels.crowd_bounds import Bounding, Crowds, boxes_of, set_people_bounds, set_surroundings
+from shoal.kernels.crowd_index import CrowdIndex, LowerBounds, build_crowd_index, empty_lower_bounds
+from shoal.kernels.crowd_windows import find_visits
+from shoal.kernels.merging import columns_in_order, samples_in_order
 from shoal.kernels.near_crowds import LANES, nearest_to_crowds
-from shoal.kernels.near_pairs import Search
+from shoal.kernels.near_pairs import PairSearch
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Samples, Scale
 from shoal.measures.nearest_pairs import NearPairs
@@ -79,7 +79,7 @@ class MergedCrowds:
                 dtype=np.int16 if self._far < 1 << 15 else np.int64,
             ),
             shift=hours.shift + _BINS_TOGETHER,
-            visits=visits_of(near.people, int(hours.slot.max())),
+            visits=find_visits(near.people, int(hours.slot.max())),
         )
         self.crowds = Crowds(
             boxes,
@@ -90,7 +90,7 @@ class MergedCrowds:
             slots=_with_room(np.arange(n), rows, np.int64),
             bounding=bounding,
         )
-        bound_people(self.crowds, n, hours, self._far)
+        set_people_bounds(self.crowds, n, hours, self._far)
         self._found = Nearest(
             partner=np.empty((rows, length), dtype=np.int32),
             effort=np.empty((rows, length)),
@@ -109,14 +109,14 @@ class MergedCrowds:
     def _index_again(self, rows: Integers) -> None:
         """Put these crowds into the index, and nobody else."""
         hours, nobody = self._near.people.hours, np.empty(0, dtype=np.int64)
-        self._nobody = index_of(self.crowds, hours, nobody, nobody, 0)
+        self._nobody = build_crowd_index(self.crowds, hours, nobody, nobody, 0)
         self._index = self._nobody
         if len(rows):
             sizes, until = np.unique(self.crowds.sizes[rows]), len(self.entered) + 1
-            self._index = index_of(self.crowds, hours, rows, sizes, until)
+            self._index = build_crowd_index(self.crowds, hours, rows, sizes, until)
         # whoever waits for a search may carry it out beside all threads
         every = range(self._threads + 1)
-        self._lowest = deque(workspace_of(self._index, len(self.crowds.sizes)) for _ in every)
+        self._lowest = deque(empty_lower_bounds(self._index, len(self.crowds.sizes)) for _ in every)
         self._since = len(self.entered)
 
     def sizes(self, slots: Integers) -> Integers:
@@ -142,7 +142,7 @@ class MergedCrowds:
         """Append the class's boxes behind those already held; its row, which has not entered."""
         row = self._used_rows
         self._used_rows += 1
-        ordered = samples_in_order(side_by_side(merged.boxes.columns()))
+        ordered = samples_in_order(columns_in_order(merged.boxes.columns()))
         m = len(ordered.t_start)
         start, stop = self._used, self._used + max(m, LANES)
         boxes = self.crowds.boxes
@@ -159,7 +159,7 @@ class MergedCrowds:
         crowds = self.crowds
         crowds.starts[row], crowds.stops[row], crowds.sizes[row] = start, start + m, len(merged.members)
         crowds.slots[row], crowds.turns[row] = slot, _NOT_YET
-        surround(boxes_of(crowds, row), crowds.bounding, row)
+        set_surroundings(boxes_of(crowds, row), crowds.bounding, row)
         self._most_boxes = max(self._most_boxes, m)
         self._used = stop
         return row
@@ -223,7 +223,7 @@ class MergedCrowds:
         strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(slots)) * strips // len(slots)
         return np.array_split(self._rows[slots[np.lexsort((places.y[main], strip))]], count)
 
-    def _search_block(self, search: Search, block: Integers, living: Integers, threshold: float) -> None:
+    def _search_block(self, search: PairSearch, block: Integers, living: Integers, threshold: float) -> None:
         own = self._lowest.popleft()
         nearest_to_block(
             self.crowds, search, block, living, threshold, self._found, self._index, own, self._most_boxes
@@ -247,7 +247,7 @@ class MergedCrowds:
         threshold: float,
         crowds: Crowds,
         index: CrowdIndex,
-        lowest: deque[Lowest],
+        lowest: deque[LowerBounds],
         most_boxes: int,
     ) -> None:
         own = lowest.popleft()

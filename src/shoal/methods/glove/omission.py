@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE
-from shoal.kernels.omission import Wish, leave_out
+from shoal.kernels.omission import OmissionGoal, choose_boxes
 from shoal.kernels.weighed_runs import Weights
 from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass
@@ -95,7 +95,7 @@ class _Search:
 
     start: Sequence[EquivalenceClass]
     crowds: Sequence[_Crowd]
-    wish: Wish
+    wish: OmissionGoal
     prices: Sequence[int]
     run: Run
     kept: dict[int, list[_Answer]] | None
@@ -114,7 +114,7 @@ class _Search:
         return cls(
             start=start,
             crowds=crowds,
-            wish=Wish(weights=weights, at_first=weights, longest=IMPOSSIBLE),
+            wish=OmissionGoal(weights=weights, at_first=weights, longest=IMPOSSIBLE),
             prices=_prices(crowds, weights),
             run=run,
             kept=kept,
@@ -204,7 +204,7 @@ def fitted(
     lasting = int(min(most.time_s / grid.slot_s, slots) + _ROUNDING)
     price = _WORTH * (cells + lasting)
     sides = np.arange(widest + 1)
-    wish = Wish(
+    wish = OmissionGoal(
         weights=Weights(
             place=np.where(sides <= cells, sides, price * (1 + sides // max(1, cells))), per_slot=1
         ),
@@ -257,10 +257,10 @@ def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
     return [round(least * 1.1**step) for step in range(count)]
 
 
-def _at(crowd: _Crowd, price: int, bounds: Integers, wish: Wish) -> _Answer:
+def _at(crowd: _Crowd, price: int, bounds: Integers, wish: OmissionGoal) -> _Answer:
     """What one class does at a price, where its people may lose so many samples each."""
     box_of = np.empty(len(crowd.owner), dtype=np.int64)
-    cost = leave_out(crowd.columns, crowd.owner, price, bounds, wish, box_of)
+    cost = choose_boxes(crowd.columns, crowd.owner, price, bounds, wish, box_of)
     return _Answer(box_of=box_of, cost=int(cost))
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.regrouping import Classes, Known, Regrouping, regroup
+from shoal.kernels.regrouping import Classes, CostMemo, Regrouping, regroup
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, weighed_partition
 from shoal.measures.least_extents import squares_of, widest_cells
 from shoal.methods.assembly import EquivalenceClass
@@ -195,7 +195,7 @@ def searched(
         k=k,
         least=np.empty((len(people), len(people)), dtype=np.int64),
         room=np.empty((ROOM, longest + 1), dtype=np.int64),
-        known=Known(
+        known=CostMemo(
             marks=np.random.default_rng(_MARKS_SEED).integers(1, 1 << 62, len(people)),
             groups=np.zeros(places, dtype=np.int64),
             costs=np.zeros(places, dtype=np.int64),

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.hiding import NOBODY, Past, hide_each_other
+from shoal.kernels.hiding import NO_ONE, HidingHistory, assign_hiders
 from shoal.methods.kte_hide.epochs import Epochs
 from shoal.model.neighborhoods import along_longest, cut_in_two
 from shoal.runtime.arrays import Integers
@@ -97,7 +97,7 @@ class _Memory:
     def of_nobody(cls, n_subjects: int) -> "_Memory":
         """Nobody has hidden anybody."""
         count, version = np.zeros((2, n_subjects), dtype=np.int64)
-        return cls(np.full((n_subjects, 8), NOBODY, dtype=np.int64), count, version)
+        return cls(np.full((n_subjects, 8), NO_ONE, dtype=np.int64), count, version)
 
     def push(self, at: int, window: Window) -> None:
         self.pushed.pop(at - _WINDOWS_REMEMBERED, None)
@@ -108,7 +108,7 @@ class _Memory:
         turns = chosen.shape[1]
         most = int(self.count.max(initial=0)) + turns
         if most > self.hiders.shape[1]:
-            wider = np.full((len(self.count), 2 * most), NOBODY, dtype=np.int64)
+            wider = np.full((len(self.count), 2 * most), NO_ONE, dtype=np.int64)
             wider[:, : self.hiders.shape[1]] = self.hiders
             self.hiders = wider
         for turn in range(turns):
@@ -219,12 +219,12 @@ def _assign(
 ) -> tuple[Window, Integers, Integers]:
     """One window's hiders, its states [n, width], and the rows that found none."""
     subjects, table, pattern = _published_in(epochs, states, at)
-    hiders = np.full((len(subjects), k - 1), NOBODY, dtype=np.int64)
+    hiders = np.full((len(subjects), k - 1), NO_ONE, dtype=np.int64)
     places = _mean_places(epochs, table)
     waiting = [
         leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighborhood)
     ]
-    past = Past(memory.hiders, memory.count)
+    past = HidingHistory(memory.hiders, memory.count)
     known: _Found = memory.found.get(at, {})
     found = memory.found[at] = {}
     memory.found.pop(at - _WINDOWS_REMEMBERED, None)
@@ -236,8 +236,8 @@ def _assign(
             if key in known:
                 node.hiders, node.missing = known[key]
             else:
-                node.hiders = np.full((len(own), k - 1), NOBODY, dtype=np.int64)
-                node.missing = hide_each_other(
+                node.hiders = np.full((len(own), k - 1), NO_ONE, dtype=np.int64)
+                node.missing = assign_hiders(
                     epochs.pieces, pieces, own, past, search.space_weight, k - 1, search.cycles, node.hiders
                 )
             found[key] = node.hiders, node.missing
@@ -252,9 +252,9 @@ def _assign(
             if node.missing and node.parent is not None and len(node.parent.rows) <= _LARGEST_NEIGHBORHOOD:
                 larger[node.parent] = None
         for node in waiting:
-            hiders[node.rows] = np.where(node.hiders == NOBODY, NOBODY, node.rows[node.hiders])
+            hiders[node.rows] = np.where(node.hiders == NO_ONE, NO_ONE, node.rows[node.hiders])
         waiting = [node for node in larger if not _lies_in_another(node, larger)]
-    return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NOBODY).any(axis=1))
+    return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NO_ONE).any(axis=1))
 
 
 def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, Integers, Integers]:

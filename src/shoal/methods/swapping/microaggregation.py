@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.shortest_paths import Distances, distances_among, distances_from
-from shoal.kernels.swap_sets import greedy_groups
+from shoal.kernels.swap_sets import form_groups
 from shoal.runtime.arrays import Floats, Integers
 
 Clustering = Literal["greedy", "mdav"]
@@ -36,7 +36,7 @@ def microaggregate_graph(distances: Distances, members: Integers, k: int) -> lis
     """
     left = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
     left[members] = True
-    groups = list(greedy_groups(distances, k, left))
+    groups = list(form_groups(distances, k, left))
     return _with_those_over(
         groups, np.flatnonzero(left), lambda one: distances_from(distances, one, one + 1)[0]
     )

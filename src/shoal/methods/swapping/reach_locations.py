@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.trading import REMOVED, SWAPPED, Cache, Locations, Rules, State, Town, trade_places
+from shoal.kernels.trading import (
+    REMOVED,
+    SWAPPED,
+    Cache,
+    Locations,
+    Town,
+    TradeRules,
+    TradeState,
+    trade_places,
+)
 from shoal.methods.method import About
 from shoal.methods.parameters import k_parameter, parameter, require_declared, stated
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
@@ -207,7 +216,7 @@ class ReachLocations:
         original: Trajectories,
         streets: StreetGraph,
         locations: Locations,
-        state: State,
+        state: TradeState,
         rng: Randomness,
         run: Run,
     ) -> tuple[Integers, Integers]:
@@ -232,7 +241,7 @@ class ReachLocations:
         )
         bound_m = float(self.space_threshold_m)
         pairs = self.set_members == "least-sum" and self.k == _MOST_LEAST_SUM  # at k = 2 both are the same
-        rules = Rules(
+        rules = TradeRules(
             time_threshold_s=float(self.time_threshold_s),
             bound_m=bound_m,
             both_sides=self.both_sides,
@@ -250,7 +259,7 @@ class ReachLocations:
         return leaders[:n_sets].copy(), members[:n_sets].copy()
 
 
-def _nothing_swapped(edge: Integers, n_edges: int) -> State:
+def _nothing_swapped(edge: Integers, n_edges: int) -> TradeState:
     """All samples on a street wait on their edge; the others are removed before anything begins."""
     m = len(edge)
     status = np.where(edge < 0, REMOVED, 0).astype(np.int64)
@@ -258,7 +267,7 @@ def _nothing_swapped(edge: Integers, n_edges: int) -> State:
     counts = np.bincount(edge[edge >= 0], minlength=n_edges)
     waiting_at = np.empty(m, dtype=np.int64)
     waiting_at[waiting] = np.arange(m)
-    return State(
+    return TradeState(
         status,
         np.arange(m),
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.kernels.streets import Nearest, Pieces, Raster, Roads, list_pieces, nearest_places
+from shoal.kernels.streets import NearestPlaces, Pieces, Raster, Roads, list_pieces, nearest_places
 from shoal.model.streets import StreetGraph
 from shoal.runtime.arrays import Floats, Integers
 
@@ -62,7 +62,7 @@ def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> P
     list_pieces(pieces, raster)
     raster = raster._replace(listed=np.empty(int(offsets[-1]), dtype=np.int64))
     list_pieces(pieces, raster)
-    found = Nearest(np.full(len(x), -1, dtype=np.int64), np.zeros(len(x)), np.full(len(x), np.inf))
+    found = NearestPlaces(np.full(len(x), -1, dtype=np.int64), np.zeros(len(x)), np.full(len(x), np.inf))
     nearest_places(x, y, most_m, pieces, raster, found)
     return Placed(edge=found.edge, along=found.share * streets.length_m[found.edge], away=found.distance)
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.box_measures import add_corners
+from shoal.kernels.box_measures import add_density_changes
 from shoal.model.release import Boxes
 from shoal.runtime.arrays import Floats, Integers
 
@@ -83,7 +83,7 @@ def expected_density(boxes: Boxes, window: Window) -> Floats:
     not depend on the areas of the boxes.
     """
     corners = np.zeros((16, window.rows + 2, window.columns + 2))
-    add_corners(
+    add_density_changes(
         boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max, (window.x, window.y), window.side, corners
     )
     total = np.zeros(corners.shape[1:])

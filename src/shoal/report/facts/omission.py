@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.kernels.box_measures import BoxColumns, Owned, Points, covering_extents
+from shoal.kernels.box_measures import BoxColumns, Ownership, Points, covering_extents
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.omission import Budget, omitted_for_each
 from shoal.methods.glove.refine import merged_by_weights, weights_of
@@ -128,7 +128,7 @@ def extents_of_classes(original: Trajectories, classes: Sequence[EquivalenceClas
     """The extents of the box that holds each raw sample of these classes."""
     columns = [joined(original, each.members)[:3] for each in classes]
     t, x, y = (np.concatenate(one) for one in zip(*columns, strict=True))
-    owned = Owned(
+    owned = Ownership(
         np.cumsum([0, *(len(own[0]) for own in columns)]),
         np.cumsum([0, *(len(each.boxes) for each in classes)]),
         np.arange(len(classes)),
