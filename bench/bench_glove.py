@@ -101,7 +101,7 @@ def every_sum(people: People, order: Integers, workspace: Workspace, scale: Scal
             for a in others:
                 lowest = np.int64(0)
                 for own in range(places.offsets[a], places.offsets[a + 1]):
-                    lowest += np.int64(places.weights[own]) * np.int64(least[places.own[own]])
+                    lowest += np.int64(places.weights[own]) * np.int64(least[places.distinct[own]])
                 total += sum_by_cost_table(people, a, workspace, nothing, lowest, 1 << 60, scale)
     return total
 

@@ -57,7 +57,7 @@ def count_closer(
             whole = limit * (raw.offsets[a + 1] - raw.offsets[a])
             total = np.int64(0)
             for own in range(places.offsets[a], places.offsets[a + 1]):
-                total += np.int64(places.weights[own]) * np.int64(least[places.own[own]])
+                total += np.int64(places.weights[own]) * np.int64(least[places.distinct[own]])
                 if total > whole:
                     break
             if total <= whole:

@@ -343,10 +343,10 @@ def test_costs_by_place_and_window(most: int, original: Trajectories) -> None:
         rows = slice(int(original.offsets[i]), int(original.offsets[i + 1]))
         windows, where = np.asarray(hours.slot[rows], dtype=np.int64) >> visits.shift, places.of_sample[rows]
         expected = Counter((windows * n_places + where).tolist())
-        assert dict(visits.own[visits.offsets[i] : visits.offsets[i + 1]].tolist()) == expected
+        assert dict(visits.counts[visits.offsets[i] : visits.offsets[i + 1]].tolist()) == expected
         mine = slice(places.offsets[i], min(places.offsets[i + 1], places.offsets[i] + MAIN))
         main = visits.main[i][visits.main[i][:, 1] > 0]
-        assert main.tolist() == np.stack([places.own[mine], places.weights[mine]], axis=1).tolist()
+        assert main.tolist() == np.stack([places.distinct[mine], places.weights[mine]], axis=1).tolist()
         for visit in expected:
             window, place = divmod(visit, n_places)
             found = beside.least.places[place] + beside.least.windows[window, place]
@@ -371,7 +371,7 @@ def test_costs_of_outlines_beside_people(original: Trajectories) -> None:
         )
         for i in range(original.n_subjects):
             begin, last = places.offsets[i], places.offsets[i + 1] - 1
-            its, total = places.own[begin : last + 1], 0
+            its, total = places.distinct[begin : last + 1], 0
             for j in np.flatnonzero(some):
                 spread = own.x_max[j] - own.x_min[j] + own.y_max[j] - own.y_min[j] - 2
                 gaps = [
@@ -381,7 +381,7 @@ def test_costs_of_outlines_beside_people(original: Trajectories) -> None:
                 ]
                 total += min(scale.per_cell * (3 * min(gaps) + spread), 3 * scale.half)
             costs = least.of_outlines[first // STRIDE]
-            found.append(least_of_outlines(costs, places.own, begin, last, room))
+            found.append(least_of_outlines(costs, places.distinct, begin, last, room))
             expected.append(total)
     assert found == expected
     assert len(found) >= original.n_subjects
@@ -478,8 +478,8 @@ def assert_nearest(original: Trajectories, count: int, threshold: float) -> None
     )
     for i, row in enumerate(efforts):
         order = [j for j in np.lexsort((np.arange(len(row)), row)) if row[j] < threshold][:count]
-        assert found.partner[i, : found.known[i]].tolist() == order
-        assert found.effort[i, : found.known[i]].tolist() == row[order].tolist()
+        assert found.partner[i, : found.length[i]].tolist() == order
+        assert found.effort[i, : found.length[i]].tolist() == row[order].tolist()
 
 
 @pytest.mark.kernels
@@ -489,7 +489,7 @@ def test_efforts_found_are_exact(original: Trajectories) -> None:
     found = NearPairs(original, Caps(), Run(threads=1)).nearest(
         np.arange(len(groups)), len(groups), EVERYTHING
     )
-    assert found.known.tolist() == [len(groups) - 1] * len(groups)
+    assert found.length.tolist() == [len(groups) - 1] * len(groups)
     for i, group in enumerate(groups):
         for j, effort in zip(found.partner[i, : len(groups) - 1], found.effort[i], strict=False):
             assert effort == float(oracles.effort(group, groups[j]) * 4800)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kernels
 
 def counted(lists: Places | Hours, subject: int) -> dict[int, int]:
     own = slice(*lists.offsets[subject : subject + 2])
-    return dict(zip(lists.own[own].tolist(), lists.weights[own].tolist(), strict=True))
+    return dict(zip(lists.distinct[own].tolist(), lists.weights[own].tolist(), strict=True))
 
 
 def hull(rows: list[tuple[int, int]]) -> list[int]:
@@ -85,7 +85,7 @@ def test_whose_samples_outweigh_all_others(lengths: list[int]) -> None:
 @given(populations())
 def test_least_costs_from_some_places(original: Trajectories) -> None:
     places = people_of(original, Caps().scale_on(original.snapped_grid()), Run(threads=1)).places
-    offsets, own, costs = places.offsets, places.own, np.ascontiguousarray(places.costs[:, ::2])
+    offsets, own, costs = places.offsets, places.distinct, np.ascontiguousarray(places.costs[:, ::2])
     least = np.empty((original.n_subjects, costs.shape[1]), dtype=costs.dtype)
     least_costs_to_people(offsets, own, costs, least)
     mine = [own[offsets[i] : offsets[i + 1]].tolist() for i in range(original.n_subjects)]

@@ -57,11 +57,14 @@ def in_parts(
     evaluation: Evaluation[Any], known: KnownPoints, work: Callable[[slice, KnownPoints], None]
 ) -> None:
     """Give ``work`` which victims, and what is known of them, a part at a time, on all threads."""
-    n = len(known.own)
+    n = len(known.own_record)
 
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _VICTIMS, n))
-        work(mine, known._replace(offsets=known.offsets[begin : mine.stop + 1], own=known.own[mine]))
+        work(
+            mine,
+            known._replace(offsets=known.offsets[begin : mine.stop + 1], own_record=known.own_record[mine]),
+        )
 
     label = f"measuring distances ({evaluation.label})"
     for _ in evaluation.run.map(part, range(0, n, _VICTIMS), label=label):

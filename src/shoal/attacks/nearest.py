@@ -53,7 +53,7 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     def part(mine: slice, known: KnownPoints) -> None:
         link_nearest_passing(known, lines, chances[mine])
         if cylinders is not None:
-            least = np.empty((len(known.own), moved_inward.N_SUMS))
+            least = np.empty((len(known.own_record), moved_inward.N_SUMS))
             moved_inward.link_moved_points(known, *cylinders, inward[mine], least)
 
     in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.own), part)

@@ -118,7 +118,7 @@ def attack_tau(
 
 def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple[LinkResults, SampleAnswers]:
     """What every rule makes of what was seen; parts of the victims are weighed on all threads."""
-    book, n, rules = evaluation.target.book, len(followed.own), len(CUES)
+    book, n, rules = evaluation.target.book, len(followed.own_class), len(CUES)
     none = np.zeros(n, dtype=np.int64)
     each = np.zeros((n, rules), dtype=np.int64)
     found = LinkResults(none, none.copy(), np.zeros((n, rules)), each)
@@ -130,7 +130,7 @@ def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple
             followed._replace(
                 window_offsets=followed.window_offsets[begin : mine.stop + 1],
                 asked=followed.asked[mine],
-                own=followed.own[mine],
+                own_class=followed.own_class[mine],
             ),
             book,
             CUES,
@@ -162,7 +162,7 @@ def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> Followe
         sample_offsets=np.cumsum([0, *map(len, rows)], dtype=np.int64),
         samples=np.column_stack([column[seen] for column in columns]),
         asked=np.column_stack([column[drawn.asked] for column in columns]),
-        own=evaluation.target.class_of[evaluation.own[drawn.tried]],
+        own_class=evaluation.target.class_of[evaluation.own[drawn.tried]],
     )
 
 

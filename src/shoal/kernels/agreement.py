@@ -63,8 +63,8 @@ def list_presence(
     height: int,
     corners: float,
     totals: Floats,
-    found: Integers,
-    found_shares: Floats,
+    listed: Integers,
+    listed_shares: Floats,
 ) -> int:
     """List for each record what share of its presence is in which square; how many were listed.
 
@@ -91,6 +91,6 @@ def list_presence(
                     _add_share(firsts[box] + x * height + y, corners / 4 / totals[record], codes, shares)
         for place in range(room):
             if codes[place] >= 0:
-                found[0, n], found[1, n], found_shares[n] = record, codes[place], shares[place]
+                listed[0, n], listed[1, n], listed_shares[n] = record, codes[place], shares[place]
                 n += 1
     return n

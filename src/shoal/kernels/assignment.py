@@ -22,23 +22,23 @@ def least_assignment(cost: Integers) -> Integers:
         done = np.zeros(m + 1, dtype=np.bool_)
         while True:
             done[column] = True
-            here = row_of[column]
+            row_here = row_of[column]
             delta = np.int64(1 << 62)
-            following = 0
+            next_column = 0
             for other in range(1, m + 1):
                 if not done[other]:
-                    reduced = cost[here - 1, other - 1] - row_price[here] - column_price[other]
+                    reduced = cost[row_here - 1, other - 1] - row_price[row_here] - column_price[other]
                     if reduced < least[other]:
                         least[other], back[other] = reduced, column
                     if least[other] < delta:
-                        delta, following = least[other], other
+                        delta, next_column = least[other], other
             for other in range(m + 1):
                 if done[other]:
                     row_price[row_of[other]] += delta
                     column_price[other] -= delta
                 else:
                     least[other] -= delta
-            column = following
+            column = next_column
             if row_of[column] == 0:
                 break
         while column:

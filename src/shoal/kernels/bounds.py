@@ -48,7 +48,7 @@ class BlockCosts(NamedTuple):
 class PassedPairs(NamedTuple):
     """The ranks that pass beside each lane: found[lane] of them in rank[lane], and their bounds."""
 
-    found: Integers
+    counts: Integers
     rank: Numbers
     bound: Numbers
 
@@ -61,7 +61,7 @@ def empty_passed_pairs(order: Integers) -> PassedPairs:
 
 @compiled
 def add_least_costs(
-    offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
+    offsets: Integers, entries: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
 ) -> Any:
     """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane.
 
@@ -71,7 +71,7 @@ def add_least_costs(
     passing = np.int32(LANES)
     for first in range(offsets[r], offsets[r + 1], _STEP):
         for position in range(first, min(first + _STEP, offsets[r + 1])):
-            weight, row = np.int32(weights[position]), table[np.uint32(own[position])]
+            weight, row = np.int32(weights[position]), table[np.uint32(entries[position])]
             for lane in range(LANES):
                 sums[lane] = np.int32(sums[lane] + np.int32(weight * np.int32(row[lane])))
         passing = count_below(sums, limit)
@@ -82,18 +82,21 @@ def add_least_costs(
 
 @compiled
 def reorder_lists(
-    offsets: Integers, own: Numbers, weights: Numbers, order: Integers
+    offsets: Integers, entries: Numbers, weights: Numbers, order: Integers
 ) -> tuple[Integers, Numbers, Numbers]:
     """The lists of these subjects, in this order."""
     starts = np.zeros(len(order) + 1, dtype=np.int64)
     for r in range(len(order)):
         starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
-    some, heavy = np.empty(starts[-1], dtype=own.dtype), np.empty(starts[-1], dtype=weights.dtype)
+    new_entries, new_weights = (
+        np.empty(starts[-1], dtype=entries.dtype),
+        np.empty(starts[-1], dtype=weights.dtype),
+    )
     for r in range(len(order)):
         for place in range(starts[r + 1] - starts[r]):
-            some[starts[r] + place] = own[offsets[order[r]] + place]
-            heavy[starts[r] + place] = weights[offsets[order[r]] + place]
-    return starts, some, heavy
+            new_entries[starts[r] + place] = entries[offsets[order[r]] + place]
+            new_weights[starts[r] + place] = weights[offsets[order[r]] + place]
+    return starts, new_entries, new_weights
 
 
 @compiled
@@ -130,14 +133,14 @@ def possible_ranks(
     for r in range(begin, len(limits)):
         possible[count] = r
         count += ranked.main_weight[r] * (least[ranked.main_place[r]] >> shift) < limits[r]
-    kept = 0
+    remaining = 0
     for r in possible[:count]:
         total = np.int64(0)
         for position in range(ranked.place_offsets[r], ranked.place_offsets[r + 1]):
             total += ranked.place_weights[position] * (least[ranked.places[position]] >> shift)
-        possible[kept] = r
-        kept += total < limits[r]
-    return kept
+        possible[remaining] = r
+        remaining += total < limits[r]
+    return remaining
 
 
 @compiled
@@ -148,11 +151,11 @@ def find_passing_pairs(
 
     Beside lane l stand the ranks longer than begin + l, or as long and behind it. limits: int32 [n].
     """
-    found, rank, bound = passed
+    counts, rank, bound = passed
     lengths, stratum = ranked.lengths, ranked.stratum
     lanes = min(LANES, len(lengths) - begin)
     sums = np.empty(LANES, dtype=np.int32)
-    found[:] = 0
+    counts[:] = 0
     # before it, a rank may be shorter than some of the block
     mixed = (begin + lanes - 1) // stratum * stratum + stratum
     possible = np.empty(len(lengths) + 1, dtype=np.int32)
@@ -171,11 +174,13 @@ def find_passing_pairs(
             continue
         for lane in range(lanes):
             if sums[lane] < limit:  # a store only where needed: the rows of lanes lie on pages of their own
-                own = begin + lane
-                if r < mixed and (lengths[r] < lengths[own] or (lengths[r] == lengths[own] and r <= own)):
+                subject = begin + lane
+                if r < mixed and (
+                    lengths[r] < lengths[subject] or (lengths[r] == lengths[subject] and r <= subject)
+                ):
                     continue
-                rank[lane, found[lane]], bound[lane, found[lane]] = r, sums[lane]
-                found[lane] += 1
+                rank[lane, counts[lane]], bound[lane, counts[lane]] = r, sums[lane]
+                counts[lane] += 1
 
 
 @compiled

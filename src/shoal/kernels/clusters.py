@@ -59,17 +59,17 @@ def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
 @compiled
 def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -> None:
     """Fill ``near`` with the nearest others in no cluster, by distance, then by number; there are enough."""
-    known = 0
+    count = 0
     for i in range(len(distance)):
         if (
             i == pivot
             or pivot_of[i] >= 0
-            or (known == len(near) and distance[i] >= distance[near[known - 1]])
+            or (count == len(near) and distance[i] >= distance[near[count - 1]])
         ):
             continue
-        place = min(known, len(near) - 1)
+        place = min(count, len(near) - 1)
         while place > 0 and distance[near[place - 1]] > distance[i]:
             near[place] = near[place - 1]
             place -= 1
         near[place] = i
-        known = min(known + 1, len(near))
+        count = min(count + 1, len(near))

@@ -62,24 +62,24 @@ def cheapest_sample(
     """
     _, t, x, y = tracks
     place, per_slot = weights
-    widest, found = len(place) - 1, likely
-    best = place[min(abs(x[found] - x[i]) + abs(y[found] - y[i]) + 2, widest)]
-    best += per_slot * (abs(t[found] - t[i]) + 1)
+    widest, row = len(place) - 1, likely
+    best = place[min(abs(x[row] - x[i]) + abs(y[row] - y[i]) + 2, widest)]
+    best += per_slot * (abs(t[row] - t[i]) + 1)
     for j in range(near, last):
         later = per_slot * (t[j] - t[i])
         if later + floor >= best:
             break
         cost = later + per_slot + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)]
         if cost < best:
-            best, found = cost, j
+            best, row = cost, j
     for j in range(near - 1, first - 1, -1):
         sooner = per_slot * (t[i] - t[j])
         if sooner + floor >= best:
             break
         cost = sooner + per_slot + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)]
         if cost < best:
-            best, found = cost, j
-    return best, found
+            best, row = cost, j
+    return best, row
 
 
 @compiled
@@ -110,7 +110,7 @@ def companion_cost(
 def companion_cost_bound(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """A bound below ``companion_cost``, much sooner found: the nearest place and the nearest time, each by itself."""
+    """A faster lower bound of ``companion_cost``: the nearest place and the nearest time separately."""
     offsets, t, _, _ = tracks
     total = place_bounds(squares, p, q, weights, limit + 1, bounds)
     if total > limit:

@@ -62,14 +62,14 @@ def fill_time_index(
 
 
 @compiled
-def first_not_below(values: Numbers, low: int, high: int, wanted: float) -> int:
+def first_not_below(values: Numbers, low: int, high: int, value: float) -> int:
     """Position of the first of values[low:high] (ascending) that is at least ``wanted``.
 
     ``high`` where there is none.
     """
     while low < high:
         middle = (low + high) // 2
-        if values[middle] < wanted:
+        if values[middle] < value:
             low = middle + 1
         else:
             high = middle

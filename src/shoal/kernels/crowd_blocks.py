@@ -66,7 +66,12 @@ def block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: Leas
 
 @compiled
 def find_longer_people(
-    crowds: Crowds, search: PairSearch, slots: Integers, costs: BlockCosts, found: Integers, subjects: Numbers
+    crowds: Crowds,
+    search: PairSearch,
+    slots: Integers,
+    costs: BlockCosts,
+    counts: Integers,
+    subjects: Numbers,
 ) -> None:
     """Fill subjects[lane] with the people who may be close to each crowd: found[lane] of them.
 
@@ -81,7 +86,7 @@ def find_longer_people(
     possible = np.empty(len(order) + 1, dtype=np.int32)
     count = possible_ranks(ranked, begin, limits, costs.least, costs.shift, possible)
     sums = np.empty(LANES, dtype=np.int32)
-    found[:] = 0
+    counts[:] = 0
     for r in possible[:count]:
         sums[:] = 0
         passing = add_least_costs(
@@ -94,8 +99,8 @@ def find_longer_people(
         if passing > 0:
             for lane in range(len(slots)):
                 if sums[lane] < limits[r] and ranked.lengths[r] >= m[lane]:
-                    subjects[lane, found[lane]] = order[r]
-                    found[lane] += 1
+                    subjects[lane, counts[lane]] = order[r]
+                    counts[lane] += 1
 
 
 @compiled
@@ -116,20 +121,20 @@ def nearest_to_block(
     """
     n_windows = crowds.bounding.visits.n_windows
     least = empty_least_costs(search.people, n_windows, most_boxes, crowds.boxes.t_start)
-    found = np.empty(LANES, dtype=np.int64)
+    counts = np.empty(LANES, dtype=np.int64)
     subjects = np.empty((LANES, len(search.order)), dtype=np.int32)
-    find_longer_people(crowds, search, slots, block_costs(crowds, search, slots, least), found, subjects)
+    find_longer_people(crowds, search, slots, block_costs(crowds, search, slots, least), counts, subjects)
     others, room = np.empty(len(living), dtype=np.int64), np.empty((3, len(living) + 1), dtype=np.int64)
     for lane in range(len(slots)):
         slot = slots[lane]
-        count = found[lane]
+        count = counts[lane]
         others[:count] = subjects[lane, :count]
         m: Any = crowds.stops[slot] - crowds.starts[slot]
         for other in living:
             if crowds.sizes[other] > 1 or crowds.stops[other] - crowds.starts[other] < m:
                 others[count] = other
                 count += 1
-        nearest.known[slot] = 0
+        nearest.length[slot] = 0
         nearest_to_crowd(
             crowds,
             search.people,

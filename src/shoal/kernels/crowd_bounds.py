@@ -115,15 +115,15 @@ def set_people_bounds(crowds: Crowds, n: int, hours: Hours, far: int) -> None:
 @compiled
 def boxes_of(crowds: Crowds, slot: int) -> Samples:
     """The boxes in a slot."""
-    every, own = crowds.boxes, slice(crowds.starts[slot], crowds.stops[slot])
+    boxes, rows = crowds.boxes, slice(crowds.starts[slot], crowds.stops[slot])
     return Samples(
-        every.t_start[own],
-        every.t_end[own],
-        every.x_min[own],
-        every.y_min[own],
-        every.x_max[own],
-        every.y_max[own],
-        every.latest_end[own],
+        boxes.t_start[rows],
+        boxes.t_end[rows],
+        boxes.x_min[rows],
+        boxes.y_min[rows],
+        boxes.x_max[rows],
+        boxes.y_max[rows],
+        boxes.latest_end[rows],
     )
 
 
@@ -142,28 +142,28 @@ def fill_outlines(
     for j in range(len(boxes.t_start)):
         x_first, x_last = boxes.x_min[j], boxes.x_max[j] - 1
         y_first, y_last = boxes.y_min[j], boxes.y_max[j] - 1
-        own = 0
-        while own < count and (
-            outlines[0, own] != x_first
-            or outlines[1, own] != x_last
-            or outlines[2, own] != y_first
-            or outlines[3, own] != y_last
+        position = 0
+        while position < count and (
+            outlines[0, position] != x_first
+            or outlines[1, position] != x_last
+            or outlines[2, position] != y_first
+            or outlines[3, position] != y_last
         ):
-            own = own + 1 if own + 1 < TOGETHER else count
-        if own == count:
-            outlines[0, own], outlines[1, own] = x_first, x_last
-            outlines[2, own], outlines[3, own] = y_first, y_last
-            outlines[4, own], outlines[5, own] = x_last - x_first + y_last - y_first, 0
+            position = position + 1 if position + 1 < TOGETHER else count
+        if position == count:
+            outlines[0, position], outlines[1, position] = x_first, x_last
+            outlines[2, position], outlines[3, position] = y_first, y_last
+            outlines[4, position], outlines[5, position] = x_last - x_first + y_last - y_first, 0
             count += 1
-        outlines[5, own] += 1
-        least.outline_of[j] = own
+        outlines[5, position] += 1
+        least.outline_of[j] = position
         length = np.int64(boxes.t_end[j] - boxes.t_start[j] - 1)
         least.lengths[j] = min(scale.per_slot * length, (size + 1) * scale.half)
         least.length[0] += least.lengths[j]
         least.begins[j] = (boxes.t_start[j] - first_t) >> shift
         least.ends[j] = (boxes.t_end[j] - 1 - first_t) >> shift
-    for own in range(count, count + STRIDE):  # what is compared beside them counts nothing
-        outlines[:, own] = 0
+    for position in range(count, count + STRIDE):  # what is compared beside them counts nothing
+        outlines[:, position] = 0
     least.n_outlines[0] = count
 
 
@@ -178,11 +178,11 @@ def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCo
     for j in range(least.n_outlines[0]):
         x_min, x_max = np.int64(least.outlines[0, j]), np.int64(least.outlines[1, j])
         y_min, y_max = np.int64(least.outlines[2, j]), np.int64(least.outlines[3, j])
-        own = x_max - x_min + y_max - y_min
+        extent_of_outline = x_max - x_min + y_max - y_min
         for p in range(len(costs)):
             x, y = places.x[p], places.y[p]
             gap = max(x_min - x - extent, x - x_max, 0) + max(y_min - y - extent, y - y_max, 0)
-            costs[p] = min(costs[p], scale.per_cell * (both * gap + own))
+            costs[p] = min(costs[p], scale.per_cell * (both * gap + extent_of_outline))
 
 
 @compiled
@@ -271,18 +271,18 @@ def cost_outlines(
 
 
 @compiled
-def least_of_outlines(costs: Numbers, own: Numbers, first_own: int, last: int, room: Numbers) -> Any:
+def least_of_outlines(costs: Numbers, places: Numbers, first_place: int, last: int, room: Numbers) -> Any:
     """What all boxes with STRIDE outlines cost in space at least beside a person.
 
     costs: [P, STRIDE] beside each place. room: [STRIDE]. Eight places are compared at once, since a minimum
     that goes through memory for each of them takes ten times as long.
     """
     room[:] = (1 << 31) - 1
-    for first in range(first_own, last + 1, 8):
-        a, b = np.uint64(own[first]), np.uint64(own[min(first + 1, last)])
-        c, d = np.uint64(own[min(first + 2, last)]), np.uint64(own[min(first + 3, last)])
-        e, f = np.uint64(own[min(first + 4, last)]), np.uint64(own[min(first + 5, last)])
-        g, h = np.uint64(own[min(first + 6, last)]), np.uint64(own[min(first + 7, last)])
+    for first in range(first_place, last + 1, 8):
+        a, b = np.uint64(places[first]), np.uint64(places[min(first + 1, last)])
+        c, d = np.uint64(places[min(first + 2, last)]), np.uint64(places[min(first + 3, last)])
+        e, f = np.uint64(places[min(first + 4, last)]), np.uint64(places[min(first + 5, last)])
+        g, h = np.uint64(places[min(first + 6, last)]), np.uint64(places[min(first + 7, last)])
         for lane in range(STRIDE):
             early = min(costs[a, lane], costs[b, lane], costs[c, lane], costs[d, lane])
             late = min(costs[e, lane], costs[f, lane], costs[g, lane], costs[h, lane])
@@ -315,21 +315,21 @@ def rule_out_shorter(
     outlines, costs, measured = least.outlines, least.of_outlines, least.measured
     padded = (min(least.n_outlines[0], TOGETHER) + STRIDE - 1) // STRIDE * STRIDE
     measured[:] = False
-    kept = 0
-    room, offsets, own = np.empty(STRIDE, dtype=costs.dtype), places.offsets, places.own
+    remaining = 0
+    room, offsets, distinct = np.empty(STRIDE, dtype=costs.dtype), places.offsets, places.distinct
     for other in possible:
         total = np.int64(0)
         if crowds.sizes[other] == 1 and crowds.stops[other] - crowds.starts[other] < m:
             total = least.length[0]
             for place in range(offsets[other], offsets[other + 1]):
-                p = np.uint64(own[place])
+                p = np.uint64(distinct[place])
                 if not measured[p]:
                     measured[p] = True
                     x, y, side = places.x[p], places.y[p], places.side
                     cost_outlines(outlines, x, y, side, both - 1, padded, scale, costs[:, p])
             for first in range(0, padded, STRIDE):
                 total += least_of_outlines(
-                    costs[first // STRIDE], own, offsets[other], offsets[other + 1] - 1, room
+                    costs[first // STRIDE], distinct, offsets[other], offsets[other + 1] - 1, room
                 )
                 if total > limit:
                     break
@@ -338,9 +338,9 @@ def rule_out_shorter(
                     break
                 wait = least_of_waits(waits, other, begins[i], ends[i])
                 total += min(per_slot * np.int64(wait) + lengths[i], cap) - lengths[i]
-        possible[kept] = other
-        kept += total <= limit
-    return kept
+        possible[remaining] = other
+        remaining += total <= limit
+    return remaining
 
 
 @compiled
@@ -364,8 +364,8 @@ def lower_bound_to_person(
     for begin in range(0, least.n_outlines[0], TOGETHER):
         count = min(TOGETHER, least.n_outlines[0] - begin)
         gaps[:count] = far
-        for own in range(places.offsets[other], places.offsets[other + 1]):
-            x, y = kind(places.x[places.own[own]]), kind(places.y[places.own[own]])
+        for place in range(places.offsets[other], places.offsets[other + 1]):
+            x, y = kind(places.x[places.distinct[place]]), kind(places.y[places.distinct[place]])
             x_last, y_last = kind(x + extent), kind(y + extent)
             for lane in range(count):
                 j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end

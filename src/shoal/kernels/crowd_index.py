@@ -41,7 +41,7 @@ class LowerBounds(NamedTuple):
 
     sums: Integers
     least: Numbers
-    found: Integers
+    turn_of: Integers
     turn: Integers
     costs: Numbers
     near: Integers
@@ -66,9 +66,9 @@ def build_crowd_index(
     for place in range(len(slots)):
         for i in range(crowds.starts[slots[place]], crowds.stops[slots[place]]):
             start = np.int64(crowds.boxes.t_start[i])
-            own = first_bins[place] + ((start - hours.first_t) >> hours.shift)
-            j = free[own]
-            free[own] += 1
+            section_bin = first_bins[place] + ((start - hours.first_t) >> hours.shift)
+            j = free[section_bin]
+            free[section_bin] += 1
             boxes[0, j], boxes[1, j] = start, crowds.boxes.t_end[i]
             boxes[2, j], boxes[3, j] = crowds.boxes.x_min[i], crowds.boxes.x_max[i]
             boxes[4, j], boxes[5, j] = crowds.boxes.y_min[i], crowds.boxes.y_max[i]
@@ -143,12 +143,12 @@ def costs_within(
     for lane in range(count):
         j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
         start, end = others[0, j], others[1, j]
-        left, right, low, top = others[2, j], others[3, j], others[4, j], others[5, j]
+        west, east, south, north = others[2, j], others[3, j], others[4, j], others[5, j]
         long = kind(max(t_end, end) - min(t_start, start))
-        wide = kind(max(x_max, right) - min(x_min, left))
-        high = kind(max(y_max, top) - min(y_min, low))
+        wide = kind(max(x_max, east) - min(x_min, west))
+        high = kind(max(y_max, north) - min(y_min, south))
         time = kind(kind(slots * long) - kind(own_time + kind(slots_b * kind(end - start))))
-        spread = kind(kind(right - left) + kind(top - low))
+        spread = kind(kind(east - west) + kind(north - south))
         space = kind(kind(cells * kind(wide + high)) - kind(own_space + kind(cells_b * spread)))
         costs[lane] = kind(min(time, reach) + min(space, reach))
 
@@ -178,7 +178,7 @@ def fill_lower_bounds(
     if scale.half <= most or count_boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
         lowest.sums[index.slots] = 0
         return
-    costs, near, least, found, sums = lowest.costs, lowest.near, lowest.least, lowest.found, lowest.sums
+    costs, near, least, turn_of, sums = lowest.costs, lowest.near, lowest.least, lowest.turn_of, lowest.sums
     others, owner, starts, stops = index.boxes, index.owner, crowds.starts, crowds.stops
     since = lowest.turn[0] + 1
     for i in range(first, stop):
@@ -211,9 +211,9 @@ def fill_lower_bounds(
                     other, cost = owner[j], costs[j - some]
                     longer = stops[other] - starts[other] > stop - first
                     key = j if longer else n_boxes + other
-                    before = least[key] if found[key] >= (since if longer else turn) else reach
+                    before = least[key] if turn_of[key] >= (since if longer else turn) else reach
                     if cost < before:
-                        least[key], found[key] = cost, turn
+                        least[key], turn_of[key] = cost, turn
                         sums[other] -= before - cost
 
 
@@ -223,7 +223,7 @@ def empty_lower_bounds(index: CrowdIndex, n: int) -> LowerBounds:
     return LowerBounds(
         sums=np.zeros(n, dtype=np.int64),
         least=np.zeros(len(index.owner) + n, dtype=kind),
-        found=np.zeros(len(index.owner) + n, dtype=np.int64),
+        turn_of=np.zeros(len(index.owner) + n, dtype=np.int64),
         turn=np.zeros(1, dtype=np.int64),
         costs=np.empty(TOGETHER, dtype=kind),
         near=np.empty(TOGETHER, dtype=np.int64),

@@ -25,7 +25,7 @@ class Visits(NamedTuple):
     n_windows: int
     main: Numbers
     offsets: Integers
-    own: Numbers
+    counts: Numbers
 
 
 def find_visits(people: People, last_slot: int) -> Visits:
@@ -39,10 +39,10 @@ def find_visits(people: People, last_slot: int) -> Visits:
     kind = np.uint16 if max(n_windows * n_places - 1, int(lengths.max())) < 1 << 16 else np.int64
     main = np.empty((len(lengths), MAIN, 2), dtype=kind)
     offsets = np.zeros(len(raw.offsets), dtype=np.int64)
-    own = np.empty((raw.offsets[-1], 2), dtype=kind)
+    counts = np.empty((raw.offsets[-1], 2), dtype=kind)
     fill_main(places, main)
-    fill_visits(raw, places, people.hours.slot, shift, n_windows * n_places, offsets, own)
-    return Visits(shift, n_windows, main, offsets, own)
+    fill_visits(raw, places, people.hours.slot, shift, n_windows * n_places, offsets, counts)
+    return Visits(shift, n_windows, main, offsets, counts)
 
 
 @compiled
@@ -51,16 +51,16 @@ def fill_main(places: Places, main: Numbers) -> None:
     for i in range(len(main)):
         last = places.offsets[i + 1] - 1
         for j in range(main.shape[1]):
-            own = places.offsets[i] + j
-            main[i, j, 0] = places.own[min(own, last)]
-            main[i, j, 1] = places.weights[own] if own <= last else 0
+            row = places.offsets[i] + j
+            main[i, j, 0] = places.distinct[min(row, last)]
+            main[i, j, 1] = places.weights[row] if row <= last else 0
 
 
 @compiled
 def fill_visits(
-    raw: Raw, places: Places, slot: Numbers, shift: int, most: int, offsets: Integers, own: Numbers
+    raw: Raw, places: Places, slot: Numbers, shift: int, most: int, offsets: Integers, counts: Numbers
 ) -> None:
-    """Fill Visits.offsets and Visits.own, for windows and places numbered below ``most``."""
+    """Fill Visits.offsets and Visits.counts, for windows and places numbered below ``most``."""
     place_of, n_places = np.full(most, -1, dtype=np.int64), len(places.costs)
     used = 0
     for i in range(len(offsets) - 1):
@@ -69,9 +69,9 @@ def fill_visits(
             visit = np.int64(slot[sample] >> shift) * n_places + np.int64(places.of_sample[sample])
             if place_of[visit] < offsets[i]:
                 place_of[visit] = used
-                own[used, 0], own[used, 1] = visit, 0
+                counts[used, 0], counts[used, 1] = visit, 0
                 used += 1
-            own[place_of[visit], 1] += 1
+            counts[place_of[visit], 1] += 1
     offsets[-1] = used
 
 

@@ -24,10 +24,10 @@ def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: f
     that all are within, nobody was moved, and the middle is that mean. Of two people it always is, since both
     are as far from it. slack: what rounding may move a place.
     """
-    found = np.empty((2, x.shape[1]))
+    middles = np.empty((2, x.shape[1]))
     for at in range(x.shape[1]):
-        found[:, at] = _middle(x[:, at].copy(), y[:, at].copy(), mean_x[at], mean_y[at], radius, slack)
-    return found
+        middles[:, at] = _middle(x[:, at].copy(), y[:, at].copy(), mean_x[at], mean_y[at], radius, slack)
+    return middles
 
 
 @compiled
@@ -39,12 +39,12 @@ def _middle(x: Floats, y: Floats, mean_x: float, mean_y: float, radius: float, s
     best_x, best_y, most, least = mean_x, mean_y, 0, np.inf
     for i in range(0, len(outer), step):
         for j in range(i + step, len(outer), step):
-            one, other = outer[i], outer[j]
-            along_x, along_y = x[other] - x[one], y[other] - y[one]
+            first, second = outer[i], outer[j]
+            along_x, along_y = x[second] - x[first], y[second] - y[first]
             apart = math.hypot(along_x, along_y)
             aside = math.sqrt(max(radius * radius - apart * apart / 4, 0.0)) / apart
             for side in (aside, -aside):
-                at_x, at_y = x[one] + along_x / 2 - side * along_y, y[one] + along_y / 2 + side * along_x
+                at_x, at_y = x[first] + along_x / 2 - side * along_y, y[first] + along_y / 2 + side * along_x
                 at_edge = _at_edge(x, y, outer, at_x, at_y, radius, slack)
                 if at_edge < max(most, 1):
                     continue
@@ -53,8 +53,8 @@ def _middle(x: Floats, y: Floats, mean_x: float, mean_y: float, radius: float, s
                     best_x, best_y, most, least = at_x, at_y, at_edge, off
     if most < _AT_EDGE:
         farthest = 0.0
-        for one in range(len(x)):
-            farthest = max(farthest, math.hypot(x[one] - mean_x, y[one] - mean_y))
+        for first in range(len(x)):
+            farthest = max(farthest, math.hypot(x[first] - mean_x, y[first] - mean_y))
         if farthest < radius - slack:
             return mean_x, mean_y
     return best_x, best_y
@@ -65,12 +65,12 @@ def _at_edge(
     x: Floats, y: Floats, outer: Integers, at_x: float, at_y: float, radius: float, slack: float
 ) -> int:
     """How many people stand at the edge of a circle; -1 where it does not hold all of the outermost."""
-    for one in outer:
-        if math.hypot(x[one] - at_x, y[one] - at_y) > radius + slack:
+    for person in outer:
+        if math.hypot(x[person] - at_x, y[person] - at_y) > radius + slack:
             return -1
     count = 0
-    for one in range(len(x)):
-        count += math.hypot(x[one] - at_x, y[one] - at_y) >= radius - slack
+    for person in range(len(x)):
+        count += math.hypot(x[person] - at_x, y[person] - at_y) >= radius - slack
     return count
 
 
@@ -81,18 +81,18 @@ def outermost(x: Floats, y: Floats, near: float) -> Integers:
     order = order[np.argsort(x[order], kind="mergesort")]
     places = np.empty(len(order), dtype=np.int64)
     n = 0
-    for one in order:
-        if n == 0 or x[one] != x[places[n - 1]] or y[one] != y[places[n - 1]]:
-            places[n] = one
+    for person in order:
+        if n == 0 or x[person] != x[places[n - 1]] or y[person] != y[places[n - 1]]:
+            places[n] = person
             n += 1
     corners = _hull(x, y, places[:n])
     outer = np.empty(n, dtype=np.int64)
     count = 0
-    for one in places[:n]:
+    for person in places[:n]:
         for corner in range(len(corners)):
             first, second = corners[corner - 1], corners[corner]
-            if n < 3 or _off_line(x, y, first, second, one) <= near:
-                outer[count] = one
+            if n < 3 or _off_line(x, y, first, second, person) <= near:
+                outer[count] = person
                 count += 1
                 break
     return np.sort(outer[:count])
@@ -107,10 +107,10 @@ def _hull(x: Floats, y: Floats, places: Integers) -> Integers:
     for turn in range(2):
         begin = count
         for step in range(n):
-            one = places[step] if turn == 0 else places[n - 1 - step]
-            while count - begin >= 2 and _turn(x, y, corners[count - 2], corners[count - 1], one) <= 0:
+            person = places[step] if turn == 0 else places[n - 1 - step]
+            while count - begin >= 2 and _turn(x, y, corners[count - 2], corners[count - 1], person) <= 0:
                 count -= 1
-            corners[count] = one
+            corners[count] = person
             count += 1
         count -= 1  # the last is the first of the other turn
     return corners[: max(count, 1)]

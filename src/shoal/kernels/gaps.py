@@ -69,21 +69,21 @@ def pair_stretches(
         in_space = -1
         first = raw.offsets[many] + chunk * CHUNK
         for i in range(first, min(first + CHUNK, raw.offsets[many + 1])):
-            t, x, y, own = raw.t[i], raw.x[i], raw.y[i], raw.place[i]
+            t, x, y, place_of_many = raw.t[i], raw.x[i], raw.y[i], raw.place[i]
             best, chosen = nearest_in_time(raw, i, few, near, in_time, chosen, scale)
-            least = work.least[own]
+            least = work.least[place_of_many]
             if least < 0:
                 away = max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)
                 least = min(per_cell * away, half)
                 if best >= half + least:
                     if in_space < 0:
                         in_space = chunks_in_space(raw, many, chunk, few, scale, places)
-                    least, work.nearest[own] = nearest_place(raw, i, few, places, in_space, scale)
-                    work.least[own] = least
+                    least, work.nearest[place_of_many] = nearest_place(raw, i, few, places, in_space, scale)
+                    work.least[place_of_many] = least
             place = i - raw.offsets[many]
             beyond = chosen < 0 or best > half + least
             if best == half + least and not beyond:
-                beyond = per_slot * (t - raw.t[work.first[work.nearest[own]]]) >= half
+                beyond = per_slot * (t - raw.t[work.first[work.nearest[place_of_many]]]) >= half
             if beyond:
                 space[place], time[place] = least, half
             else:

@@ -70,11 +70,11 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
     hull = np.empty((6, n), dtype=np.int64)
     most = 0
     for a in range(n):
-        own = slice(pieces.first[chosen[a]], pieces.end[chosen[a]])
-        x, y = pieces.x[own], pieces.y[own]
+        rows = slice(pieces.first[chosen[a]], pieces.end[chosen[a]])
+        x, y = pieces.x[rows], pieces.y[rows]
         hull[0, a], hull[1, a], hull[2, a], hull[3, a] = x.min(), x.max(), y.min(), y.max()
-        hull[4, a], hull[5, a] = pieces.t[own.start], pieces.t[own.stop - 1]
-        most = max(most, own.stop - own.start)
+        hull[4, a], hull[5, a] = pieces.t[rows.start], pieces.t[rows.stop - 1]
+        most = max(most, rows.stop - rows.start)
     merged, room = np.empty((4, 2 * most), dtype=np.int64), np.empty((ROWS, 2 * most + 1), dtype=np.int64)
     cost = np.zeros((n, n), dtype=np.int64)
     for a in range(n):
@@ -215,9 +215,9 @@ def generalize_pieces(
         t, x, y = pieces.t[rows][order], pieces.x[rows][order], pieces.y[rows][order]
         first, final, _ = best_partition(t, x, y, owner[order], len(members))
         for run in range(len(first)):
-            own = slice(first[run], final[run] + 1)
+            run_rows = slice(first[run], final[run] + 1)
             at = room[i] + run
             boxes[at, 0], boxes[at, 1] = t[first[run]], t[final[run]] + 1
-            boxes[at, 2], boxes[at, 3] = x[own].min(), y[own].min()
-            boxes[at, 4], boxes[at, 5] = x[own].max() + 1, y[own].max() + 1
+            boxes[at, 2], boxes[at, 3] = x[run_rows].min(), y[run_rows].min()
+            boxes[at, 4], boxes[at, 5] = x[run_rows].max() + 1, y[run_rows].max() + 1
         counts[i] = len(first)

@@ -31,19 +31,19 @@ class WeightedAreas(NamedTuple):
 def sort_distinct(values: Integers) -> Integers:
     """The different values, ascending; in their own place."""
     values.sort()
-    kept = 0
+    count = 0
     for i in range(len(values)):
-        if kept == 0 or values[i] != values[kept - 1]:
-            values[kept] = values[i]
-            kept += 1
-    return values[:kept]
+        if count == 0 or values[i] != values[count - 1]:
+            values[count] = values[i]
+            count += 1
+    return values[:count]
 
 
 @compiled
-def sides_along(spread: WeightedAreas, one: int, low: Integers, high: Integers) -> Integers:
+def sides_along(spread: WeightedAreas, record: int, low: Integers, high: Integers) -> Integers:
     """The different sides of a record's areas that count, ascending; low, high: of all areas on an axis."""
-    sides, n = np.empty(2 * (spread.offsets[one + 1] - spread.offsets[one]), dtype=np.int64), 0
-    for i in range(spread.offsets[one], spread.offsets[one + 1]):
+    sides, n = np.empty(2 * (spread.offsets[record + 1] - spread.offsets[record]), dtype=np.int64), 0
+    for i in range(spread.offsets[record], spread.offsets[record + 1]):
         if spread.weights[i] > 0:
             sides[n], sides[n + 1] = low[i], high[i]
             n += 2
@@ -51,18 +51,18 @@ def sides_along(spread: WeightedAreas, one: int, low: Integers, high: Integers) 
 
 
 @compiled
-def expected_presence(spread: WeightedAreas, one: int) -> Any:
+def expected_presence(spread: WeightedAreas, record: int) -> Any:
     """(xs, ys, presence): the expected presence of a record in each rectangle between its sides.
 
     Each area spreads its weight evenly over its cells. presence: [len(xs), len(ys)], that of the rectangle
     from xs[i], ys[j] on; empty where no area counts.
     """
-    xs = sides_along(spread, one, spread.x_min, spread.x_max)
-    ys = sides_along(spread, one, spread.y_min, spread.y_max)
+    xs = sides_along(spread, record, spread.x_min, spread.x_max)
+    ys = sides_along(spread, record, spread.y_min, spread.y_max)
     presence = np.zeros((len(xs), len(ys)))
     for corner in range(4):
         east, north = corner % 2, corner // 2
-        for i in range(spread.offsets[one], spread.offsets[one + 1]):
+        for i in range(spread.offsets[record], spread.offsets[record + 1]):
             if spread.weights[i] > 0:
                 x0, x1, y0, y1 = spread.x_min[i], spread.x_max[i], spread.y_min[i], spread.y_max[i]
                 density = spread.weights[i] / ((x1 - x0) * (y1 - y0))
@@ -79,9 +79,9 @@ def expected_presence(spread: WeightedAreas, one: int) -> Any:
 
 
 @compiled
-def first_likeliest(spread: WeightedAreas, one: int) -> tuple[bool, int, int]:
+def first_likeliest(spread: WeightedAreas, record: int) -> tuple[bool, int, int]:
     """Whether any area of a record counts; and the first corner, by x and y, of where it is likeliest."""
-    xs, ys, presence = expected_presence(spread, one)
+    xs, ys, presence = expected_presence(spread, record)
     if len(xs):
         most = presence.max() * _ALIKE
         for i in range(len(xs)):
@@ -92,9 +92,9 @@ def first_likeliest(spread: WeightedAreas, one: int) -> tuple[bool, int, int]:
 
 
 @compiled
-def likeliest_contains(spread: WeightedAreas, one: int, x: int, y: int) -> bool:
+def likeliest_contains(spread: WeightedAreas, record: int, x: int, y: int) -> bool:
     """Whether a cell is one of those where a record is likeliest."""
-    xs, ys, presence = expected_presence(spread, one)
+    xs, ys, presence = expected_presence(spread, record)
     if not len(xs) or x < xs[0] or y < ys[0]:
         return False
     i, j = first_not_below(xs, 0, len(xs), x + 1) - 1, first_not_below(ys, 0, len(ys), y + 1) - 1
@@ -102,9 +102,9 @@ def likeliest_contains(spread: WeightedAreas, one: int, x: int, y: int) -> bool:
 
 
 @compiled
-def chance_at_likeliest(spread: WeightedAreas, one: int, x: int, y: int) -> float:
+def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> float:
     """The chance to name a cell, for who names one of those where a record is likeliest."""
-    xs, ys, presence = expected_presence(spread, one)
+    xs, ys, presence = expected_presence(spread, record)
     if not len(xs):
         return 0.0
     most, cells, right = presence.max() * _ALIKE, 0, False
@@ -117,10 +117,10 @@ def chance_at_likeliest(spread: WeightedAreas, one: int, x: int, y: int) -> floa
 
 
 @compiled
-def find_homes(spread: WeightedAreas, known: Flags, x: Integers, y: Integers) -> None:
+def find_homes(spread: WeightedAreas, present: Flags, x: Integers, y: Integers) -> None:
     """Fill in for every record whether any area counts, and the first cell of where it is likeliest."""
-    for one in range(len(known)):
-        known[one], x[one], y[one] = first_likeliest(spread, one)
+    for record in range(len(present)):
+        present[record], x[record], y[record] = first_likeliest(spread, record)
 
 
 @compiled
@@ -129,16 +129,16 @@ def check_homes(
     published: WeightedAreas,
     people: Integers,
     records: Integers,
-    known: Flags,
-    kept: Flags,
+    present: Flags,
+    retained: Flags,
 ) -> None:
     """Fill known [n] and kept [n]: who is anywhere then, and whether the record's likeliest area holds it.
 
     people, records: int64 [n] whose rows of ``raw``, and which record of ``published`` is theirs.
     """
     for i in range(len(people)):
-        known[i], x, y = first_likeliest(raw, people[i])
-        kept[i] = known[i] and likeliest_contains(published, records[i], x, y)
+        present[i], x, y = first_likeliest(raw, people[i])
+        retained[i] = present[i] and likeliest_contains(published, records[i], x, y)
 
 
 @compiled
@@ -181,12 +181,12 @@ def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> 
 
 
 @compiled
-def chances_at_corners(spread: WeightedAreas, one: int, n: int, x: int, y: int) -> tuple[float, float]:
+def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: int) -> tuple[float, float]:
     """The chances to name a cell by the steadiest and by the most expected presence of a record.
 
     Of the cells where sides of its boxes meet; each is taken for the hull of n samples, or a few more.
     """
-    rows = np.arange(spread.offsets[one], spread.offsets[one + 1])
+    rows = np.arange(spread.offsets[record], spread.offsets[record + 1])
     rows = rows[spread.weights[rows] > 0]
     if not len(rows):
         return 0.0, 0.0
@@ -208,6 +208,8 @@ def fill_place_chances(
 
     Boxes are taken for hulls of as many samples as ``sizes`` says, at last for filled evenly.
     """
-    for one in range(len(chances)):
-        chances[one, 0], chances[one, 1] = chances_at_corners(spread, one, sizes[one], x[one], y[one])
-        chances[one, 2] = chance_at_likeliest(spread, one, x[one], y[one])
+    for record in range(len(chances)):
+        chances[record, 0], chances[record, 1] = chances_at_corners(
+            spread, record, sizes[record], x[record], y[record]
+        )
+        chances[record, 2] = chance_at_likeliest(spread, record, x[record], y[record])

@@ -24,9 +24,9 @@ class Readings(NamedTuple):
     boxes: Integers
     counted: Flags
     known_offsets: Integers
-    known: Integers
+    known_samples: Integers
     true_offsets: Integers
-    true: Integers
+    true_samples: Integers
 
 
 @compiled
@@ -36,7 +36,9 @@ def _holds(boxes: Integers, b: int, x: int, y: int) -> bool:
 
 
 @compiled
-def possible_sides(boxes: Integers, known: Integers, first: Integers, second: Integers, bound: Flags) -> None:
+def possible_sides(
+    boxes: Integers, known_samples: Integers, first: Integers, second: Integers, bound: Flags
+) -> None:
     """Fill first, second and bound [b, 3]: on each axis t, x, y, where another sample of the box must lie.
 
     At a side that no known sample [s, 3] touches; both sides where none touches either, then ``second`` is
@@ -46,8 +48,8 @@ def possible_sides(boxes: Integers, known: Integers, first: Integers, second: In
     lows, highs = (0, 2, 3), (1, 4, 5)
     sums = np.empty(3, dtype=np.int64)
     touched = np.empty((3, 2), dtype=np.bool_)
-    order = np.argsort(known[:, 0])
-    times = known[:, 0][order]
+    order = np.argsort(known_samples[:, 0])
+    times = known_samples[:, 0][order]
     for b in range(len(boxes)):
         count = 0
         sums[:] = 0
@@ -56,13 +58,13 @@ def possible_sides(boxes: Integers, known: Integers, first: Integers, second: In
         while place < len(times) and times[place] < boxes[b, 1]:
             s = order[place]
             place += 1
-            if not _holds(boxes, b, known[s, 1], known[s, 2]):
+            if not _holds(boxes, b, known_samples[s, 1], known_samples[s, 2]):
                 continue
             count += 1
             for axis in range(3):
-                sums[axis] += known[s, axis]
-                touched[axis, 0] |= known[s, axis] == boxes[b, lows[axis]]
-                touched[axis, 1] |= known[s, axis] == boxes[b, highs[axis]] - 1
+                sums[axis] += known_samples[s, axis]
+                touched[axis, 0] |= known_samples[s, axis] == boxes[b, lows[axis]]
+                touched[axis, 1] |= known_samples[s, axis] == boxes[b, highs[axis]] - 1
         for axis in range(3):
             low, high = boxes[b, lows[axis]], boxes[b, highs[axis]] - 1
             below = low == high or not touched[axis, 0]
@@ -113,17 +115,17 @@ def cell_with_most_votes(
 
 
 @compiled
-def guess_samples(boxes: Integers, known: Integers, named: Integers) -> None:
+def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -> None:
     """Fill named [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
 
     On each axis: a side that no known sample touches, the lower one of two; where known samples touch both,
     any coordinate, at first that in the middle of theirs. Among the cells that are then possible, the one
     for which most boxes speak: the possible corners of each share one vote, the first of equals counts.
     """
-    second, bound = np.empty_like(named), np.empty(named.shape, dtype=np.bool_)
-    possible_sides(boxes, known, named, second, bound)
+    second, bound = np.empty_like(guesses), np.empty(guesses.shape, dtype=np.bool_)
+    possible_sides(boxes, known_samples, guesses, second, bound)
     least, width = boxes[:, 3].min(), boxes[:, 5].max() - boxes[:, 3].min()
-    codes = possible_corners(named, second, bound, least, width)
+    codes = possible_corners(guesses, second, bound, least, width)
     x, y = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
     votes, n = np.zeros(len(codes), dtype=np.int64), 0
     for place in range(len(codes)):
@@ -132,9 +134,9 @@ def guess_samples(boxes: Integers, known: Integers, named: Integers) -> None:
             n += 1
         votes[n - 1] += 1
     for b in range(len(boxes)):
-        best = cell_with_most_votes(boxes[b], named[b], second[b], bound[b], x[:n], y[:n], votes)
+        best = cell_with_most_votes(boxes[b], guesses[b], second[b], bound[b], x[:n], y[:n], votes)
         if best >= 0:
-            named[b, 1], named[b, 2] = x[best], y[best]
+            guesses[b, 1], guesses[b, 2] = x[best], y[best]
 
 
 @compiled
@@ -151,7 +153,7 @@ def number_cells(samples: Integers) -> Integers:
 
 @compiled
 def score_guesses(
-    boxes: Integers, named: Integers, counted: Flags, samples: Integers, shares: Floats, errors: Floats
+    boxes: Integers, guesses: Integers, counted: Flags, samples: Integers, shares: Floats, errors: Floats
 ) -> None:
     """Hold what is named in each box [b, 3] that counts against the true samples [s, 3], ascending in time.
 
@@ -182,13 +184,13 @@ def score_guesses(
                     seen[cell[s]] = b
                     places += 1
                 lucky[s] += 1.0 / volume
-                if named[b, 1] == x and named[b, 2] == y:
+                if guesses[b, 1] == x and guesses[b, 2] == y:
                     same_cell = True
-                    if named[b, 0] == times[s]:
+                    if guesses[b, 0] == times[s]:
                         same, exact[s] = True, 1.0
-                away = math.hypot(named[b, 1] - x, named[b, 2] - y)
+                away = math.hypot(guesses[b, 1] - x, guesses[b, 2] - y)
                 if away < errors[s, 0]:
-                    errors[s, 0], errors[s, 1] = away, abs(named[b, 0] - times[s])
+                    errors[s, 0], errors[s, 1] = away, abs(guesses[b, 0] - times[s])
             s += 1
         shares[0] += same
         shares[1] += same_cell
@@ -207,20 +209,26 @@ def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None
 
     shares [2, r, 6] and errors [2, s, 2]: as ``score_guesses`` fills them.
     """
-    nothing = np.empty((0, 3), dtype=np.int64)
-    for one in range(len(readings.box_offsets) - 1):
-        rows = slice(readings.box_offsets[one], readings.box_offsets[one + 1])
-        mine = slice(readings.true_offsets[one], readings.true_offsets[one + 1])
-        boxes, counted, true = readings.boxes[rows], readings.counted[rows], readings.true[mine]
-        known = readings.known[readings.known_offsets[one] : readings.known_offsets[one + 1]]
-        named = np.empty((len(boxes), 3), dtype=np.int64)
-        guess_samples(boxes, nothing, named)
-        score_guesses(boxes, named, counted, true, shares[1, one], errors[1, mine])
-        if len(known):
-            guess_samples(boxes, known, named)
-            score_guesses(boxes, named, counted, true, shares[0, one], errors[0, mine])
+    no_samples = np.empty((0, 3), dtype=np.int64)
+    for reading in range(len(readings.box_offsets) - 1):
+        rows = slice(readings.box_offsets[reading], readings.box_offsets[reading + 1])
+        true_rows = slice(readings.true_offsets[reading], readings.true_offsets[reading + 1])
+        boxes, counted, true_samples = (
+            readings.boxes[rows],
+            readings.counted[rows],
+            readings.true_samples[true_rows],
+        )
+        known_samples = readings.known_samples[
+            readings.known_offsets[reading] : readings.known_offsets[reading + 1]
+        ]
+        guesses = np.empty((len(boxes), 3), dtype=np.int64)
+        guess_samples(boxes, no_samples, guesses)
+        score_guesses(boxes, guesses, counted, true_samples, shares[1, reading], errors[1, true_rows])
+        if len(known_samples):
+            guess_samples(boxes, known_samples, guesses)
+            score_guesses(boxes, guesses, counted, true_samples, shares[0, reading], errors[0, true_rows])
         else:
-            shares[0, one], errors[0, mine] = shares[1, one], errors[1, mine]
+            shares[0, reading], errors[0, true_rows] = shares[1, reading], errors[1, true_rows]
 
 
 @compiled
@@ -229,7 +237,7 @@ def find_sharers(
     t: Integers,
     x: Integers,
     y: Integers,
-    asked: Integers,
+    people: Integers,
     boxes: Integers,
     begin: int,
     end: int,
@@ -240,9 +248,9 @@ def find_sharers(
     Person p has samples offsets[p] to offsets[p + 1], ordered by time. boxes: [b, 6], columns as BOX_COLUMNS,
     ordered by time and disjoint in it.
     """
-    for place in range(len(asked)):
-        last = offsets[asked[place] + 1]
-        s = first_not_below(t, offsets[asked[place]], last, begin)
+    for place in range(len(people)):
+        last = offsets[people[place] + 1]
+        s = first_not_below(t, offsets[people[place]], last, begin)
         box, within = -1, 0  # the box that was looked at last, and the samples in it
         fits = True
         while fits and s < last and t[s] < end:

@@ -36,7 +36,7 @@ def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, 
 
     room: int64 [ROWS, m + 1] or more, where all is written.
     """
-    starts, when, x_low, x_high, y_low, y_high, latest, met = (
+    starts, times, x_low, x_high, y_low, y_high, latest, last_stamp_of = (
         room[0],
         room[1],
         room[2],
@@ -47,26 +47,26 @@ def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, 
         room[7],
     )
     for o in range(k):
-        met[o] = NONE
+        last_stamp_of[o] = NONE
     h, oldest = NONE, NONE
     for i in range(len(t)):
-        if h == NONE or t[i] != when[h]:
+        if h == NONE or t[i] != times[h]:
             h += 1
-            starts[h], when[h] = i, t[i]
+            starts[h], times[h] = i, t[i]
             x_low[h], x_high[h], y_low[h], y_high[h] = x[i], x[i], y[i], y[i]
         else:
             x_low[h], x_high[h] = min(x_low[h], x[i]), max(x_high[h], x[i])
             y_low[h], y_high[h] = min(y_low[h], y[i]), max(y_high[h], y[i])
-        before = met[owner[i]]
-        met[owner[i]] = h
+        before = last_stamp_of[owner[i]]
+        last_stamp_of[owner[i]] = h
         if before == oldest:
             oldest = h
             for o in range(k):
-                oldest = min(oldest, met[o])
+                oldest = min(oldest, last_stamp_of[o])
         latest[h] = oldest
     s = h + 1
     starts[s] = len(t)
-    return Stamps(starts[: s + 1], when[:s], x_low[:s], x_high[:s], y_low[:s], y_high[:s], latest[:s])
+    return Stamps(starts[: s + 1], times[:s], x_low[:s], x_high[:s], y_low[:s], y_high[:s], latest[:s])
 
 
 @compiled
@@ -111,7 +111,7 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
         room[14],
     )
     cost[0] = 0
-    kept, levels, low, high, bottom, top = NONE, 0, 0, 0, 0, 0
+    hulls_from, levels, low, high, bottom, top = NONE, 0, 0, 0, 0, 0
     for h in range(len(t)):
         last = latest[h]
         if last == NONE:
@@ -121,9 +121,9 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
         if h - lowest < _SHORT:
             cost[h + 1] = _least_cost_directly(stamps, cost, h, lowest)
             continue
-        moved = last != kept
+        moved = last != hulls_from
         if moved:
-            kept = last
+            hulls_from = last
             a, b, c, d = x_low[last], x_high[last], y_low[last], y_high[last]
             low, high, bottom, top = x_low[h], x_high[h], y_low[h], y_high[h]
             for g in range(last, lowest - 1, -1):

@@ -28,37 +28,39 @@ def filter_states(
     earlier: the point before each on its track, in the direction of ``order``; -1 = none. walk: by how much
     the variance of a velocity grows in a second. speed_m2s2: that variance where a track begins.
     """
-    found = np.zeros((len(t), 7))
+    states = np.zeros((len(t), 7))
     for i in order:
         back = earlier[i]
         if back < 0:
-            found[i, 0], found[i, 1], found[i, 4], found[i, 6] = x[i], y[i], PLACE_M2, speed_m2s2
+            states[i, 0], states[i, 1], states[i, 4], states[i, 6] = x[i], y[i], PLACE_M2, speed_m2s2
             continue
         lasts = abs(t[i] - t[back])
-        place, both, speed = found[back, 4], found[back, 5], found[back, 6]
+        place, both, speed = states[back, 4], states[back, 5], states[back, 6]
         place += 2 * lasts * both + lasts**2 * speed + walk * lasts**3 / 3
         both += lasts * speed + walk * lasts**2 / 2
         speed += walk * lasts
         to_place, to_speed = place / (place + PLACE_M2), both / (place + PLACE_M2)
         for axis, at in enumerate((x[i], y[i])):
-            expected = found[back, axis] + lasts * found[back, 2 + axis]
-            found[i, axis] = expected + to_place * (at - expected)
-            found[i, 2 + axis] = found[back, 2 + axis] + to_speed * (at - expected)
-        found[i, 4], found[i, 5] = (1 - to_place) * place, (1 - to_place) * both
-        found[i, 6] = speed - to_speed * both
-    return found
+            expected = states[back, axis] + lasts * states[back, 2 + axis]
+            states[i, axis] = expected + to_place * (at - expected)
+            states[i, 2 + axis] = states[back, 2 + axis] + to_speed * (at - expected)
+        states[i, 4], states[i, 5] = (1 - to_place) * place, (1 - to_place) * both
+        states[i, 6] = speed - to_speed * both
+    return states
 
 
 @compiled
 def negative_log_density(
-    found: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float
+    states: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float
 ) -> float:
     """How unlikely (x, y) is so many seconds after the state of point i.
 
     The negative logarithm of the density, but for a constant. freedom: degrees, of Student's law.
     """
-    variance = found[i, 4] + 2 * lasts * found[i, 5] + lasts**2 * found[i, 6] + walk * lasts**3 / 3 + PLACE_M2
-    off_x, off_y = x - found[i, 0] - lasts * found[i, 2], y - found[i, 1] - lasts * found[i, 3]
+    variance = (
+        states[i, 4] + 2 * lasts * states[i, 5] + lasts**2 * states[i, 6] + walk * lasts**3 / 3 + PLACE_M2
+    )
+    off_x, off_y = x - states[i, 0] - lasts * states[i, 2], y - states[i, 1] - lasts * states[i, 3]
     return math.log(variance) + (freedom / 2 + 1) * math.log1p((off_x**2 + off_y**2) / variance / freedom)
 
 
@@ -71,12 +73,12 @@ def likeliest_walk(
     order = np.arange(len(t))
     for strength in range(STRENGTHS):
         walk = 10.0 ** (strength / 2 - 8)
-        found = filter_states(t, x, y, preceding, order, walk, speed_m2s2)
+        states = filter_states(t, x, y, preceding, order, walk, speed_m2s2)
         total = 0.0
         for j in range(len(t)):
             back = preceding[j]
             if back >= 0 and preceding[back] >= 0:
-                total += negative_log_density(found, back, t[j] - t[back], x[j], y[j], walk, freedom)
+                total += negative_log_density(states, back, t[j] - t[back], x[j], y[j], walk, freedom)
         if total < least:
             best, least = walk, total
     return best
@@ -97,16 +99,16 @@ def kalman_costs(
     speed_m2s2 = max(float(np.median(speeds[:count])) / 2, LEAST_M2S2) if count else 1.0
     walk = likeliest_walk(t, x, y, preceding, speed_m2s2, freedom)
     order = np.arange(n)
-    ahead = filter_states(t, x, y, preceding, order, walk, speed_m2s2)
-    behind = filter_states(t, x, y, following, n - 1 - order, walk, speed_m2s2)
+    forward = filter_states(t, x, y, preceding, order, walk, speed_m2s2)
+    backward = filter_states(t, x, y, following, n - 1 - order, walk, speed_m2s2)
     cost, least = np.full((n, band), FAR), np.inf
     for i in range(n):
         for column in range(min(band, n - 1 - i)):
             j = i + 1 + column
             lasts = t[j] - t[i]
             if lasts > 0:
-                cost[i, column] = negative_log_density(ahead, i, lasts, x[j], y[j], walk, freedom)
-                cost[i, column] += negative_log_density(behind, j, lasts, x[i], y[i], walk, freedom)
+                cost[i, column] = negative_log_density(forward, i, lasts, x[j], y[j], walk, freedom)
+                cost[i, column] += negative_log_density(backward, j, lasts, x[i], y[i], walk, freedom)
                 least = min(least, cost[i, column])
     for i in range(n):
         for column in range(band):

@@ -29,7 +29,7 @@ class KnownSamples(NamedTuple):
 
     offsets: Integers
     samples: Integers
-    own: Integers
+    own_class: Integers
     picks: Floats
 
 
@@ -91,7 +91,7 @@ class Workspace(NamedTuple):
     known sample. touched: the classes that hold any sample; now: those that hold the present one.
     """
 
-    held: Integers
+    samples_held: Integers
     cues: Floats
     even: Floats
     hull: Floats
@@ -144,10 +144,10 @@ def gather_cues(samples: Integers, book: RecordClasses, starts: Integers, desk: 
     for row in range(len(samples)):
         for i in range(_find_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
             one = desk.now[i]
-            if desk.held[one] == 0:
+            if desk.samples_held[one] == 0:
                 desk.touched[n_touched] = one
                 n_touched += 1
-            desk.held[one] += 1
+            desk.samples_held[one] += 1
             desk.cues[one, 0] += math.log(desk.even[one])
             desk.cues[one, 1] += math.log(desk.hull[one])
             desk.even[one] = 0.0
@@ -176,66 +176,66 @@ def score_of(weights: Floats, cues: Floats, one: int) -> float:
 
 @compiled
 def name_record(
-    weights: Floats, least: int, n_touched: int, own: int, wanted: float, desk: Workspace, sizes: Integers
+    weights: Floats, least: int, n_touched: int, own_class: int, pick: float, desk: Workspace, sizes: Integers
 ) -> tuple[int, float]:
     """The class that a rule names, and its chance to name the own record.
 
     Only classes that hold at least ``least`` samples count. wanted: the share of the list of those with the
     highest score at which the one named stands.
     """
-    touched, held, cues = desk.touched, desk.held, desk.cues
+    touched, samples_held, cues = desk.touched, desk.samples_held, desk.cues
     best, ties, classes, holds_own = -np.inf, 0, 0, False
     for i in range(n_touched):
         one = touched[i]
-        if held[one] >= least:
+        if samples_held[one] >= least:
             best = max(best, score_of(weights, cues, one))
     for i in range(n_touched):
         one = touched[i]
-        if held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
+        if samples_held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
             ties += sizes[one]
             classes += 1
-            holds_own = holds_own or one == own
+            holds_own = holds_own or one == own_class
     if classes == 0:
         return -1, 1.0 / sizes.sum()
-    left = int(wanted * classes)
+    remaining = int(pick * classes)
     for i in range(n_touched):
         one = touched[i]
-        if held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
-            if left == 0:
+        if samples_held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
+            if remaining == 0:
                 return one, 1.0 / ties if holds_own else 0.0
-            left -= 1
+            remaining -= 1
     return -1, 0.0  # not reached: the list has ``classes`` members
 
 
 @compiled
-def link_victims(known: KnownSamples, book: RecordClasses, rules: Floats, found: LinkResults) -> None:
+def link_victims(victims: KnownSamples, book: RecordClasses, rules: Floats, results: LinkResults) -> None:
     """Fill ``found``: which records hold what is known of each victim, and whom each rule names.
 
     rules: float64 [rules, 4], how much each cue weighs. Classes that hold most of the samples are weighed.
     """
     desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts
-    for victim in range(len(known.own)):
-        own = known.own[victim]
-        samples = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
+    for victim in range(len(victims.own_class)):
+        own_class = victims.own_class[victim]
+        samples = victims.samples[victims.offsets[victim] : victims.offsets[victim + 1]]
         n_touched = gather_cues(samples, book, starts, desk)
         most = 1
         for i in range(n_touched):
-            most = max(most, desk.held[desk.touched[i]])
-        found.candidates[victim] = 0
+            most = max(most, desk.samples_held[desk.touched[i]])
+        results.candidates[victim] = 0
         for i in range(n_touched):
             one = desk.touched[i]
-            if desk.held[one] == len(samples):
-                found.candidates[victim] += book.sizes[one]
-            if desk.held[one] == most:
+            if desk.samples_held[one] == len(samples):
+                results.candidates[victim] += book.sizes[one]
+            if desk.samples_held[one] == most:
                 add_record_cues(samples, book, one, desk)
-        found.own_fits[victim] = 1 if desk.held[own] == len(samples) else 0
+        results.own_fits[victim] = 1 if desk.samples_held[own_class] == len(samples) else 0
         for rule in range(len(rules)):
-            found.named[victim, rule], found.chances[victim, rule] = name_record(
-                rules[rule], most, n_touched, own, known.picks[victim], desk, book.sizes
+            results.named[victim, rule], results.chances[victim, rule] = name_record(
+                rules[rule], most, n_touched, own_class, victims.picks[victim], desk, book.sizes
             )
         for i in range(n_touched):
-            desk.held[desk.touched[i]] = 0
+            desk.samples_held[desk.touched[i]] = 0
             desk.cues[desk.touched[i]] = 0.0
 
 
@@ -264,7 +264,7 @@ def _box_holds(box: Integers, samples: Integers) -> bool:
 
 
 @compiled
-def share_that_holds(boxes: Integers, known: Integers, samples: Integers) -> float:
+def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers) -> float:
     """Of the boxes that hold none of the known samples, the share that hold one of ``samples``.
 
     Of all boxes, where each holds a known one. Both lists of samples, int64 [s, 3], ascend in time.
@@ -272,7 +272,7 @@ def share_that_holds(boxes: Integers, known: Integers, samples: Integers) -> flo
     new, hits, old_hits = 0, 0, 0
     for b in range(len(boxes)):
         holds = _box_holds(boxes[b], samples)
-        if _box_holds(boxes[b], known):
+        if _box_holds(boxes[b], known_samples):
             old_hits += holds
         else:
             new += 1

@@ -25,16 +25,16 @@ def in_canonical_order(boxes: Integers) -> Integers:
     """The same boxes in canonical order, in which those of a merge nearly stand."""
     order = np.arange(boxes.shape[1])
     for i in range(1, len(order)):
-        own, place = order[i], i
-        while place > 0 and comes_before(boxes, own, order[place - 1]):
+        box, place = order[i], i
+        while place > 0 and comes_before(boxes, box, order[place - 1]):
             order[place] = order[place - 1]
             place -= 1
-        order[place] = own
-    found = np.empty_like(boxes)
+        order[place] = box
+    ordered = np.empty_like(boxes)
     for column in range(6):
         for i in range(len(order)):
-            found[column, i] = boxes[column, order[i]]
-    return found
+            ordered[column, i] = boxes[column, order[i]]
+    return ordered
 
 
 @compiled
@@ -64,7 +64,7 @@ def stretch_onto(
     Both [6, m] in canonical order; n_onto, n_boxes: the people in both. A box whose hull with the one that it
     stretches least is wider (dx + dy) or longer than ``cells`` or ``slots`` goes nowhere.
     """
-    stretched, met = onto.copy(), np.zeros(onto.shape[1], dtype=np.bool_)
+    stretched, chosen = onto.copy(), np.zeros(onto.shape[1], dtype=np.bool_)
     target = nearest_boxes(samples_in_order(boxes), n_boxes, samples_in_order(onto), n_onto, scale)[0]
     for i in range(len(target)):
         j = target[i]
@@ -76,12 +76,12 @@ def stretch_onto(
         )
         long = max(boxes[1, i], onto[1, j]) - min(boxes[0, i], onto[0, j])
         if wide <= cells and long <= slots:
-            met[j] = True
+            chosen[j] = True
             for column in (0, 2, 3):
                 stretched[column, j] = min(stretched[column, j], boxes[column, i])
             for column in (1, 4, 5):
                 stretched[column, j] = max(stretched[column, j], boxes[column, i])
-    return stretched, met
+    return stretched, chosen
 
 
 @compiled
@@ -95,9 +95,9 @@ def merged_boxes(
     it least.
     """
     few = columns_in_order(shorter)
-    stretched, met = stretch_onto(few, columns_in_order(longer), n_short, n_long, scale, cells, slots)
-    results = in_canonical_order(stretched[:, met])
-    if results.shape[1] == 0 or met.all():
+    stretched, chosen = stretch_onto(few, columns_in_order(longer), n_short, n_long, scale, cells, slots)
+    results = in_canonical_order(stretched[:, chosen])
+    if results.shape[1] == 0 or chosen.all():
         return results
-    whole = stretch_onto(results, few[:, ~met], n_long + n_short, n_short, scale, cells, slots)[0]
+    whole = stretch_onto(results, few[:, ~chosen], n_long + n_short, n_short, scale, cells, slots)[0]
     return in_canonical_order(whole)

@@ -38,16 +38,18 @@ def _distance_after_move(
 
 @compiled
 def correct_places(
-    samples: Floats, middles: Floats, radius: float, shown: Floats, near_m: float, found: Floats
+    samples: Floats, middles: Floats, radius: float, published: Floats, near_m: float, places: Floats
 ) -> None:
     """Replace places found [s, 2] that do not end at shown [s, 2] when moved into cylinders.
 
     By those of samples [m, 2] that end nearest to it, if they end nearer; not where found ends within near_m.
     middles: [s, 2], of the cylinders.
     """
-    for at in range(len(found)):
-        x, y = shown[at]
-        least = _distance_after_move(x, y, middles[at, 0], middles[at, 1], found[at, 0], found[at, 1], radius)
+    for at in range(len(places)):
+        x, y = published[at]
+        least = _distance_after_move(
+            x, y, middles[at, 0], middles[at, 1], places[at, 0], places[at, 1], radius
+        )
         if least <= near_m:
             continue
         for sample in range(len(samples)):
@@ -56,7 +58,7 @@ def correct_places(
             )
             if off < least:
                 least = off
-                found[at] = samples[sample]
+                places[at] = samples[sample]
 
 
 @compiled
@@ -89,7 +91,7 @@ def _sums(
     middles: Floats,
     radius: float,
     record: int,
-    known: KnownPoints,
+    victims: KnownPoints,
     victim: int,
     most: float,
     sums: Floats,
@@ -99,18 +101,20 @@ def _sums(
     most: above it the second sum need not be exact, and is infinite.
     """
     sums[:] = 0.0
-    begin, end = known.offsets[victim], known.offsets[victim + 1]
+    begin, end = victims.offsets[victim], victims.offsets[victim + 1]
     bound = (end - begin) * math.log(FLOOR_M) - _ROUNDING
     for row in range(begin, end):
-        away, _ = distance_at_time(lines, record, known.t[row], known.x[row], known.y[row])
-        off = distance_after_move_at(lines, middles, radius, record, known.t[row], known.x[row], known.y[row])
+        away, _ = distance_at_time(lines, record, victims.t[row], victims.x[row], victims.y[row])
+        off = distance_after_move_at(
+            lines, middles, radius, record, victims.t[row], victims.x[row], victims.y[row]
+        )
         sums[0] += math.log1p(away) + math.log(off + FLOOR_M)
         bound += math.log1p(away)
     for row in range(begin, end):
         if bound > most:  # even if it stood there exactly
             sums[1] = math.inf
             return
-        t, x, y = known.t[row], known.x[row], known.y[row]
+        t, x, y = victims.t[row], victims.x[row], victims.y[row]
         away, _ = distance_at_time(lines, record, t, x, y)
         off = distance_after_move_at(lines, middles, radius, record, t, x, y)
         for at in range(lines.offsets[record], lines.offsets[record + 1]):
@@ -124,28 +128,28 @@ def _sums(
 
 @compiled
 def link_moved_points(
-    known: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats, least: Floats
+    victims: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats, least: Floats
 ) -> None:
     """Fill chances [v, 2]: to be right when one of the records with the least of each sum is named.
 
     middles: float64 [m, 2], of the cylinder of each point of the records. least: float64 [v, 2], these sums.
     """
-    sums, own = np.empty(N_SUMS), np.empty(N_SUMS)
+    sums, own_sums = np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)
     least[:] = math.inf
-    for victim in range(len(known.own)):
+    for victim in range(len(victims.own_record)):
         ties[:] = 0
         for record in range(len(lines.offsets) - 1):
-            _sums(lines, middles, radius, record, known, victim, least[victim, 1], sums)
+            _sums(lines, middles, radius, record, victims, victim, least[victim, 1], sums)
             for rule in range(N_SUMS):
                 if sums[rule] < least[victim, rule]:
                     least[victim, rule] = sums[rule]
                     ties[rule] = 0
                 if sums[rule] == least[victim, rule]:
                     ties[rule] += 1
-        _sums(lines, middles, radius, known.own[victim], known, victim, math.inf, own)
+        _sums(lines, middles, radius, victims.own_record[victim], victims, victim, math.inf, own_sums)
         for rule in range(N_SUMS):
-            chances[victim, rule] = 1.0 / ties[rule] if own[rule] == least[victim, rule] else 0.0
+            chances[victim, rule] = 1.0 / ties[rule] if own_sums[rule] == least[victim, rule] else 0.0
 
 
 @compiled
@@ -155,7 +159,7 @@ def _blurred_sum(
     radius: float,
     errors: Errors,
     record: int,
-    known: KnownPoints,
+    victims: KnownPoints,
     victim: int,
 ) -> float:
     """How well a record fits points that are known with errors; the greater, the better.
@@ -164,8 +168,8 @@ def _blurred_sum(
     """
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     fit = 0.0
-    for row in range(known.offsets[victim], known.offsets[victim + 1]):
-        t, x, y = known.t[row], known.x[row], known.y[row]
+    for row in range(victims.offsets[victim], victims.offsets[victim + 1]):
+        t, x, y = victims.t[row], victims.x[row], victims.y[row]
         first = first_not_below(lines.t, begin, end, t - MOST_DEVIATIONS * errors.s)
         after = first_not_below(lines.t, begin, end, t + MOST_DEVIATIONS * errors.s)
         seen, weights = 0.0, 0.0
@@ -185,7 +189,7 @@ def _blurred_sum(
 
 @compiled
 def link_moved_points_with_errors(
-    known: KnownPoints,
+    victims: KnownPoints,
     lines: Lines,
     middles: Floats,
     radius: float,
@@ -197,13 +201,13 @@ def link_moved_points_with_errors(
 
     named: int64 [v], the record that fits best, of equals the first.
     """
-    for victim in range(len(known.own)):
+    for victim in range(len(victims.own_record)):
         most, ties = -math.inf, 0
         for record in range(len(lines.offsets) - 1):
-            fit = _blurred_sum(lines, middles, radius, errors, record, known, victim)
+            fit = _blurred_sum(lines, middles, radius, errors, record, victims, victim)
             if fit > most:
                 most, ties, named[victim] = fit, 0, record
             if fit == most:
                 ties += 1
-        own = _blurred_sum(lines, middles, radius, errors, known.own[victim], known, victim)
-        chances[victim] = 1.0 / ties if own == most else 0.0
+        own_fit = _blurred_sum(lines, middles, radius, errors, victims.own_record[victim], victims, victim)
+        chances[victim] = 1.0 / ties if own_fit == most else 0.0

@@ -59,7 +59,7 @@ def possible_slots(
         possible[longer], others[rest] = other, other
         longer += is_longer
         rest += 1 - is_longer
-    kept = keep_longer(crowds, people, slot, most * (size + 1), least, scale, longer, room)
+    remaining = keep_longer(crowds, people, slot, most * (size + 1), least, scale, longer, room)
     for other in others[:rest]:
         m_most, both = max(m, stops[other] - starts[other]), size + sizes[other]
         limit = most * both * m_most
@@ -75,9 +75,9 @@ def possible_slots(
             )
             total = np.int64(m_most * min(scale.per_cell * both * away, both * scale.half))
             total += least.length[0] * (sizes[other] == 1)
-        possible[kept] = other
-        kept += total <= limit
-    return kept
+        possible[remaining] = other
+        remaining += total <= limit
+    return remaining
 
 
 @compiled
@@ -110,28 +110,28 @@ def keep_longer(
     if by_window:
         boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
         fill_costs(places, boxes, size, hours.first_t, costs, visits.shift, scale, least.windows)
-    offsets, own, weights = hours.offsets, hours.own, hours.weights
-    in_window, visited, at = least.windows.ravel(), visits.own, visits.offsets
-    kept = 0
+    offsets, bins, weights = hours.offsets, hours.distinct, hours.weights
+    in_window, visit_counts, visit_offsets = least.windows.ravel(), visits.counts, visits.offsets
+    remaining = 0
     for position in range(count):
         other, total = possible[position], sums[position]
         limit = most * (stops[other] - starts[other])
         if by_window:
-            for visit in range(at[other], at[other + 1]):
-                total += np.int64(visited[visit, 1]) * np.int64(in_window[visited[visit, 0]])
+            for visit in range(visit_offsets[other], visit_offsets[other + 1]):
+                total += np.int64(visit_counts[visit, 1]) * np.int64(in_window[visit_counts[visit, 0]])
                 if total > limit:
                     break
         else:
             for time in range(offsets[other], offsets[other + 1]):
-                total += np.int64(weights[time]) * waits[own[time]]
+                total += np.int64(weights[time]) * waits[bins[time]]
                 if total > limit:
                     break
         if total <= limit:
             for place in range(places.offsets[other] + MAIN, places.offsets[other + 1]):
-                total += np.int64(places.weights[place]) * costs[places.own[place]]
-        possible[kept] = other
-        kept += total <= limit
-    return kept
+                total += np.int64(places.weights[place]) * costs[places.distinct[place]]
+        possible[remaining] = other
+        remaining += total <= limit
+    return remaining
 
 
 @compiled
@@ -195,12 +195,12 @@ def sum_to_boxes(
                 for lane in range(LANES):
                     j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
                     start, end = boxes.t_start[j], boxes.t_end[j]
-                    left, right, low, top = boxes.x_min[j], boxes.x_max[j], boxes.y_min[j], boxes.y_max[j]
+                    west, east, south, north = boxes.x_min[j], boxes.x_max[j], boxes.y_min[j], boxes.y_max[j]
                     long = kind(max(t_end, end) - min(t_start, start))
-                    wide = kind(max(x_max, right) - min(x_min, left))
-                    high = kind(max(y_max, top) - min(y_min, low))
+                    wide = kind(max(x_max, east) - min(x_min, west))
+                    high = kind(max(y_max, north) - min(y_min, south))
                     time = kind(kind(slots * long) - kind(own_time + kind(slots_b * kind(end - start))))
-                    spread = kind(kind(right - left) + kind(top - low))
+                    spread = kind(kind(east - west) + kind(north - south))
                     space = kind(kind(cells * kind(wide + high)) - kind(own_space + kind(cells_b * spread)))
                     best = min(best, kind(min(time, cap) + min(space, cap)))
                 chunk += step
@@ -220,11 +220,11 @@ def sum_of_pair(
 
     A sum above ``limit`` may come out as any sum above it.
     """
-    own = (crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot])
-    its = (crowds.starts[other], crowds.stops[other], crowds.sizes[other])
-    m, m_other = own[1] - own[0], its[1] - its[0]
+    first = (crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot])
+    second = (crowds.starts[other], crowds.stops[other], crowds.sizes[other])
+    m, m_other = first[1] - first[0], second[1] - second[0]
     lowest = np.int64(0)
-    if its[2] == 1:
+    if second[2] == 1:
         lowest = (
             lower_bound_to_person(crowds, people, slot, other, least, scale, limit)
             if m > m_other
@@ -233,10 +233,16 @@ def sum_of_pair(
         if lowest > limit:
             return lowest
     total = sum_to_boxes(
-        crowds.boxes, own if m > m_other else its, its if m > m_other else own, least, lowest, scale, limit
+        crowds.boxes,
+        first if m > m_other else second,
+        second if m > m_other else first,
+        least,
+        lowest,
+        scale,
+        limit,
     )
     if m == m_other and total <= limit:
-        total = max(total, sum_to_boxes(crowds.boxes, own, its, least, np.int64(0), scale, limit))
+        total = max(total, sum_to_boxes(crowds.boxes, first, second, least, np.int64(0), scale, limit))
     return total
 
 
@@ -300,7 +306,7 @@ def nearest_to_crowds(
     workspace = empty_least_costs(people, n_windows, most_boxes, crowds.boxes.t_start)
     room = np.empty((3, len(living) + 1), dtype=np.int64)
     for slot in slots:
-        nearest.known[slot] = 0
+        nearest.length[slot] = 0
         nearest_to_crowd(
             crowds, people, slot, living, threshold, nearest, index, workspace, lowest, room, scale
         )

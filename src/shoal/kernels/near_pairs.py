@@ -57,7 +57,7 @@ def choose_columns(places: Places, chosen: Integers, least: Numbers, workspace: 
     workspace.column[:] = 0
     width = 1
     for a in chosen:
-        for p in places.own[places.offsets[a] : places.offsets[a + 1]]:
+        for p in places.distinct[places.offsets[a] : places.offsets[a + 1]]:
             if workspace.column[p] == 0 and least[p] < workspace.half:
                 workspace.column[p] = width
                 workspace.place[width] = p
@@ -83,11 +83,11 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
         workspace.table,
         workspace.rows,
     )
-    own = places.own[places.offsets[b] : places.offsets[b + 1]]
-    for q in range(np.uint64(len(own))):
-        workspace.position[own[q]] = q
+    places_of_b = places.distinct[places.offsets[b] : places.offsets[b + 1]]
+    for q in range(np.uint64(len(places_of_b))):
+        workspace.position[places_of_b[q]] = q
         rows[q * width] = 0
-        row = places.costs[own[q]]
+        row = places.costs[places_of_b[q]]
         for c in range(np.uint64(1), width):
             rows[q * width + c] = row[workspace.place[c]] - least[workspace.place[c]]
 
@@ -100,17 +100,17 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
         step = kind(min(per_slot * min(slot - events[last], far), half)) if fresh else kind(0)
         before = last * width
         last += np.uint64(fresh)
-        here, row = last * width, np.uint64(workspace.position[places.of_sample[i]]) * width
+        row_start, row = last * width, np.uint64(workspace.position[places.of_sample[i]]) * width
         for c in range(width):
             reached = kind(table[before + c] + step)
-            table[here + c] = min(reached, rows[row + c])
+            table[row_start + c] = min(reached, rows[row + c])
         events[last] = slot
     for j in range(np.int64(last) - 1, 0, -1):
         step = kind(min(per_slot * min(events[j + 1] - events[j], far), half))
-        here, after = np.uint64(j) * width, (np.uint64(j) + np.uint64(1)) * width
+        row_start, after = np.uint64(j) * width, (np.uint64(j) + np.uint64(1)) * width
         for c in range(width):
             reached = kind(table[after + c] + step)
-            table[here + c] = min(reached, table[here + c])
+            table[row_start + c] = min(reached, table[row_start + c])
     end = last + np.uint64(1)
     table[end * width : (end + np.uint64(1)) * width] = half
     events[end] = workspace.last_slot + far
@@ -180,10 +180,10 @@ class PairSearch(NamedTuple):
 @compiled
 def least_costs(places: Places, b: int, least: Numbers) -> None:
     """Fill least[p] with the least spatial cost from each place to any place of b."""
-    own = places.own[places.offsets[b] : places.offsets[b + 1]]
+    places_of_b = places.distinct[places.offsets[b] : places.offsets[b + 1]]
     for p in range(len(least)):
-        least[p] = places.costs[own[0], p]
-    for q in own[1:]:
+        least[p] = places.costs[places_of_b[0], p]
+    for q in places_of_b[1:]:
         row = places.costs[q]
         for p in range(len(least)):
             least[p] = min(least[p], row[p])
@@ -204,14 +204,14 @@ def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> N
     first, last = raw.offsets[b], raw.offsets[b + 1]
     for i in range(first, last + 1):
         later: Any = np.int64(hours.slot[i]) if i < last else np.int64((n_bins << shift) + far)
-        own = int(min(later >> shift, n_bins))
-        for h in range(filled, own):
+        own_bin = int(min(later >> shift, n_bins))
+        for h in range(filled, own_bin):
             begin = h << shift
             gap = min(begin - earlier, later - begin - width + 1, far)
             gaps[h] = kind(min(scale.per_slot * gap, scale.half))
-        if own < n_bins:
-            gaps[own] = 0
-        filled, earlier = max(filled, own + 1), later
+        if own_bin < n_bins:
+            gaps[own_bin] = 0
+        filled, earlier = max(filled, own_bin + 1), later
 
 
 @compiled
@@ -253,8 +253,8 @@ def compare_block(
     transpose_costs(gaps[:lanes], np.zeros(n_bins, dtype=gaps.dtype), half, search.shift, costs.soon)
     find_passing_pairs(ranked, begin, block_limits(search, begin, lanes), costs, passed)
     for lane in range(lanes):
-        for first in range(0, passed.found[lane], _AT_ONCE):
-            some = slice(first, min(first + _AT_ONCE, passed.found[lane]))
+        for first in range(0, passed.counts[lane], _AT_ONCE):
+            some = slice(first, min(first + _AT_ONCE, passed.counts[lane]))
             ranks, bounds = passed.rank[lane, some], passed.bound[lane, some]
             compare_by_cost_table(
                 search, begin + lane, ranks, bounds, least[lane], gaps[lane], nearest, workspace
@@ -305,10 +305,10 @@ def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: flo
     """The sum of a's least spatial and temporal costs; ends early above ``limit``."""
     places, hours = people.places, people.hours
     total = np.int64(0)
-    for own in range(places.offsets[a], places.offsets[a + 1]):
-        total += np.int64(places.weights[own]) * np.int64(least[places.own[own]])
-    for own in range(hours.offsets[a], hours.offsets[a + 1]):
-        total += np.int64(hours.weights[own]) * np.int64(gaps[hours.own[own]])
+    for position in range(places.offsets[a], places.offsets[a + 1]):
+        total += np.int64(places.weights[position]) * np.int64(least[places.distinct[position]])
+    for position in range(hours.offsets[a], hours.offsets[a + 1]):
+        total += np.int64(hours.weights[position]) * np.int64(gaps[hours.distinct[position]])
         if total > limit:
             break
     return total

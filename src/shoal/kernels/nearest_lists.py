@@ -18,18 +18,18 @@ class Nearest(NamedTuple):
 
     partner: Numbers
     effort: Floats
-    known: Numbers
-    wanted: Numbers
+    length: Numbers
+    requested: Numbers
     tally: Integers
 
 
 @compiled
 def accepts(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> Any:
     """Whether j, at this effort, would enter the list of i; a bound below the effort may stand for it."""
-    if not nearest.wanted[i] or effort >= threshold:
+    if not nearest.requested[i] or effort >= threshold:
         return False
     last = nearest.partner.shape[1] - 1
-    if nearest.known[i] <= last or effort < nearest.effort[i, last]:
+    if nearest.length[i] <= last or effort < nearest.effort[i, last]:
         return True
     return effort == nearest.effort[i, last] and j < nearest.partner[i, last]
 
@@ -39,7 +39,7 @@ def offer(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> 
     """Put j into the list of i if it belongs there."""
     if not accepts(nearest, i, j, effort, threshold):
         return
-    place = min(nearest.known[i], nearest.partner.shape[1] - 1)
+    place = min(nearest.length[i], nearest.partner.shape[1] - 1)
     while place > 0:
         before, holder = nearest.effort[i, place - 1], nearest.partner[i, place - 1]
         if before < effort or (before == effort and holder < j):
@@ -47,23 +47,23 @@ def offer(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> 
         nearest.effort[i, place], nearest.partner[i, place] = before, holder
         place -= 1
     nearest.effort[i, place], nearest.partner[i, place] = effort, j
-    nearest.known[i] = min(nearest.known[i] + 1, nearest.partner.shape[1])
+    nearest.length[i] = min(nearest.length[i] + 1, nearest.partner.shape[1])
 
 
 @compiled
 def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
     """The effort that nothing entering the list of i exceeds."""
-    if not nearest.wanted[i]:
+    if not nearest.requested[i]:
         return 0.0
     last = nearest.partner.shape[1] - 1
-    return threshold if nearest.known[i] <= last else min(threshold, nearest.effort[i, last])
+    return threshold if nearest.length[i] <= last else min(threshold, nearest.effort[i, last])
 
 
 @compiled
 def merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
     """Offer to these subjects what stands in their lists elsewhere."""
     for i in subjects:
-        for place in range(other.known[i]):
+        for place in range(other.length[i]):
             offer(nearest, i, other.partner[i, place], other.effort[i, place], np.inf)
 
 
@@ -71,8 +71,8 @@ def merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
 def pad_lists(nearest: Nearest, subjects: Integers) -> None:
     """Say of each place behind the last in these subjects' lists that nobody is known, infinitely far."""
     for i in subjects:
-        for place in range(nearest.known[i], nearest.partner.shape[1]):
-            nearest.partner[i, place], nearest.effort[i, place] = len(nearest.known), np.inf
+        for place in range(nearest.length[i], nearest.partner.shape[1]):
+            nearest.partner[i, place], nearest.effort[i, place] = len(nearest.length), np.inf
 
 
 def merge_parts(parts: Sequence[Nearest], subjects: Integers) -> Nearest:

@@ -45,7 +45,7 @@ def _put(candidates: Candidates, count: int, chunk: int, cost: Any) -> int:
 
 @compiled
 def chunks_in_time(
-    raw: Raw, a: int, own: int, b: int, begin: int, scale: Scale, candidates: Candidates
+    raw: Raw, a: int, chunk_of_a: int, b: int, begin: int, scale: Scale, candidates: Candidates
 ) -> tuple[int, int]:
     """Find b's chunks that may hold the nearest sample, nearer in time than the cap, to any of a's chunk.
 
@@ -53,9 +53,9 @@ def chunks_in_time(
     Returns how many, and the next ``begin``. All that cost as little as the nearest are among them.
     """
     per_cell, per_slot, half = scale
-    row = raw.offsets[a] + own * CHUNK
+    row = raw.offsets[a] + chunk_of_a * CHUNK
     t_min, t_max = raw.t[row], raw.t[min(row + CHUNK, raw.offsets[a + 1]) - 1]
-    x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + own]
+    x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + chunk_of_a]
     first, end, hulls = raw.offsets[b], raw.offsets[b + 1], raw.chunks.offsets[b]
     chunks = raw.chunks.offsets[b + 1] - hulls
     while begin < chunks and per_slot * (t_min - raw.t[min(first + (begin + 1) * CHUNK, end) - 1]) >= half:
@@ -66,14 +66,14 @@ def chunks_in_time(
         wait = per_slot * max(start - t_max, t_min - stop, 0)
         if wait >= half:
             break
-        left, right, low, high = raw.chunks.bounds[hulls + c]
-        away = max(left - x_max, x_min - right, 0) + max(low - y_max, y_min - high, 0)
+        west, east, south, north = raw.chunks.bounds[hulls + c]
+        away = max(west - x_max, x_min - east, 0) + max(south - y_max, y_min - north, 0)
         least = wait + min(per_cell * away, half)
         if least <= most:
             count = _put(candidates, count, c, least)
             longest = per_slot * max(stop - t_min, t_max - start)
             if longest < half:
-                wide = max(right - x_min, x_max - left) + max(high - y_min, y_max - low)
+                wide = max(east - x_min, x_max - west) + max(north - y_min, y_max - south)
                 most = min(most, longest + min(per_cell * wide, half))
     while count > 0 and candidates.cost[count - 1] > most:
         count -= 1
@@ -100,9 +100,9 @@ def nearest_in_time(
             break
         c = candidates.chunk[place]
         begin, stop = first + c * CHUNK, min(first + (c + 1) * CHUNK, end)
-        left, right, low, high = raw.chunks.bounds[hulls + c]
+        west, east, south, north = raw.chunks.bounds[hulls + c]
         wait = per_slot * max(raw.t[begin] - t, t - raw.t[stop - 1], 0)
-        away = max(left - x, x - right, 0) + max(low - y, y - high, 0)
+        away = max(west - x, x - east, 0) + max(south - y, y - north, 0)
         if wait >= half or wait + min(per_cell * away, half) > best:
             continue
         least = 2 * half
@@ -124,20 +124,20 @@ def nearest_in_time(
 
 
 @compiled
-def chunks_in_space(raw: Raw, a: int, own: int, b: int, scale: Scale, candidates: Candidates) -> int:
+def chunks_in_space(raw: Raw, a: int, chunk_of_a: int, b: int, scale: Scale, candidates: Candidates) -> int:
     """Find b's chunks of places that may hold the nearest to any sample of a's chunk; how many."""
     per_cell, half = scale.per_cell, scale.half
-    x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + own]
+    x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + chunk_of_a]
     hulls = raw.place_chunks.offsets[b]
     most, count = half, 0
     for c in range(raw.place_chunks.offsets[b + 1] - hulls):
-        left, right, low, high = raw.place_chunks.bounds[hulls + c]
+        west, east, south, north = raw.place_chunks.bounds[hulls + c]
         least = min(
-            per_cell * (max(left - x_max, x_min - right, 0) + max(low - y_max, y_min - high, 0)), half
+            per_cell * (max(west - x_max, x_min - east, 0) + max(south - y_max, y_min - north, 0)), half
         )
         if least <= most:
             count = _put(candidates, count, c, least)
-            wide = max(right - x_min, x_max - left) + max(high - y_min, y_max - low)
+            wide = max(east - x_min, x_max - west) + max(north - y_min, y_max - south)
             most = min(most, per_cell * wide)
             while candidates.cost[count - 1] > most:
                 count -= 1
@@ -157,8 +157,8 @@ def nearest_place(
         if candidates.cost[place] > best:
             break
         c = candidates.chunk[place]
-        left, right, low, high = raw.place_chunks.bounds[hulls + c]
-        if per_cell * (max(left - x, x - right, 0) + max(low - y, y - high, 0)) > best < half:
+        west, east, south, north = raw.place_chunks.bounds[hulls + c]
+        if per_cell * (max(west - x, x - east, 0) + max(south - y, y - north, 0)) > best < half:
             continue
         begin, stop = first + c * CHUNK, min(first + (c + 1) * CHUNK, end)
         least = half
@@ -187,10 +187,10 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limi
     near = empty_candidates(raw.chunks.offsets[b + 1] - raw.chunks.offsets[b])
     places = empty_candidates(raw.place_chunks.offsets[b + 1] - raw.place_chunks.offsets[b])
     total, begin, chosen = 0 * half, 0, -1
-    for own in range(raw.chunks.offsets[a + 1] - raw.chunks.offsets[a]):
-        in_time, begin = chunks_in_time(raw, a, own, b, begin, scale, near)
+    for chunk_of_a in range(raw.chunks.offsets[a + 1] - raw.chunks.offsets[a]):
+        in_time, begin = chunks_in_time(raw, a, chunk_of_a, b, begin, scale, near)
         in_space = -1
-        first = raw.offsets[a] + own * CHUNK
+        first = raw.offsets[a] + chunk_of_a * CHUNK
         for i in range(first, min(first + CHUNK, raw.offsets[a + 1])):
             best, chosen = nearest_in_time(raw, i, b, near, in_time, chosen, scale)
             least_space = least_spaces[raw.place[i]]
@@ -199,7 +199,7 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limi
                 away = max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)
                 if best > half + min(per_cell * away, half):
                     if in_space < 0:
-                        in_space = chunks_in_space(raw, a, own, b, scale, places)
+                        in_space = chunks_in_space(raw, a, chunk_of_a, b, scale, places)
                     least_space, _ = nearest_place(raw, i, b, places, in_space, scale)
                     least_spaces[raw.place[i]] = least_space
             if least_space >= 0:

@@ -84,7 +84,7 @@ def _add_densities(
     begin: int,
     end: int,
     near: Observation,
-    known: Floats,
+    erf_table: Floats,
     sizes: Integers,
     desk: Workspace,
     n_now: int,
@@ -120,9 +120,11 @@ def _add_densities(
                     position += -1 if side % 2 else 1
                 place = position - firsts[axis]
                 if 0 <= place < widths[axis]:
-                    if math.isnan(known[axis, place]):
-                        known[axis, place] = math.erf((position - at[axis]) / (noise[axis] * math.sqrt(2.0)))
-                    ends[side] = known[axis, place]
+                    if math.isnan(erf_table[axis, place]):
+                        erf_table[axis, place] = math.erf(
+                            (position - at[axis]) / (noise[axis] * math.sqrt(2.0))
+                        )
+                    ends[side] = erf_table[axis, place]
                 else:
                     ends[side] = math.erf((position - at[axis]) / (noise[axis] * math.sqrt(2.0)))
             density = 0.5 * (ends[1] - ends[0]) / length
@@ -139,7 +141,7 @@ def _add_densities(
 
 @compiled
 def _explain(
-    near: Observation, known: Floats, sizes: Integers, areas: BoxTiles, desk: Workspace, n_touched: int
+    near: Observation, erf_table: Floats, sizes: Integers, areas: BoxTiles, desk: Workspace, n_touched: int
 ) -> tuple[int, int]:
     """How many classes could explain an observation, and were touched; their densities stand in ``desk``.
 
@@ -158,18 +160,20 @@ def _explain(
                 begin, end = rows_during(areas, tile, least[0], most[0])
                 if begin < end:
                     n_now = _add_densities(
-                        areas.boxes, areas.record, begin, end, near, known, sizes, desk, n_now
+                        areas.boxes, areas.record, begin, end, near, erf_table, sizes, desk, n_now
                     )
     for i in range(n_now):
-        if desk.held[desk.now[i]] == 0:
+        if desk.samples_held[desk.now[i]] == 0:
             desk.touched[n_touched] = desk.now[i]
             n_touched += 1
-        desk.held[desk.now[i]] += 1
+        desk.samples_held[desk.now[i]] += 1
     return n_now, n_touched
 
 
 @compiled
-def _place_cue(boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, kept: Floats) -> float:
+def _place_cue(
+    boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, erf_tables: Floats
+) -> float:
     """The log density of observed places over a record's boxes, from begin to end, each filled evenly.
 
     As in ``_add_densities``, nothing is handed to another kernel in the loop over boxes.
@@ -194,9 +198,9 @@ def _place_cue(boxes: Integers, begin: int, end: int, seen: Numbers, noise: Nois
                     position = high if side else low
                     place = position - first
                     if 0 <= place < width:
-                        if math.isnan(kept[row, axis, place]):
-                            kept[row, axis, place] = math.erf((position - seen[row, axis]) / scale)
-                        until = kept[row, axis, place]
+                        if math.isnan(erf_tables[row, axis, place]):
+                            erf_tables[row, axis, place] = math.erf((position - seen[row, axis]) / scale)
+                        until = erf_tables[row, axis, place]
                     else:
                         until = math.erf((position - seen[row, axis]) / scale)
                     if side == 0:
@@ -213,7 +217,7 @@ def add_noisy_record_cues(
     noise: Noise,
     book: RecordClasses,
     logs: Floats,
-    kept: Floats,
+    erf_tables: Floats,
     desk: Workspace,
     n_touched: int,
 ) -> None:
@@ -232,12 +236,17 @@ def add_noisy_record_cues(
                 desk.cues[one, 2] += nothing
             continue
         begin, end = book.offsets[one], book.offsets[one + 1]
-        desk.cues[one, 2] += _place_cue(book.boxes, begin, end, seen, noise, kept)
+        desk.cues[one, 2] += _place_cue(book.boxes, begin, end, seen, noise, erf_tables)
 
 
 @compiled
 def link_noisy_victims(
-    known: KnownSamples, noise: Noise, book: RecordClasses, areas: BoxTiles, rules: Floats, found: LinkResults
+    victims: KnownSamples,
+    noise: Noise,
+    book: RecordClasses,
+    areas: BoxTiles,
+    rules: Floats,
+    results: LinkResults,
 ) -> None:
     """Fill ``found`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4].
 
@@ -246,34 +255,34 @@ def link_noisy_victims(
     best one does (``MARGIN``); of others it is taken to be nothing.
     """
     desk = empty_workspace(len(book.sizes))
-    logs, most = np.empty(len(book.sizes)), np.max(np.diff(known.offsets))
+    logs, most = np.empty(len(book.sizes)), np.max(np.diff(victims.offsets))
     for one in range(len(book.sizes)):
         logs[one] = math.log(book.offsets[one + 1] - book.offsets[one])
-    kept = np.empty((most, 3, max(_table_width(noise.slots), _table_width(noise.cells))))
-    for victim in range(len(known.own)):
-        own = known.own[victim]
-        seen = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
-        kept[:] = np.nan
+    erf_tables = np.empty((most, 3, max(_table_width(noise.slots), _table_width(noise.cells))))
+    for victim in range(len(victims.own_class)):
+        own_class = victims.own_class[victim]
+        seen = victims.samples[victims.offsets[victim] : victims.offsets[victim + 1]]
+        erf_tables[:] = np.nan
         n_touched = 0
         for row in range(len(seen)):
             near = _observation_at(seen[row, 0], seen[row, 1], seen[row, 2], noise)
-            n_now, n_touched = _explain(near, kept[row], book.sizes, areas, desk, n_touched)
+            n_now, n_touched = _explain(near, erf_tables[row], book.sizes, areas, desk, n_touched)
             for i in range(n_now):
                 one = desk.now[i]
                 desk.cues[one, 0] += math.log((desk.even[one] + noise.floor) / noise.floor)
                 desk.cues[one, 1] += math.log((desk.hull[one] + noise.floor) / noise.floor)
                 desk.even[one] = 0.0
                 desk.hull[one] = 0.0
-        add_noisy_record_cues(seen, noise, book, logs, kept, desk, n_touched)
-        found.candidates[victim] = 0
+        add_noisy_record_cues(seen, noise, book, logs, erf_tables, desk, n_touched)
+        results.candidates[victim] = 0
         for i in range(n_touched):
-            if desk.held[desk.touched[i]] == len(seen):
-                found.candidates[victim] += book.sizes[desk.touched[i]]
-        found.own_fits[victim] = 1 if desk.held[own] == len(seen) else 0
+            if desk.samples_held[desk.touched[i]] == len(seen):
+                results.candidates[victim] += book.sizes[desk.touched[i]]
+        results.own_fits[victim] = 1 if desk.samples_held[own_class] == len(seen) else 0
         for rule in range(len(rules)):
-            found.named[victim, rule], found.chances[victim, rule] = name_record(
-                rules[rule], 1, n_touched, own, known.picks[victim], desk, book.sizes
+            results.named[victim, rule], results.chances[victim, rule] = name_record(
+                rules[rule], 1, n_touched, own_class, victims.picks[victim], desk, book.sizes
             )
         for i in range(n_touched):
-            desk.held[desk.touched[i]] = 0
+            desk.samples_held[desk.touched[i]] = 0
             desk.cues[desk.touched[i]] = 0.0

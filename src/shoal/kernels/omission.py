@@ -104,9 +104,9 @@ def runs_with_gaps(
             while True:
                 a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
                 c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
-                each = sample_cost(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
+                cost_of_sample = sample_cost(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
                 fits = g <= stamps.latest[h] and stamps.t[h] + 1 - stamps.t[g] <= longest
-                if fits and cost[g] + (starts[h + 1] - starts[g]) * each == cost[h + 1]:
+                if fits and cost[g] + (starts[h + 1] - starts[g]) * cost_of_sample == cost[h + 1]:
                     break
                 g -= 1
         for i in range(starts[g], starts[h + 1]):
@@ -122,7 +122,7 @@ def sample_cost(cells: int, slots: int, weights: Weights) -> Any:
 
 
 @compiled
-def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, kept: Flags) -> None:
+def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, included: Flags) -> None:
     """Leave out the outermost kept samples of a run, side by side, while that lowers the cost of the run.
 
     columns: [3, m] x, y, t. Each turn takes the side and the number of layers that lower it most; a sample of
@@ -137,25 +137,25 @@ def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights,
     while True:
         best, best_side, best_count = 0, NONE, 0
         for side in range(6):
-            hulls_inward(columns, from_sides[side], kept, inner)
+            hulls_inward(columns, from_sides[side], included, inner)
             saved, count = best_layers(
-                columns[side // 2], owner, prices, weights, from_sides[side], kept, inner
+                columns[side // 2], owner, prices, weights, from_sides[side], included, inner
             )
             if saved > best:
                 best, best_side, best_count = saved, side, count
         if best_side == NONE:
             return
-        kept[from_sides[best_side, :best_count]] = False
+        included[from_sides[best_side, :best_count]] = False
 
 
 @compiled
-def hulls_inward(columns: Integers, order: Integers, kept: Flags, inner: Integers) -> None:
+def hulls_inward(columns: Integers, order: Integers, included: Flags, inner: Integers) -> None:
     """Fill inner [m + 1, 6] with the hull of the kept samples from each place of the order on."""
     m = len(order)
     inner[m, 0::2], inner[m, 1::2] = IMPOSSIBLE, -IMPOSSIBLE
     for place in range(m - 1, -1, -1):
         inner[place] = inner[place + 1]
-        if kept[order[place]]:
+        if included[order[place]]:
             extend_hull(inner[place], columns, order[place])
 
 
@@ -166,29 +166,29 @@ def best_layers(
     prices: Integers,
     weights: Weights,
     order: Integers,
-    kept: Flags,
+    included: Flags,
     inner: Integers,
 ) -> Any:
     """What leaving out the first samples of an order saves most, and how many of its places these are.
 
     along: [m] where samples lie on the axis of the order; those at one place go together.
     """
-    held, left, paid, best, count = np.zeros(len(prices), dtype=np.int64), 0, 0, 0, 0
+    counts, remaining, paid, best, count = np.zeros(len(prices), dtype=np.int64), 0, 0, 0, 0
     for i in range(len(order)):
-        if kept[i]:
-            held[owner[i]] += 1
-            left += 1
-    now = left * hull_sample_cost(inner[0], weights)
+        if included[i]:
+            counts[owner[i]] += 1
+            remaining += 1
+    now = remaining * hull_sample_cost(inner[0], weights)
     for place in range(len(order) - 1):
         i = order[place]
-        if kept[i]:
-            held[owner[i]] -= 1
-            if held[owner[i]] == 0:
+        if included[i]:
+            counts[owner[i]] -= 1
+            if counts[owner[i]] == 0:
                 break
-            left -= 1
+            remaining -= 1
             paid += prices[owner[i]]
         if along[order[place + 1]] != along[i]:
-            saved = now - paid - left * hull_sample_cost(inner[place + 1], weights)
+            saved = now - paid - remaining * hull_sample_cost(inner[place + 1], weights)
             if saved > best:
                 best, count = saved, place + 1
     return best, count
@@ -230,12 +230,12 @@ def fill_boxes(
             stop += 1
         begin = np.searchsorted(columns[2], hull[4])
         stop = np.searchsorted(columns[2], hull[5], side="right")
-        held = 0
+        n_inside = 0
         for j in range(begin, stop):
             if hull[0] <= columns[0, j] <= hull[1] and hull[2] <= columns[1, j] <= hull[3]:
                 box_of[j] = number
-                held += 1
-        total += held * hull_sample_cost(hull, weights)
+                n_inside += 1
+        total += n_inside * hull_sample_cost(hull, weights)
         i = stop
     for j in range(m):
         if box_of[j] == NONE:
@@ -253,10 +253,10 @@ def choose_boxes_at_prices(
     set to the box of each sample, or to NONE where it is left out.
     """
     m = len(owner)
-    trial, kept, best = np.empty(m, dtype=np.int64), np.ones(m, dtype=np.bool_), IMPOSSIBLE
+    trial, included, best = np.empty(m, dtype=np.int64), np.ones(m, dtype=np.bool_), IMPOSSIBLE
     for turn in range(_TURNS):
-        rows = np.flatnonzero(kept)
-        own = np.empty(len(rows), dtype=np.int64)
+        rows = np.flatnonzero(included)
+        run_of = np.empty(len(rows), dtype=np.int64)
         if len(rows):
             runs_with_gaps(
                 columns[2][rows],
@@ -266,15 +266,15 @@ def choose_boxes_at_prices(
                 prices,
                 wish.at_first if turn == 0 else wish.weights,
                 wish.longest,
-                own,
+                run_of,
             )
         trial[:] = NONE
-        trial[rows] = own
+        trial[rows] = run_of
         first = 0
         for place in range(1, len(rows) + 1):
-            if place < len(rows) and own[place] == own[first]:
+            if place < len(rows) and run_of[place] == run_of[first]:
                 continue
-            if own[first] != NONE:
+            if run_of[first] != NONE:
                 part = rows[first:place]
                 some = np.ones(len(part), dtype=np.bool_)
                 peel(columns[:, part], owner[part], prices, wish.weights, some)
@@ -285,7 +285,7 @@ def choose_boxes_at_prices(
             break
         best = whole
         for i in range(len(trial)):
-            box_of[i], kept[i] = trial[i], trial[i] != NONE
+            box_of[i], included[i] = trial[i], trial[i] != NONE
     return best
 
 

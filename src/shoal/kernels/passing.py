@@ -28,7 +28,7 @@ class KnownPoints(NamedTuple):
     t: Floats
     x: Floats
     y: Floats
-    own: Integers
+    own_record: Integers
 
 
 @compiled
@@ -58,33 +58,33 @@ def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) ->
 
 
 @compiled
-def _sums(lines: Lines, record: int, known: KnownPoints, victim: int, sums: Floats) -> None:
+def _sums(lines: Lines, record: int, victims: KnownPoints, victim: int, sums: Floats) -> None:
     """Write how far a record is from a victim's points: in sum, in sum of logarithms, in sum if it exists."""
     sums[:] = 0.0
-    for row in range(known.offsets[victim], known.offsets[victim + 1]):
-        away, there = distance_at_time(lines, record, known.t[row], known.x[row], known.y[row])
+    for row in range(victims.offsets[victim], victims.offsets[victim + 1]):
+        away, exists = distance_at_time(lines, record, victims.t[row], victims.x[row], victims.y[row])
         sums[0] += away
         sums[1] += math.log1p(away)
-        sums[2] += away if there else math.inf
+        sums[2] += away if exists else math.inf
 
 
 @compiled
-def link_nearest_passing(known: KnownPoints, lines: Lines, chances: Floats) -> None:
+def link_nearest_passing(victims: KnownPoints, lines: Lines, chances: Floats) -> None:
     """Fill chances [v, 3]: to be right when one of the records with the least of each sum is named."""
     n_records = len(lines.offsets) - 1
-    sums, own, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)
+    sums, own_sums, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)
-    for victim in range(len(known.own)):
+    for victim in range(len(victims.own_record)):
         least[:] = math.inf
         ties[:] = 0
         for record in range(n_records):
-            _sums(lines, record, known, victim, sums)
+            _sums(lines, record, victims, victim, sums)
             for rule in range(N_SUMS):
                 if sums[rule] < least[rule]:
                     least[rule] = sums[rule]
                     ties[rule] = 0
                 if sums[rule] == least[rule]:
                     ties[rule] += 1
-        _sums(lines, known.own[victim], known, victim, own)
+        _sums(lines, victims.own_record[victim], victims, victim, own_sums)
         for rule in range(N_SUMS):
-            chances[victim, rule] = 1.0 / ties[rule] if own[rule] == least[rule] else 0.0
+            chances[victim, rule] = 1.0 / ties[rule] if own_sums[rule] == least[rule] else 0.0

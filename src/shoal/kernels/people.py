@@ -23,7 +23,7 @@ class Places(NamedTuple):
     side: int
     of_sample: Numbers
     offsets: Integers
-    own: Numbers
+    distinct: Numbers
     weights: Numbers
 
 
@@ -39,7 +39,7 @@ class Hours(NamedTuple):
     n_bins: int
     slot: Numbers
     offsets: Integers
-    own: Numbers
+    distinct: Numbers
     weights: Numbers
 
 
@@ -60,11 +60,11 @@ def mark_cells(x: Integers, y: Integers, first_x: int, first_y: int, seen: Numbe
 
 @compiled
 def look_up_cells(
-    x: Integers, y: Integers, first_x: int, first_y: int, numbers: Numbers, found: Numbers
+    x: Integers, y: Integers, first_x: int, first_y: int, numbers: Numbers, numbers_of: Numbers
 ) -> None:
     """Fill found[i] with numbers[row, column] for the cell of each sample."""
     for i in range(len(x)):
-        found[i] = numbers[x[i] - first_x, y[i] - first_y]
+        numbers_of[i] = numbers[x[i] - first_x, y[i] - first_y]
 
 
 @compiled
@@ -114,21 +114,21 @@ def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: i
 def median_samples(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
     """[n, 3] the lower median of each subject's t, x and y. t ascends within each."""
     n = len(offsets) - 1
-    found = np.empty((n, 3), dtype=np.int64)
+    medians = np.empty((n, 3), dtype=np.int64)
     for i in range(n):
         first, end = offsets[i], offsets[i + 1]
         middle = (end - first - 1) // 2
-        found[i, 0] = t[first + middle]
-        found[i, 1] = np.sort(x[first:end])[middle]
-        found[i, 2] = np.sort(y[first:end])[middle]
-    return found
+        medians[i, 0] = t[first + middle]
+        medians[i, 1] = np.sort(x[first:end])[middle]
+        medians[i, 2] = np.sort(y[first:end])[middle]
+    return medians
 
 
 @compiled
-def least_costs_to_people(offsets: Integers, own: Numbers, costs: Numbers, least: Numbers) -> None:
+def least_costs_to_people(offsets: Integers, distinct: Numbers, costs: Numbers, least: Numbers) -> None:
     """Fill least[i, c] with the least of costs[:, c] over the places of subject i."""
     for i in range(len(offsets) - 1):
-        least[i] = costs[own[offsets[i]]]
+        least[i] = costs[distinct[offsets[i]]]
         for position in range(offsets[i] + 1, offsets[i + 1]):
             for c in range(costs.shape[1]):
-                least[i, c] = min(least[i, c], costs[own[position], c])
+                least[i, c] = min(least[i, c], costs[distinct[position], c])

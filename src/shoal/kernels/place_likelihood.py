@@ -23,7 +23,7 @@ class VisitedPlaces(NamedTuple):
     offsets: Integers
     cells: Integers
     visits: Floats
-    own: Integers
+    own_class: Integers
 
 
 class IndexedRecords(NamedTuple):
@@ -92,7 +92,7 @@ def add_expected_visits(
 
 
 @compiled
-def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple[int, bool]:
+def _best(scores: Floats, touched: Integers, sizes: Integers, own_class: int) -> tuple[int, bool]:
     """How many records have the highest score, and whether the own one does.
 
     Those that were not touched have a score of 0. Scores are sums of what is above 0, and of wide hulls as
@@ -107,70 +107,70 @@ def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple
             ties += sizes[one]
     if best == 0.0:
         ties = sizes.sum()
-    return ties, scores[own] >= least
+    return ties, scores[own_class] >= least
 
 
 @compiled
-def link_places(known: VisitedPlaces, shelf: IndexedRecords, gains: Gains, found: PlaceResults) -> None:
+def link_places(victims: VisitedPlaces, shelf: IndexedRecords, gains: Gains, results: PlaceResults) -> None:
     """Fill ``found``: which records show the places of each victim, and whom scores name."""
     n_records = len(shelf.sizes)
     even, hull = np.zeros(n_records), np.zeros(n_records)
-    held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
+    places_held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
     touched, now = np.empty(n_records, dtype=np.int64), np.empty(n_records, dtype=np.int64)
-    for victim in range(len(known.own)):
-        own, n_touched = known.own[victim], 0
-        first, last = known.offsets[victim], known.offsets[victim + 1]
+    for victim in range(len(victims.own_class)):
+        own_class, n_touched = victims.own_class[victim], 0
+        first, last = victims.offsets[victim], victims.offsets[victim + 1]
         for row in range(first, last):
             for i in range(
-                add_expected_visits(shelf, known.cells[row, 0], known.cells[row, 1], even, hull, now)
+                add_expected_visits(shelf, victims.cells[row, 0], victims.cells[row, 1], even, hull, now)
             ):
                 one = now[i]
-                if held[one] == 0:
+                if places_held[one] == 0:
                     touched[n_touched] = one
                     n_touched += 1
-                held[one] += 1
-                length, often = shelf.lengths[one], known.visits[row]
+                places_held[one] += 1
+                length, often = shelf.lengths[one], victims.visits[row]
                 scores[one, 0] += often * math.log1p(gains.visit * even[one])
                 scores[one, 1] += often * math.log1p(gains.share * even[one] / length)
                 scores[one, 2] += often * math.log1p(gains.visit * hull[one])
                 scores[one, 3] += often * math.log1p(gains.share * hull[one] / length)
                 even[one], hull[one] = 0.0, 0.0
-        found.candidates[victim] = 0
+        results.candidates[victim] = 0
         for i in range(n_touched):
-            if held[touched[i]] == last - first:
-                found.candidates[victim] += shelf.sizes[touched[i]]
-        found.own_fits[victim] = 1 if held[own] == last - first else 0
+            if places_held[touched[i]] == last - first:
+                results.candidates[victim] += shelf.sizes[touched[i]]
+        results.own_fits[victim] = 1 if places_held[own_class] == last - first else 0
         for rule in range(N_SCORES):
-            ties, holds_own = _best(scores[:, rule], touched[:n_touched], shelf.sizes, own)
-            found.chances[victim, rule] = 1.0 / ties if holds_own else 0.0
+            ties, holds_own = _best(scores[:, rule], touched[:n_touched], shelf.sizes, own_class)
+            results.chances[victim, rule] = 1.0 / ties if holds_own else 0.0
         for i in range(n_touched):
-            held[touched[i]] = 0
+            places_held[touched[i]] = 0
             scores[touched[i]] = 0.0
 
 
 @compiled
 def top_places(
-    offsets: Integers, x: Integers, y: Integers, most: int, cells: Integers, found: Integers
+    offsets: Integers, x: Integers, y: Integers, most: int, cells: Integers, counts: Integers
 ) -> None:
     """Fill cells [n, most, 2] with the ``most`` cells of each person that have most samples, by x and y.
 
     Of equals the first by x and y. found: [n], how many of them a person has.
     """
-    for person in range(len(found)):
+    for person in range(len(counts)):
         first, end = offsets[person], offsets[person + 1]
-        found[person] = 0
+        counts[person] = 0
         if first == end:
             continue
         # in 64 bits, also where places come in 32
         west, south = np.int64(x[first:end].min()), np.int64(y[first:end].min())
         width = y[first:end].max() - south + 1
-        own = (x[first:end] - west) * width + (y[first:end] - south)
-        own.sort()
+        codes = (x[first:end] - west) * width + (y[first:end] - south)
+        codes.sort()
         visits = np.zeros(most, dtype=np.int64)
         count, row = 0, 0
         while row < end - first:
             begin = row
-            while row < end - first and own[row] == own[begin]:
+            while row < end - first and codes[row] == codes[begin]:
                 row += 1
             place = count
             if count < most:
@@ -187,8 +187,8 @@ def top_places(
                     visits[later] = visits[later + 1]
                 place = most - 1
             cells[person, place, 0], cells[person, place, 1] = (
-                own[begin] // width + west,
-                own[begin] % width + south,
+                codes[begin] // width + west,
+                codes[begin] % width + south,
             )
             visits[place] = row - begin
-        found[person] = count
+        counts[person] = count

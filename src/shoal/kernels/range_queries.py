@@ -110,7 +110,7 @@ def count_near(
 
 
 @compiled
-def distances_in_time(raw: Lines, published: Lines, record_of: Integers, found: Floats) -> None:
+def distances_in_time(raw: Lines, published: Lines, record_of: Integers, distances: Floats) -> None:
     """Set found [m]: how far each raw point is from its line's record at that time, nan = nowhere then.
 
     record_of: [n], the published line of each raw one, -1 = none. Of several points of a record at one time
@@ -126,4 +126,4 @@ def distances_in_time(raw: Lines, published: Lines, record_of: Integers, found: 
             if published.t[first] <= t <= published.t[last]:
                 at = first + np.searchsorted(published.t[first : last + 1], t, side="right") - 1
                 x, y = place_at(published, at, last, t)
-                found[row] = np.sqrt((x - raw.x[row]) ** 2 + (y - raw.y[row]) ** 2)
+                distances[row] = np.sqrt((x - raw.x[row]) ** 2 + (y - raw.y[row]) ** 2)

@@ -36,7 +36,7 @@ class Classes(NamedTuple):
     saves: Integers
     exact: Flags
     changed: Integers
-    looked: Integers
+    examined: Integers
 
 
 class CostMemo(NamedTuple):
@@ -65,7 +65,7 @@ class Regrouping(NamedTuple):
     k: int
     least: Integers
     room: Integers
-    known: CostMemo
+    memo: CostMemo
 
 
 class Proposals(NamedTuple):
@@ -103,11 +103,11 @@ def members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
 
 
 @compiled
-def place_of(known: CostMemo, mark: int) -> Any:
+def place_of(memo: CostMemo, mark: int) -> Any:
     """Where what is known of the group with this mark stands, or would stand."""
-    last = len(known.groups) - 1
+    last = len(memo.groups) - 1
     place = mark & last
-    while known.groups[place] not in (0, mark):
+    while memo.groups[place] not in (0, mark):
         place = (place + 1) & last
     return place
 
@@ -117,17 +117,17 @@ def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
     """What a class of these people costs, 0 for nobody; above ``limit`` it may come out as IMPOSSIBLE."""
     if len(chosen) == 0:
         return 0
-    known, mark = search.known, 0
+    memo, mark = search.memo, 0
     for p in chosen:
-        mark ^= known.marks[p]
-    place = place_of(known, mark)
-    cost = known.costs[place] if known.groups[place] == mark else -1
+        mark ^= memo.marks[p]
+    place = place_of(memo, mark)
+    cost = memo.costs[place] if memo.groups[place] == mark else -1
     if cost >= 0:
         return cost
     if limit < -cost:
         return IMPOSSIBLE
     cost = class_cost(search.tracks, chosen, search.weights, search.room, limit)
-    known.groups[place], known.costs[place] = mark, cost if cost < IMPOSSIBLE else -limit - 1
+    memo.groups[place], memo.costs[place] = mark, cost if cost < IMPOSSIBLE else -limit - 1
     return cost
 
 
@@ -165,11 +165,11 @@ def class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: 
 
 
 @compiled
-def insert_proposal(proposals: Proposals, found: int, gain: int, other: int, into: int) -> Any:
+def insert_proposal(proposals: Proposals, count: int, gain: int, other: int, into: int) -> Any:
     """Put a change among the best, the most promising first, of equals as they come; how many there are."""
-    if gain <= 0 or (found == len(proposals.gain) and gain <= proposals.gain[found - 1]):
-        return found
-    place = min(found, len(proposals.gain) - 1)
+    if gain <= 0 or (count == len(proposals.gain) and gain <= proposals.gain[count - 1]):
+        return count
+    place = min(count, len(proposals.gain) - 1)
     while place > 0 and proposals.gain[place - 1] < gain:
         proposals.gain[place], proposals.other[place], proposals.into[place] = (
             proposals.gain[place - 1],
@@ -178,7 +178,7 @@ def insert_proposal(proposals: Proposals, found: int, gain: int, other: int, int
         )
         place -= 1
     proposals.gain[place], proposals.other[place], proposals.into[place] = gain, other, into
-    return min(found + 1, len(proposals.gain))
+    return min(count + 1, len(proposals.gain))
 
 
 @compiled
@@ -187,23 +187,27 @@ def find_proposals(search: Regrouping, classes: Classes, p: int, back: Integers,
 
     back: space for what each person costs at least in p's class, in p's place.
     """
-    own, found, looked = classes.of[p], 0, classes.looked[p]
+    own_class, count, examined = classes.of[p], 0, classes.examined[p]
     for r in range(len(back)):
-        back[r] = class_cost_bound(search, classes, r, own, p)
-    may_leave = classes.size[own] > search.k
+        back[r] = class_cost_bound(search, classes, r, own_class, p)
+    may_leave = classes.size[own_class] > search.k
     for d in range(len(classes.size)):
-        if d == own or classes.size[d] == 0 or looked > max(classes.changed[d], classes.changed[own]):
+        if (
+            d == own_class
+            or classes.size[d] == 0
+            or examined > max(classes.changed[d], classes.changed[own_class])
+        ):
             continue
         for place in range(classes.size[d]):
             r = classes.members[d, place]
             most = classes.saves[p] + classes.saves[r] - back[r] * _LIKELY
             if most > 0:
                 gain = most - class_cost_bound(search, classes, p, d, r) * _LIKELY
-                found = insert_proposal(proposals, found, gain, r, d)
+                count = insert_proposal(proposals, count, gain, r, d)
         if may_leave and classes.size[d] < classes.members.shape[1]:
             gain = classes.saves[p] - class_cost_bound(search, classes, p, d, _NOBODY) * _LIKELY
-            found = insert_proposal(proposals, found, gain, _NOBODY, d)
-    return found
+            count = insert_proposal(proposals, count, gain, _NOBODY, d)
+    return count
 
 
 @compiled
@@ -211,34 +215,34 @@ def try_change(
     search: Regrouping, classes: Classes, p: int, r: int, d: int, back: Integers, clock: int
 ) -> tuple[Any, Any]:
     """Let p and r trade places, or p move to d, if both classes together cost less; and costs computed."""
-    own = classes.of[p]
-    now = classes.cost[own] + classes.cost[d]
-    there = np.empty(classes.size[d] + 1, dtype=np.int64)
-    here = np.empty(classes.size[own] + 1, dtype=np.int64)
-    n_there = members_without(classes, d, r, there)
-    there[n_there] = p
-    rest = classes.cost[own] - classes.saves[p] + (0 if r == _NOBODY else back[r] * _LIKELY)
-    cost_there = cost_of(search, there[: n_there + 1], now - rest - 1)
-    if cost_there + rest >= now:
+    own_class = classes.of[p]
+    now = classes.cost[own_class] + classes.cost[d]
+    new_members = np.empty(classes.size[d] + 1, dtype=np.int64)
+    own_members = np.empty(classes.size[own_class] + 1, dtype=np.int64)
+    n_new = members_without(classes, d, r, new_members)
+    new_members[n_new] = p
+    rest = classes.cost[own_class] - classes.saves[p] + (0 if r == _NOBODY else back[r] * _LIKELY)
+    new_cost = cost_of(search, new_members[: n_new + 1], now - rest - 1)
+    if new_cost + rest >= now:
         return False, 1
-    n_here = members_without(classes, own, p, here)
-    cost_here = now - cost_there
+    n_own = members_without(classes, own_class, p, own_members)
+    own_cost = now - new_cost
     if r == _NOBODY:
-        cost_here = classes.cost[own] - classes.saves[p]
+        own_cost = classes.cost[own_class] - classes.saves[p]
     else:
-        here[n_here] = r
-        n_here += 1
-        cost_here = cost_of(search, here[:n_here], now - cost_there - 1)
-    if cost_here + cost_there >= now:
+        own_members[n_own] = r
+        n_own += 1
+        own_cost = cost_of(search, own_members[:n_own], now - new_cost - 1)
+    if own_cost + new_cost >= now:
         return False, 2
-    kept = classes.cost[own] - classes.saves[p]
+    own_cost_without_p = classes.cost[own_class] - classes.saves[p]
     exact = r == _NOBODY or classes.exact[r]
     fewer = classes.cost[d] - (0 if r == _NOBODY else classes.saves[r])
-    set_members(classes, own, here[:n_here], cost_here, clock)
-    set_members(classes, d, there[: n_there + 1], cost_there, clock)
-    classes.saves[p], classes.exact[p] = cost_there - fewer, exact
+    set_members(classes, own_class, own_members[:n_own], own_cost, clock)
+    set_members(classes, d, new_members[: n_new + 1], new_cost, clock)
+    classes.saves[p], classes.exact[p] = new_cost - fewer, exact
     if r != _NOBODY:
-        classes.saves[r], classes.exact[r] = cost_here - kept, True
+        classes.saves[r], classes.exact[r] = own_cost - own_cost_without_p, True
     return True, 2
 
 
@@ -346,13 +350,13 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
         np.empty(_PROPOSALS, dtype=np.int64),
     )
     for c in range(len(classes.size)):
-        own = classes.members[c, : classes.size[c]].copy()
-        set_members(classes, c, own, cost_of(search, own, IMPOSSIBLE), 0)
+        members = classes.members[c, : classes.size[c]].copy()
+        set_members(classes, c, members, cost_of(search, members, IMPOSSIBLE), 0)
         spent += 1
     for p in range(n):
         spent += compute_saving(search, classes, p)
     fill_least(search, classes.saves)
-    classes.looked[:] = NONE
+    classes.examined[:] = NONE
     changed = True
     while changed and spent < allowance:
         changed = False
@@ -363,9 +367,9 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
             spent += more
             if not done:
                 spent += compute_saving(search, classes, p)
-                found = find_proposals(search, classes, p, back, proposals)
-                classes.looked[p] = clock
-                for i in range(found):
+                n_proposals = find_proposals(search, classes, p, back, proposals)
+                classes.examined[p] = clock
+                for i in range(n_proposals):
                     done, more = try_change(
                         search, classes, p, proposals.other[i], proposals.into[i], back, clock
                     )

@@ -22,12 +22,12 @@ class Edges(NamedTuple):
 class Distances(NamedTuple):
     """What a distance is: the length of an edge where it counts as it stands, else of the shortest path.
 
-    direct: all edges. needed: those of which shortest paths consist. kept_direct: edges count as they stand.
+    direct: all edges. needed: those of which shortest paths consist. keeps_direct: edges count as they stand.
     """
 
     direct: Edges
     needed: Edges
-    kept_direct: bool
+    keeps_direct: bool
 
 
 class Searches(NamedTuple):
@@ -74,19 +74,19 @@ def symmetric_edges(counts: Integers, to: Numbers, length: Floats) -> Edges:
 def components(edges: Edges) -> Integers:
     """A number for each node, the same for those that edges join, by the first node of each."""
     n = len(edges.offsets) - 1
-    component, waiting, found = np.full(n, -1), np.empty(n, dtype=np.int64), 0
+    component, waiting, count = np.full(n, -1), np.empty(n, dtype=np.int64), 0
     for first in range(n):
         if component[first] >= 0:
             continue
-        component[first], waiting[0], size = found, first, 1
+        component[first], waiting[0], size = count, first, 1
         while size > 0:
             size -= 1
-            here = waiting[size]
-            for there in edges.to[edges.offsets[here] : edges.offsets[here + 1]]:
-                if component[there] < 0:
-                    component[there], waiting[size] = found, there
+            node = waiting[size]
+            for neighbor in edges.to[edges.offsets[node] : edges.offsets[node + 1]]:
+                if component[neighbor] < 0:
+                    component[neighbor], waiting[size] = count, neighbor
                     size += 1
-        found += 1
+        count += 1
     return component
 
 
@@ -125,7 +125,7 @@ def begin_search(distances: Distances, searches: Searches, row: int, node: int) 
     searches.place[row] = -1
     searches.away[row, node] = 0.0
     searches.waiting[row, 0], searches.place[row, node], searches.size[row] = node, 0, 1
-    if distances.kept_direct:
+    if distances.keeps_direct:
         direct = distances.direct
         for edge in range(direct.offsets[node], direct.offsets[node + 1]):
             searches.value[row, direct.to[edge]] = direct.length[edge]
@@ -143,7 +143,7 @@ def search_radius(searches: Searches, row: int) -> float:
 def settle_next(distances: Distances, searches: Searches, row: int) -> int:
     """The next node of a search, whose distance is known from now on."""
     away, waiting, place = searches.away[row], searches.waiting[row], searches.place[row]
-    here = waiting[0]
+    node = waiting[0]
     searches.size[row] -= 1
     size = searches.size[row]
     if size > 0:
@@ -157,15 +157,15 @@ def settle_next(distances: Distances, searches: Searches, row: int) -> int:
             waiting[at], place[waiting[below]] = waiting[below], at
             at = below
         waiting[at], place[last] = last, at
-    place[here] = -2
-    if searches.value[row, here] == np.inf:
-        searches.value[row, here] = away[here]
+    place[node] = -2
+    if searches.value[row, node] == np.inf:
+        searches.value[row, node] = away[node]
     needed = distances.needed
-    for edge in range(needed.offsets[here], needed.offsets[here + 1]):
-        there, far = needed.to[edge], away[here] + needed.length[edge]
-        if far < away[there]:
-            away[there] = far
-            at = place[there]
+    for edge in range(needed.offsets[node], needed.offsets[node + 1]):
+        neighbor, far = needed.to[edge], away[node] + needed.length[edge]
+        if far < away[neighbor]:
+            away[neighbor] = far
+            at = place[neighbor]
             if at < 0:
                 at = searches.size[row]
                 searches.size[row] += 1
@@ -173,8 +173,8 @@ def settle_next(distances: Distances, searches: Searches, row: int) -> int:
                 waiting[at] = waiting[(at - 1) // 2]
                 place[waiting[at]] = at
                 at = (at - 1) // 2
-            waiting[at], place[there] = there, at
-    return int(here)
+            waiting[at], place[neighbor] = neighbor, at
+    return int(node)
 
 
 @compiled
@@ -188,25 +188,25 @@ def empty_searches(count: int, n: int) -> Searches:
 def distances_among(distances: Distances, nodes: Integers) -> Floats:
     """[m, m] the distances of these nodes from each other."""
     searches = empty_searches(1, len(distances.direct.offsets) - 1)
-    found, value = np.zeros((len(nodes), len(nodes))), searches.value[0]
+    matrix, value = np.zeros((len(nodes), len(nodes))), searches.value[0]
     for i in range(len(nodes)):
         begin_search(distances, searches, 0, nodes[i])
         for j in range(i + 1, len(nodes)):
             while value[nodes[j]] == np.inf and searches.size[0] > 0:
                 settle_next(distances, searches, 0)
-            found[i, j] = found[j, i] = value[nodes[j]]
-    return found
+            matrix[i, j] = matrix[j, i] = value[nodes[j]]
+    return matrix
 
 
 @compiled
 def distances_from(distances: Distances, begin: int, end: int) -> Floats:
     """[end - begin, n] the distances of these nodes from all."""
     n = len(distances.direct.offsets) - 1
-    found, searches = np.empty((end - begin, n)), empty_searches(1, n)
+    rows, searches = np.empty((end - begin, n)), empty_searches(1, n)
     for node in range(begin, end):
         begin_search(distances, searches, 0, node)
         while searches.size[0] > 0:
             settle_next(distances, searches, 0)
-        found[node - begin] = searches.value[0]
-        found[node - begin, node] = 0.0
-    return found
+        rows[node - begin] = searches.value[0]
+        rows[node - begin, node] = 0.0
+    return rows

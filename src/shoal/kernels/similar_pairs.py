@@ -47,7 +47,7 @@ class Thresholds(NamedTuple):
 
 @compiled
 def count_pairs(
-    own: Cylinders,
+    points: Cylinders,
     pairs: Integers,
     stored: StoredTrajectories,
     thresholds: Thresholds,
@@ -63,25 +63,27 @@ def count_pairs(
     offsets, owner = stored.offsets, stored.owner
     people[:], occurrences[:] = 0, 0
     latest = np.full(len(pairs), -1, dtype=np.int64)
-    near = np.zeros((len(own.lat), np.diff(offsets).max() if len(owner) else 0), dtype=np.bool_)
+    near = np.zeros((len(points.lat), np.diff(offsets).max() if len(owner) else 0), dtype=np.bool_)
     for record in range(len(owner)):
         first, length = offsets[record], offsets[record + 1] - offsets[record]
-        if owner[record] == without or not mark_similar(own, stored.points, first, length, thresholds, near):
+        if owner[record] == without or not mark_similar(
+            points, stored.points, first, length, thresholds, near
+        ):
             continue
         for pair in range(len(pairs)):
-            found, before = 0, 0
+            count, before = 0, 0
             for place in range(length):
-                found += before * near[pairs[pair, 1], place]
+                count += before * near[pairs[pair, 1], place]
                 before += near[pairs[pair, 0], place]
-            occurrences[pair] += found
-            if found and latest[pair] != owner[record]:
+            occurrences[pair] += count
+            if count and latest[pair] != owner[record]:
                 latest[pair] = owner[record]
                 people[pair] += 1
 
 
 @compiled
 def mark_similar(
-    own: Cylinders,
+    points: Cylinders,
     stored: Cylinders,
     first: int,
     length: int,
@@ -93,7 +95,7 @@ def mark_similar(
     Where none is in time, near stays as it was.
     """
     theta_m, theta_min, literal, earth_m = thresholds
-    earliest, latest = own.start_min.min() - theta_min - 1, own.end_min.max() + theta_min + 1
+    earliest, latest = points.start_min.min() - theta_min - 1, points.end_min.max() + theta_min + 1
     in_time = False
     for other in range(first, first + length):
         in_time |= earliest <= stored.end_min[other] and stored.start_min[other] <= latest
@@ -102,26 +104,26 @@ def mark_similar(
     any_near = False
     for place in range(length):
         other = first + place
-        for i in range(len(own.lat)):
-            a_end, b_end = own.end_min[i] + theta_min, stored.end_min[other] + theta_min
+        for i in range(len(points.lat)):
+            a_end, b_end = points.end_min[i] + theta_min, stored.end_min[other] + theta_min
             if literal:
                 times = (
-                    own.start_min[i] <= b_end <= own.end_min[i]
+                    points.start_min[i] <= b_end <= points.end_min[i]
                     or stored.start_min[other] <= a_end <= stored.end_min[other]
                 )
             else:
-                times = own.start_min[i] <= b_end and stored.start_min[other] <= a_end
+                times = points.start_min[i] <= b_end and stored.start_min[other] <= a_end
             near[i, place] = False
             if not times:
                 continue
-            limit_m = own.radius_m[i] + stored.radius_m[other] + theta_m
-            half_lat = (stored.lat[other] - own.lat[i]) / 2
+            limit_m = points.radius_m[i] + stored.radius_m[other] + theta_m
+            half_lat = (stored.lat[other] - points.lat[i]) / 2
             if 2 * earth_m * abs(half_lat) > limit_m + 1:  # no great circle is shorter
                 continue
-            half_lon = (stored.lon[other] - own.lon[i]) / 2
+            half_lon = (stored.lon[other] - points.lon[i]) / 2
             h = (
                 math.sin(half_lat) ** 2
-                + math.cos(own.lat[i]) * math.cos(stored.lat[other]) * math.sin(half_lon) ** 2
+                + math.cos(points.lat[i]) * math.cos(stored.lat[other]) * math.sin(half_lon) ** 2
             )
             near[i, place] = 2 * earth_m * math.asin(min(1.0, math.sqrt(h))) <= limit_m
             any_near |= near[i, place]

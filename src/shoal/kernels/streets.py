@@ -13,31 +13,31 @@ from shoal.runtime.compiled import compiled
 class Roads(NamedTuple):
     """A street graph for searching. u, v: [e] the ends of an edge. length: [e] meters along it.
 
-    beside_offsets: [n + 1]; node i has the edges beside[beside_offsets[i]] to beside[beside_offsets[i + 1]],
-    leading to the nodes across.
+    adjacent_offsets: [n + 1]; node i has edges adjacent[adjacent_offsets[i] : adjacent_offsets[i + 1]],
+    which lead to the nodes ``across``.
     """
 
     u: Integers
     v: Integers
     length: Floats
-    beside_offsets: Integers
-    beside: Integers
+    adjacent_offsets: Integers
+    adjacent: Integers
     across: Integers
 
 
 @compiled
-def node_distances(roads: Roads, source: int, bound_m: float, found: Floats) -> None:
+def node_distances(roads: Roads, source: int, bound_m: float, distances: Floats) -> None:
     """Set found [n] to the path lengths from a node to all nodes, inf beyond the bound (Dijkstra)."""
-    found[:] = np.inf
-    found[source] = 0.0
+    distances[:] = np.inf
+    distances[source] = 0.0
     waiting = [(0.0, source)]
     while len(waiting) > 0:
         distance, node = heapq.heappop(waiting)
-        if distance == found[node]:
-            for i in range(roads.beside_offsets[node], roads.beside_offsets[node + 1]):
-                onward = distance + roads.length[roads.beside[i]]
-                if onward <= bound_m and onward < found[roads.across[i]]:
-                    found[roads.across[i]] = onward
+        if distance == distances[node]:
+            for i in range(roads.adjacent_offsets[node], roads.adjacent_offsets[node + 1]):
+                onward = distance + roads.length[roads.adjacent[i]]
+                if onward <= bound_m and onward < distances[roads.across[i]]:
+                    distances[roads.across[i]] = onward
                     heapq.heappush(waiting, (onward, roads.across[i]))
 
 
@@ -85,10 +85,10 @@ def list_pieces(pieces: Pieces, raster: Raster) -> None:
     x_min, y_min, cell_m, across, offsets, listed = raster
     counting = len(listed) == 0
     for piece in range(len(pieces.edge)):
-        left, right = min(pieces.x0[piece], pieces.x1[piece]), max(pieces.x0[piece], pieces.x1[piece])
-        low, high = min(pieces.y0[piece], pieces.y1[piece]), max(pieces.y0[piece], pieces.y1[piece])
-        for row in range(int((low - y_min) // cell_m), int((high - y_min) // cell_m) + 1):
-            for column in range(int((left - x_min) // cell_m), int((right - x_min) // cell_m) + 1):
+        west, east = min(pieces.x0[piece], pieces.x1[piece]), max(pieces.x0[piece], pieces.x1[piece])
+        south, north = min(pieces.y0[piece], pieces.y1[piece]), max(pieces.y0[piece], pieces.y1[piece])
+        for row in range(int((south - y_min) // cell_m), int((north - y_min) // cell_m) + 1):
+            for column in range(int((west - x_min) // cell_m), int((east - x_min) // cell_m) + 1):
                 cell = row * across + column
                 if counting:
                     offsets[cell + 1] += 1
@@ -106,7 +106,7 @@ def list_pieces(pieces: Pieces, raster: Raster) -> None:
 
 @compiled
 def nearest_places(
-    x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, found: NearestPlaces
+    x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, nearest: NearestPlaces
 ) -> None:
     """Fill ``found`` with each point's nearest place on an edge; edge -1 and distance inf beyond ``most_m``.
 
@@ -114,7 +114,7 @@ def nearest_places(
     away. Of equally near edges the first is taken.
     """
     x_min, y_min, cell_m, across, offsets, listed = raster
-    edge, share, distance = found
+    edge, share, distance = nearest
     down = (len(offsets) - 1) // across
     for i in range(len(x)):
         own_row, own_column = int((y[i] - y_min) // cell_m), int((x[i] - x_min) // cell_m)

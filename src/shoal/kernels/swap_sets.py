@@ -23,101 +23,101 @@ _SLACK: Final = 1 - 1e-9  # of bounds, for what rounding takes
 
 
 @compiled
-def form_groups(distances: Distances, k: int, left: Flags) -> Integers:
+def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
     """[groups, k]: the closest two that are left, then whoever adds the least distance, until each is full.
 
     Of equals the first. ``left`` loses them.
     """
-    n = len(left)
+    n = len(available)
     searches = empty_searches(k, n)
     nearest, least = np.full(n, -1), np.full(n, np.inf)
     for node in range(n):
-        if left[node]:
-            nearest[node], least[node] = _nearest_left(distances, searches, node, left)
-    groups = np.empty((np.count_nonzero(left) // k, k), dtype=np.int64)
+        if available[node]:
+            nearest[node], least[node] = _nearest_left(distances, searches, node, available)
+    groups = np.empty((np.count_nonzero(available) // k, k), dtype=np.int64)
     for group in groups:
         first = int(np.argmin(least))
-        while not left[nearest[first]]:  # it was when it was looked up, so nobody is nearer
-            nearest[first], least[first] = _nearest_left(distances, searches, first, left)
+        while not available[nearest[first]]:  # it was when it was looked up, so nobody is nearer
+            nearest[first], least[first] = _nearest_left(distances, searches, first, available)
             first = int(np.argmin(least))
         group[0], group[1] = first, nearest[first]
-        _fill_up(distances, searches, group, left)
-        left[group], least[group] = False, np.inf
+        _fill_up(distances, searches, group, available)
+        available[group], least[group] = False, np.inf
     return groups
 
 
 @compiled
-def _nearest_left(distances: Distances, searches: Searches, node: int, left: Flags) -> tuple[int, float]:
+def _nearest_left(distances: Distances, searches: Searches, node: int, available: Flags) -> tuple[int, float]:
     """The nearest other node that is left, and how far it is."""
     begin_search(distances, searches, 0, node)
     value = searches.value[0]
     chosen, least = -1, np.inf
-    if distances.kept_direct:
+    if distances.keeps_direct:
         direct = distances.direct
-        for there in direct.to[direct.offsets[node] : direct.offsets[node + 1]]:
-            if left[there] and value[there] < least:  # they ascend, so of equals it is the first
-                chosen, least = int(there), value[there]
+        for other in direct.to[direct.offsets[node] : direct.offsets[node + 1]]:
+            if available[other] and value[other] < least:  # they ascend, so of equals it is the first
+                chosen, least = int(other), value[other]
     while searches.size[0] > 0 and search_radius(searches, 0) <= least:
-        there = settle_next(distances, searches, 0)
-        nearer = value[there] < least or (value[there] == least and there < chosen)
-        if nearer and left[there] and there != node:
-            chosen, least = there, value[there]
+        other = settle_next(distances, searches, 0)
+        nearer = value[other] < least or (value[other] == least and other < chosen)
+        if nearer and available[other] and other != node:
+            chosen, least = other, value[other]
     return chosen, least
 
 
 @compiled
-def _fill_up(distances: Distances, searches: Searches, group: Integers, left: Flags) -> None:
+def _fill_up(distances: Distances, searches: Searches, group: Integers, available: Flags) -> None:
     """Fill a group of two up with those that are left, each the one that adds the least distance.
 
     Whoever a search has not reached is as far from its node as it has come, at least, and from another of the
     group nearer by no more than these two are apart.
     """
     bounds = np.zeros(len(group))
-    for begun in range(2, len(group)):
-        if begun == 2:
+    for size in range(2, len(group)):
+        if size == 2:
             begin_search(distances, searches, 0, group[0])
             while searches.value[0, group[1]] == np.inf:
                 settle_next(distances, searches, 0)
-        begin_search(distances, searches, begun - 1, group[begun - 1])
+        begin_search(distances, searches, size - 1, group[size - 1])
         chosen, least = -1, np.inf
-        for node in range(len(left)):
-            if left[node] and searches.value[0, node] < np.inf:
-                total = _total(searches, group, begun, node)
+        for node in range(len(available)):
+            if available[node] and searches.value[0, node] < np.inf:
+                total = _total(searches, group, size, node)
                 if total < least:
                     chosen, least = node, total
-        for own in range(begun):
-            bounds[own] = _bound(searches, group, begun, own)
+        for member in range(size):
+            bounds[member] = _bound(searches, group, size, member)
         while True:
-            slowest = int(np.argmin(bounds[:begun]))
+            slowest = int(np.argmin(bounds[:size]))
             if searches.size[slowest] == 0 or bounds[slowest] * _SLACK > least:
                 break
             node = settle_next(distances, searches, slowest)
-            bounds[slowest] = _bound(searches, group, begun, slowest)
-            if left[node]:
-                total = _total(searches, group, begun, node)
+            bounds[slowest] = _bound(searches, group, size, slowest)
+            if available[node]:
+                total = _total(searches, group, size, node)
                 if total < least or (total == least and node < chosen):
                     chosen, least = node, total
-        group[begun] = chosen
+        group[size] = chosen
 
 
 @compiled
-def _bound(searches: Searches, group: Integers, begun: int, own: int) -> float:
+def _bound(searches: Searches, group: Integers, size: int, member: int) -> float:
     """What whoever this search has not reached adds to the group, at least."""
-    come = search_radius(searches, own)
+    come = search_radius(searches, member)
     bound = come
-    for other in range(begun):
-        if other != own and come < np.inf:
-            bound += max(come - searches.value[min(own, other), group[max(own, other)]], 0.0)
+    for other in range(size):
+        if other != member and come < np.inf:
+            bound += max(come - searches.value[min(member, other), group[max(member, other)]], 0.0)
     return bound
 
 
 @compiled
-def _total(searches: Searches, group: Integers, begun: int, node: int) -> float:
+def _total(searches: Searches, group: Integers, size: int, node: int) -> float:
     """The sum of the distances of a node from a group; inf = one is not known, or it is of the group."""
     total = 0.0
-    for own in range(begun):
-        total += searches.value[own, node]
-        if group[own] == node:
+    for member in range(size):
+        total += searches.value[member, node]
+        if group[member] == node:
             return np.inf
     return total
 
@@ -147,7 +147,7 @@ def form_swap_sets(
         chosen[0] = leading
         complete = True
         for place in range(1, len(members)):
-            best, found = np.inf, -1
+            best, best_row = np.inf, -1
             row, end = offsets[members[place]], offsets[members[place] + 1]
             row += np.searchsorted(t[row:end], t[leading] - time_threshold_s)
             while row < end and t[row] - t[leading] <= time_threshold_s:
@@ -158,12 +158,12 @@ def form_swap_sets(
                         away = math.hypot(x[row] - x[chosen[i]], y[row] - y[chosen[i]])
                         added += away / space_threshold_m + abs(t[row] - t[chosen[i]]) / time_threshold_s
                     if added < best:
-                        best, found = added, row
+                        best, best_row = added, row
                 row += 1
-            if found < 0:
+            if best_row < 0:
                 complete = False
                 break
-            chosen[place] = found
+            chosen[place] = best_row
         if complete:
             used[chosen] = True
             n_sets += 1

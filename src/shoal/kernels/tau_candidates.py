@@ -54,7 +54,7 @@ class FollowedVictims(NamedTuple):
     sample_offsets: Integers
     samples: Integers
     asked: Integers
-    own: Integers
+    own_class: Integers
 
 
 class SampleAnswers(NamedTuple):
@@ -76,53 +76,53 @@ def _holds(boxes: Integers, b: int, t: int, x: int, y: int) -> bool:
 
 
 @compiled
-def _fits(boxes: Integers, seen: Integers, start: int, end: int, held: Integers) -> bool:
+def _fits(boxes: Integers, seen: Integers, start: int, end: int, samples_held: Integers) -> bool:
     """Whether a record with these boxes fits what was seen in [start, end). held: int64 [s], overwritten."""
-    held[:] = 0
+    samples_held[:] = 0
     for b in range(len(boxes)):
         if boxes[b, 0] >= end or boxes[b, 1] <= start:
             continue
         filled = False
         for i in range(len(seen)):
             if _holds(boxes, b, seen[i, 0], seen[i, 1], seen[i, 2]):
-                held[i] = 1
+                samples_held[i] = 1
                 filled = True
         if not filled and boxes[b, 0] >= start and boxes[b, 1] <= end:
             return False
-    return bool(held.all())
+    return bool(samples_held.all())
 
 
 @compiled
-def tau_candidates(records: Records, seen: Integers, start: int, end: int, found: Integers) -> int:
+def tau_candidates(records: Records, seen: Integers, start: int, end: int, candidates: Integers) -> int:
     """Write to ``found`` [r] the records that fit what was seen in [start, end), and return how many do.
 
     seen: int64 [s, 3], t, x and y of all samples seen in the interval, at least one.
     """
     t, x, y = seen[0, 0], seen[0, 1], seen[0, 2]
     looked_at = np.zeros(len(records.offsets) - 1, dtype=np.bool_)
-    held = np.empty(len(seen), dtype=np.int64)
+    samples_held = np.empty(len(seen), dtype=np.int64)
     count = 0
     for level in range(len(records.class_offsets) - 1):
         last = records.class_offsets[level + 1]
         place = first_not_below(records.starts, records.class_offsets[level], last, t - (1 << level) + 1)
         while place < last and records.starts[place] <= t:
-            one = records.record[place]
-            if not looked_at[one] and _holds(records.by_time, place, t, x, y):
-                looked_at[one] = True
-                boxes = records.boxes[records.offsets[one] : records.offsets[one + 1]]
-                if _fits(boxes, seen, start, end, held):
-                    found[count] = one
+            record = records.record[place]
+            if not looked_at[record] and _holds(records.by_time, place, t, x, y):
+                looked_at[record] = True
+                boxes = records.boxes[records.offsets[record] : records.offsets[record + 1]]
+                if _fits(boxes, seen, start, end, samples_held):
+                    candidates[count] = record
                     count += 1
             place += 1
     return count
 
 
 @compiled
-def count_holding(records: Records, among: Integers, t: int, x: int, y: int) -> int:
+def count_holding(records: Records, candidates: Integers, t: int, x: int, y: int) -> int:
     """How many of these records hold a sample."""
     count = 0
-    for one in among:
-        for b in range(records.offsets[one], records.offsets[one + 1]):
+    for record in candidates:
+        for b in range(records.offsets[record], records.offsets[record + 1]):
             if _holds(records.boxes, b, t, x, y):
                 count += 1
                 break
@@ -144,15 +144,19 @@ def _fits_windows(book: RecordClasses, one: int, followed: FollowedVictims, firs
     boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
     for window in range(first, last):
         seen = followed.samples[followed.sample_offsets[window] : followed.sample_offsets[window + 1]]
-        held = np.empty(len(seen), dtype=np.int64)
-        if not _fits(boxes, seen, followed.begins[window], followed.ends[window], held):
+        samples_held = np.empty(len(seen), dtype=np.int64)
+        if not _fits(boxes, seen, followed.begins[window], followed.ends[window], samples_held):
             return False
     return True
 
 
 @compiled
 def link_followed_victims(
-    followed: FollowedVictims, book: RecordClasses, rules: Floats, found: LinkResults, told: SampleAnswers
+    followed: FollowedVictims,
+    book: RecordClasses,
+    rules: Floats,
+    results: LinkResults,
+    answers: SampleAnswers,
 ) -> None:
     """Fill ``found`` and ``told``: which records fit what was seen, and whom each rule names.
 
@@ -161,29 +165,29 @@ def link_followed_victims(
     """
     desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts
-    for victim in range(len(followed.own)):
-        own, asked = followed.own[victim], followed.asked[victim]
+    for victim in range(len(followed.own_class)):
+        own_class, asked = followed.own_class[victim], followed.asked[victim]
         first, last = followed.window_offsets[victim], followed.window_offsets[victim + 1]
         samples = followed.samples[followed.sample_offsets[first] : followed.sample_offsets[last]]
         n_touched = gather_cues(samples, book, starts, desk)
         fitting, silent, most = 0, 0, 1
         for i in range(n_touched):
             one = desk.touched[i]
-            if desk.held[one] == len(samples) and _fits_windows(book, one, followed, first, last):
-                desk.held[one] += 1  # to fit is one thing more than to hold all
+            if desk.samples_held[one] == len(samples) and _fits_windows(book, one, followed, first, last):
+                desk.samples_held[one] += 1  # to fit is one thing more than to hold all
                 fitting += book.sizes[one]
                 silent += 0 if _record_holds(book, one, asked) else 1
-            most = max(most, desk.held[one])
+            most = max(most, desk.samples_held[one])
         for i in range(n_touched):
-            if desk.held[desk.touched[i]] == most:
+            if desk.samples_held[desk.touched[i]] == most:
                 add_record_cues(samples, book, desk.touched[i], desk)
-        found.candidates[victim] = fitting
-        found.own_fits[victim] = 1 if desk.held[own] > len(samples) else 0
-        told.by_all[victim] = 1 if fitting > 0 and silent == 0 else 0
+        results.candidates[victim] = fitting
+        results.own_fits[victim] = 1 if desk.samples_held[own_class] > len(samples) else 0
+        answers.by_all[victim] = 1 if fitting > 0 and silent == 0 else 0
         for rule in range(len(rules)):
-            named, chance = name_record(rules[rule], most, n_touched, own, 0.0, desk, book.sizes)
-            found.named[victim, rule], found.chances[victim, rule] = named, chance
-            told.by_named[victim, rule] = 1 if named >= 0 and _record_holds(book, named, asked) else 0
+            named, chance = name_record(rules[rule], most, n_touched, own_class, 0.0, desk, book.sizes)
+            results.named[victim, rule], results.chances[victim, rule] = named, chance
+            answers.by_named[victim, rule] = 1 if named >= 0 and _record_holds(book, named, asked) else 0
         for i in range(n_touched):
-            desk.held[desk.touched[i]] = 0
+            desk.samples_held[desk.touched[i]] = 0
             desk.cues[desk.touched[i]] = 0.0

@@ -21,7 +21,7 @@ ROUNDING = 1e-12  # of what is added up, far above what rounding takes from some
 def make_outlines(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: int) -> Floats:
     """[r, shares, 3]: t, x, y of each record at equal shares of its points, straight between two of them."""
     n = len(offsets) - 1
-    found = np.empty((n, shares, 3))
+    outlines = np.empty((n, shares, 3))
     for record in range(n):
         first, last = offsets[record], offsets[record + 1] - 1
         for share in range(shares):
@@ -29,8 +29,8 @@ def make_outlines(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: in
             below = min(int(at), last)
             above, part = min(below + 1, last), at - below
             for axis, column in enumerate((t, x, y)):
-                found[record, share, axis] = column[below] + part * (column[above] - column[below])
-    return found
+                outlines[record, share, axis] = column[below] + part * (column[above] - column[below])
+    return outlines
 
 
 @compiled
@@ -200,20 +200,20 @@ def link_costs(
             if lasts <= 0:
                 continue
             on, dx, dy = following[j], x[j] - x[i], y[j] - y[i]
-            ahead = behind = math.hypot(dx, dy)
+            forward = backward = math.hypot(dx, dy)
             if back >= 0:
                 share = lasts / (t[i] - t[back])
-                ahead = math.hypot(dx - share * (x[i] - x[back]), dy - share * (y[i] - y[back]))
+                forward = math.hypot(dx - share * (x[i] - x[back]), dy - share * (y[i] - y[back]))
             if on >= 0:
                 share = lasts / (t[on] - t[j])
-                behind = math.hypot(dx - share * (x[on] - x[j]), dy - share * (y[on] - y[j]))
+                backward = math.hypot(dx - share * (x[on] - x[j]), dy - share * (y[on] - y[j]))
             if scale_m > 0:
                 common_m = scale_m * math.sqrt(lasts)
                 cost[i, column] = (
-                    math.log1p(ahead / common_m) + math.log1p(behind / common_m) + math.log1p(lasts)
+                    math.log1p(forward / common_m) + math.log1p(backward / common_m) + math.log1p(lasts)
                 )
             else:
-                cost[i, column] = ahead
+                cost[i, column] = forward
     return cost
 
 
@@ -412,11 +412,11 @@ def band_width(n: int, tracks: int) -> int:
 @compiled
 def reverse_links(links: Integers) -> Integers:
     """int64 [n]: who names each point, -1 = nobody."""
-    found = np.full(len(links), -1, dtype=np.int64)
+    reverse = np.full(len(links), -1, dtype=np.int64)
     for i in range(len(links)):
         if links[i] >= 0:
-            found[links[i]] = i
-    return found
+            reverse[links[i]] = i
+    return reverse
 
 
 @compiled

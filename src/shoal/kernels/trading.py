@@ -104,9 +104,9 @@ def take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> N
 @compiled
 def neighbor(locations: Locations, state: TradeState, row: int, step: int) -> int:
     """The sample before (step -1) or after (step 1) in the same trajectory that is not removed; -1 = none."""
-    own = locations.owner[row]
+    subject = locations.owner[row]
     at = row + step
-    while locations.offsets[own] <= at < locations.offsets[own + 1]:
+    while locations.offsets[subject] <= at < locations.offsets[subject + 1]:
         if state.status[at] != REMOVED:
             return at
         at += step
@@ -189,13 +189,13 @@ def can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Inte
     sides count.
     """
     place = town.state.place
-    for beside in around:
-        if beside >= 0 and path_length(town, place[beside], row) > rules.bound_m:
+    for neighbor_row in around:
+        if neighbor_row >= 0 and path_length(town, place[neighbor_row], row) > rules.bound_m:
             return False
     if rules.both_sides:
         for step in (-1, 1):
-            beside = neighbor(town.locations, town.state, row, step)
-            if beside >= 0 and path_length(town, leader, place[beside]) > rules.bound_m:
+            neighbor_row = neighbor(town.locations, town.state, row, step)
+            if neighbor_row >= 0 and path_length(town, leader, place[neighbor_row]) > rules.bound_m:
                 return False
     return True
 
@@ -242,8 +242,8 @@ def settle_node(
     distance, node = heapq.heappop(nodes)
     if distance > nearest[node]:
         return
-    for i in range(roads.beside_offsets[node], roads.beside_offsets[node + 1]):
-        edge, other = roads.beside[i], roads.across[i]
+    for i in range(roads.adjacent_offsets[node], roads.adjacent_offsets[node + 1]):
+        edge, other = roads.adjacent[i], roads.across[i]
         offer(town, rules, leader, edge, node, distance, places)
         onward = distance + roads.length[edge]
         if onward <= rules.bound_m and onward < nearest[other]:

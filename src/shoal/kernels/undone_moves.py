@@ -94,15 +94,15 @@ def count_on_same_line(points: Floats, middles: Floats) -> Integers:
     order = np.arange(len(points))
     for column in range(4):
         order = order[np.argsort(squares[column][order], kind="mergesort")]
-    alike, first = np.empty(len(points), dtype=np.int64), 0
+    counts, first = np.empty(len(points), dtype=np.int64), 0
     for place in range(len(order)):
         ends = place + 1 == len(order)
         for column in range(4):
             ends = ends or squares[column, order[place]] != squares[column, order[place + 1]]
         if ends:
-            alike[order[first : place + 1]] = place + 1 - first
+            counts[order[first : place + 1]] = place + 1 - first
             first = place + 1
-    return alike
+    return counts
 
 
 @compiled
@@ -114,7 +114,7 @@ def undo_moves(
     first: int,
     end: int,
     undone: Floats,
-    told: Floats,
+    evidence: Floats,
 ) -> None:
     """Fill undone [m, 2] for records from first to end: where each of their points most likely came from.
 
@@ -126,36 +126,44 @@ def undo_moves(
     for record in range(first, end):
         begin, beyond = lines.offsets[record], lines.offsets[record + 1]
         n = beyond - begin
-        points, own = np.empty((n, 2)), middles[begin:beyond]
+        points, own_middles = np.empty((n, 2)), middles[begin:beyond]
         moved, n_moved = np.empty(n, dtype=np.int64), 0
         for row in range(n):
             points[row, 0], points[row, 1] = lines.x[begin + row], lines.y[begin + row]
-            if math.hypot(points[row, 0] - own[row, 0], points[row, 1] - own[row, 1]) >= radius - slack:
+            if (
+                math.hypot(points[row, 0] - own_middles[row, 0], points[row, 1] - own_middles[row, 1])
+                >= radius - slack
+            ):
                 moved[n_moved] = row
                 n_moved += 1
-        undone[begin:beyond], told[begin:beyond] = points, np.inf
-        count = _candidates(points, own, moved[:n_moved], places)
+        undone[begin:beyond], evidence[begin:beyond] = points, np.inf
+        count = _candidates(points, own_middles, moved[:n_moved], places)
         places_x, places_y = places[:count, 0].copy(), places[:count, 1].copy()
-        for_each, alike = np.zeros(count), count_on_same_line(points, own)
+        total_evidence, on_same_line = np.zeros(count), count_on_same_line(points, own_middles)
         for row in range(n):  # places in the inner loop: several at once, and sums in the order of rows
-            x, y, middle_x, middle_y = points[row, 0], points[row, 1], own[row, 0], own[row, 1]
-            weight = 1.0 / alike[row]
+            x, y, middle_x, middle_y = (
+                points[row, 0],
+                points[row, 1],
+                own_middles[row, 0],
+                own_middles[row, 1],
+            )
+            weight = 1.0 / on_same_line[row]
             for place in range(count):
-                for_each[place] += weight * origin_evidence(
+                total_evidence[place] += weight * origin_evidence(
                     x, y, middle_x, middle_y, radius, places_x[place], places_y[place]
                 )
-        for_each *= for_each
-        order = np.argsort(-for_each, kind="mergesort")
+        total_evidence *= total_evidence
+        order = np.argsort(-total_evidence, kind="mergesort")
         for row in moved[:n_moved]:
             most = 0.0
             for place in order:
-                if for_each[place] <= most:  # no point can speak for it more than wholly
+                if total_evidence[place] <= most:  # no point can speak for it more than wholly
                     break
-                product = for_each[place] * origin_evidence(
+                product = total_evidence[place] * origin_evidence(
                     points[row, 0],
                     points[row, 1],
-                    own[row, 0],
-                    own[row, 1],
+                    own_middles[row, 0],
+                    own_middles[row, 1],
                     radius,
                     places[place, 0],
                     places[place, 1],
@@ -163,7 +171,7 @@ def undo_moves(
                 if product > most:
                     most = product
                     undone[begin + row] = places[place]
-            told[begin + row] = most
+            evidence[begin + row] = most
 
 
 @compiled
@@ -175,9 +183,11 @@ def sum_origin_evidence(
         begin, end = lines.offsets[record], lines.offsets[record + 1]
         own_x, own_y = lines.x[begin:end], lines.y[begin:end]
         middle_x, middle_y = middles[begin:end, 0].copy(), middles[begin:end, 1].copy()
-        told = np.empty(end - begin)
+        evidence = np.empty(end - begin)
         for row in range(end - begin):  # apart from their sum and next to each other: several at once
-            told[row] = origin_evidence(own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y)
+            evidence[row] = origin_evidence(
+                own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y
+            )
         visits[record] = 0.0
-        for each in told:
-            visits[record] += each
+        for value in evidence:
+            visits[record] += value

@@ -54,19 +54,19 @@ def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
     place, stop = np.empty(len(members), dtype=np.int64), np.empty(len(members), dtype=np.int64)
     when = np.empty(len(members), dtype=np.int64)
     total = 0
-    for one in range(len(members)):
-        place[one], stop[one] = tracks.offsets[members[one]], tracks.offsets[members[one] + 1]
-        when[one] = tracks.t[place[one]]
-        total += stop[one] - place[one]
+    for member in range(len(members)):
+        place[member], stop[member] = tracks.offsets[members[member]], tracks.offsets[members[member] + 1]
+        when[member] = tracks.t[place[member]]
+        total += stop[member] - place[member]
     for row in range(total):
         first, soonest = 0, when[0]
-        for one in range(1, len(members)):
-            sooner = when[one] < soonest
-            first, soonest = one if sooner else first, when[one] if sooner else soonest
-        own = place[first]
-        t[row], x[row], y[row], owner[row] = soonest, tracks.x[own], tracks.y[own], first
-        own += 1
-        place[first], when[first] = own, tracks.t[own] if own < stop[first] else IMPOSSIBLE
+        for member in range(1, len(members)):
+            sooner = when[member] < soonest
+            first, soonest = member if sooner else first, when[member] if sooner else soonest
+        source = place[first]
+        t[row], x[row], y[row], owner[row] = soonest, tracks.x[source], tracks.y[source], first
+        source += 1
+        place[first], when[first] = source, tracks.t[source] if source < stop[first] else IMPOSSIBLE
     return total
 
 
@@ -176,8 +176,8 @@ def weigh_all(
         wide = max(b, room[EAST, g]) - min(a, room[WEST, g])
         cells = wide + max(d, room[NORTH, g]) - min(c, room[SOUTH, g]) + 2
         place = weights.place[min(cells, len(weights.place) - 1)]
-        each = place + weights.per_slot * (until - room[T, g])
-        best = min(best, room[COST, g] + (end - room[STARTS, g]) * each)
+        cost_of_sample = place + weights.per_slot * (until - room[T, g])
+        best = min(best, room[COST, g] + (end - room[STARTS, g]) * cost_of_sample)
     return best
 
 
@@ -275,10 +275,10 @@ def weighed_partition(
                 min(c, stamps.y_low[g]),
                 max(d, stamps.y_high[g]),
             )
-            each = weights.place[min(b - a + d - c + 2, widest)] + weights.per_slot * (
+            cost_of_sample = weights.place[min(b - a + d - c + 2, widest)] + weights.per_slot * (
                 stamps.t[h] + 1 - stamps.t[g]
             )
-            whole = cost[g] + (stamps.starts[h + 1] - stamps.starts[g]) * each
+            whole = cost[g] + (stamps.starts[h + 1] - stamps.starts[g]) * cost_of_sample
             if g <= stamps.latest[h] and whole == cost[h + 1]:
                 break
             g -= 1
@@ -296,29 +296,29 @@ def boxes_of_crowds(tracks: Tracks, members: Integers, begins: Integers) -> tupl
     """
     n_crowds, most_samples, most_boxes = len(begins) - 1, 0, 0
     for crowd in range(n_crowds):
-        own = members[begins[crowd] : begins[crowd + 1]]
-        lengths = tracks.offsets[own + 1] - tracks.offsets[own]
+        crowd_members = members[begins[crowd] : begins[crowd + 1]]
+        lengths = tracks.offsets[crowd_members + 1] - tracks.offsets[crowd_members]
         most_samples = max(most_samples, lengths.sum())
         most_boxes += lengths.min()
     room = np.empty((ROOM, most_samples + 1), dtype=np.int64)
     boxes = np.empty((6, most_boxes), dtype=np.int64)
     starts = np.zeros(n_crowds + 1, dtype=np.int64)
-    found = 0
+    count = 0
     for crowd in range(n_crowds):
-        own = members[begins[crowd] : begins[crowd + 1]]
-        m = join_tracks(tracks, own, room)
+        crowd_members = members[begins[crowd] : begins[crowd + 1]]
+        m = join_tracks(tracks, crowd_members, room)
         t, x, y, owner = (
             room[SAMPLES, :m],
             room[SAMPLES + 1, :m],
             room[SAMPLES + 2, :m],
             room[SAMPLES + 3, :m],
         )
-        first, final, _ = best_partition(t, x, y, owner, len(own))
+        first, final, _ = best_partition(t, x, y, owner, len(crowd_members))
         for run in range(len(first)):
             some = slice(first[run], final[run] + 1)
-            boxes[0, found], boxes[1, found] = t[first[run]], t[final[run]] + 1
-            boxes[2, found], boxes[3, found] = x[some].min(), y[some].min()
-            boxes[4, found], boxes[5, found] = x[some].max() + 1, y[some].max() + 1
-            found += 1
-        starts[crowd + 1] = found
-    return boxes[:, :found].copy(), starts
+            boxes[0, count], boxes[1, count] = t[first[run]], t[final[run]] + 1
+            boxes[2, count], boxes[3, count] = x[some].min(), y[some].min()
+            boxes[4, count], boxes[5, count] = x[some].max() + 1, y[some].max() + 1
+            count += 1
+        starts[crowd + 1] = count
+    return boxes[:, :count].copy(), starts

@@ -135,8 +135,8 @@ def nearest_others(
     near = NearPairs(original, Caps(), run)
     limits = np.zeros(original.n_subjects)
     limits[subjects] = below
-    found = near.nearest_others(count, _flags(near, subjects), limits)
-    return found.partner[subjects], found.effort[subjects]
+    lists = near.nearest_others(count, _flags(near, subjects), limits)
+    return lists.partner[subjects], lists.effort[subjects]
 
 
 def k_gaps(
@@ -228,7 +228,7 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
 def _flags(near: NearPairs, subjects: Integers | None) -> Flags:
     """[n] who is among these subjects; None = everybody."""
-    wanted = np.full(len(near.lengths), subjects is None)
+    flags = np.full(len(near.lengths), subjects is None)
     if subjects is not None:
-        wanted[subjects] = True
-    return wanted
+        flags[subjects] = True
+    return flags

@@ -61,13 +61,14 @@ def people_of(original: Trajectories, scale: Scale, run: Run) -> People:
     narrow = bool(scale.half <= _MOST_HALF_IN_16_BITS and last_t - first_t < _LAST_SLOT_IN_32_BITS)
     shares = _shares(offsets, run.threads)
     cells = _numbered(x, y, run)
-    found = list(
+    lists_of_shares = list(
         run.map(
-            lambda own: distinct_within_subjects(own.offsets, cells.number[own.rows], len(cells.x)), shares
+            lambda share: distinct_within_subjects(share.offsets, cells.number[share.rows], len(cells.x)),
+            shares,
         )
     )
-    place_offsets, own, _ = _side_by_side([each[1:] for each in found])
-    place_x, place_y = cells.x[own], cells.y[own]
+    place_offsets, share, _ = _side_by_side([lists[1:] for lists in lists_of_shares])
+    place_x, place_y = cells.x[share], cells.y[share]
     chunks, place_chunks = run.map(
         lambda rows: _hulls(*rows), [(offsets, x, y), (place_offsets, place_x, place_y)]
     )
@@ -76,7 +77,7 @@ def people_of(original: Trajectories, scale: Scale, run: Run) -> People:
         t=original.t,
         x=x,
         y=y,
-        place=np.concatenate([each[0] for each in found]),
+        place=np.concatenate([lists[0] for lists in lists_of_shares]),
         place_offsets=place_offsets,
         place_x=place_x,
         place_y=place_y,
@@ -101,9 +102,9 @@ def _shares(offsets: Integers, threads: int) -> list[_Share]:
 
 def _side_by_side(shares: list[Lists]) -> Lists:
     """The lists of all shares as those of everybody."""
-    counts, own, weights = ([each[i] for each in shares] for i in range(3))
-    begins = np.concatenate([[0], *(np.diff(each) for each in counts)]).cumsum()
-    return begins, np.concatenate(own), np.concatenate(weights)
+    counts, distinct, weights = ([lists[i] for lists in shares] for i in range(3))
+    begins = np.concatenate([[0], *(np.diff(lists) for lists in counts)]).cumsum()
+    return begins, np.concatenate(distinct), np.concatenate(weights)
 
 
 def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integers:
@@ -120,9 +121,9 @@ def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integer
 def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
     """The rectangles around every so many rows of each subject; the last one's may have fewer."""
     counts = -(-np.diff(offsets) // CHUNK)
-    own = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    within = np.arange(own[-1]) - np.repeat(own[:-1], counts)
-    return Hulls(own, _bounds((x, x, y, y), np.repeat(offsets[:-1], counts) + within * CHUNK))
+    chunk_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    within = np.arange(chunk_offsets[-1]) - np.repeat(chunk_offsets[:-1], counts)
+    return Hulls(chunk_offsets, _bounds((x, x, y, y), np.repeat(offsets[:-1], counts) + within * CHUNK))
 
 
 def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run: Run) -> Places:
@@ -140,10 +141,10 @@ def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run
     def own_squares(share: _Share) -> Lists:
         number = square_of[cells.number[share.rows]]
         of_sample[share.rows] = number
-        _, offsets, own, weights = distinct_within_subjects(share.offsets, number, count)
+        _, offsets, distinct, weights = distinct_within_subjects(share.offsets, number, count)
         subject = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         first = np.lexsort((-weights, subject))  # what weighs most decides soonest
-        return offsets, own[first], weights[first]
+        return offsets, distinct[first], weights[first]
 
     lists = _side_by_side(list(run.map(own_squares, shares)))
     return Places(costs, squares.x * side, squares.y * side, side, of_sample, *lists)
@@ -163,9 +164,9 @@ def _hours(
         number = (slot[share.rows] >> shift).astype(np.int32, copy=False)
         return distinct_within_subjects(share.offsets, number, count)[1:]
 
-    offsets, own, weights = _side_by_side(list(run.map(own_bins, shares)))
+    offsets, distinct, weights = _side_by_side(list(run.map(own_bins, shares)))
     kind = np.int16 if max(count, int(weights.max())) < 1 << 15 else np.int32
-    return Hours(first_t, shift, count, slot, offsets, own.astype(kind), weights.astype(kind))
+    return Hours(first_t, shift, count, slot, offsets, distinct.astype(kind), weights.astype(kind))
 
 
 def _numbered(x: Integers, y: Integers, run: Run) -> _Cells:
@@ -173,17 +174,28 @@ def _numbered(x: Integers, y: Integers, run: Run) -> _Cells:
     first_x, first_y = int(x.min()), int(y.min())
     rows, columns = int(x.max()) - first_x + 1, int(y.max()) - first_y + 1
     if rows * columns > _MOST_CELLS_OF_A_MAP:
-        (own_x, x_of), (own_y, y_of) = (np.unique(column, return_inverse=True) for column in (x, y))
-        distinct, number = np.unique(x_of * len(own_y) + y_of, return_inverse=True)
-        return _Cells(number.astype(np.int32), own_x[distinct // len(own_y)], own_y[distinct % len(own_y)])
+        (distinct_x, x_of), (distinct_y, y_of) = (np.unique(column, return_inverse=True) for column in (x, y))
+        distinct, number = np.unique(x_of * len(distinct_y) + y_of, return_inverse=True)
+        return _Cells(
+            number.astype(np.int32),
+            distinct_x[distinct // len(distinct_y)],
+            distinct_y[distinct % len(distinct_y)],
+        )
     seen, number = np.zeros((rows, columns), dtype=np.int32), np.empty(len(x), dtype=np.int32)
     ends = np.linspace(0, len(x), run.threads + 1).astype(np.int64).tolist()
-    shares = [slice(*own) for own in pairwise(ends)]
-    for _ in run.map(lambda own: mark_cells(x[own], y[own], first_x, first_y, seen), shares):
+    shares = [slice(*rows_of_share) for rows_of_share in pairwise(ends)]
+    for _ in run.map(
+        lambda rows_of_share: mark_cells(x[rows_of_share], y[rows_of_share], first_x, first_y, seen), shares
+    ):
         pass
     row, column = np.nonzero(seen)
     seen[row, column] = np.arange(len(row))
-    for _ in run.map(lambda own: look_up_cells(x[own], y[own], first_x, first_y, seen, number[own]), shares):
+    for _ in run.map(
+        lambda rows_of_share: look_up_cells(
+            x[rows_of_share], y[rows_of_share], first_x, first_y, seen, number[rows_of_share]
+        ),
+        shares,
+    ):
         pass
     return _Cells(number, row + first_x, column + first_y)
 
@@ -209,99 +221,103 @@ class NearPairs:
         self.tally = np.zeros(2, dtype=np.int64)
 
     def nearest(
-        self, among: Integers, count: int, below: float | Floats, wanted: Numbers | None = None
+        self, subjects: Integers, count: int, below: float | Floats, requested: Numbers | None = None
     ) -> Nearest:
         """Of each of ``among``, the ``count`` nearest others of ``among`` with an effort below ``below``.
 
         Of equals the first. among: ascending subjects. below: in units of 1 / (2 * half), for all or for each
         of n. wanted: [n] whose nearest are asked for; None = everybody's.
         """
-        wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
-        return self._all_blocks(self.prepared(among, below, wanted), count, wanted)
+        requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
+        return self._all_blocks(self.prepared(subjects, below, requested), count, requested)
 
-    def nearest_others(self, count: int, wanted: Numbers, below: float | Floats = np.inf) -> Nearest:
+    def nearest_others(self, count: int, requested: Numbers, below: float | Floats = np.inf) -> Nearest:
         """The nearest others of all who are wanted, [n], among everybody; of equals the first.
 
         Nobody's are farther than as many others whose main places are near. So these are looked at first, and
         then everybody, with a limit for each person. below: as ``nearest`` takes it.
         """
-        search = self.prepared(np.arange(len(self.lengths)), below, wanted)
+        search = self.prepared(np.arange(len(self.lengths)), below, requested)
         neighbors = self._neighborhoods(search.order, max(_TOGETHER, 2 * count))
 
         def part(some: list[Numbers]) -> Nearest:
-            found, workspace = self._empty(count, wanted), self.workspace(search.order)
+            lists, workspace = self._empty(count, requested), self.workspace(search.order)
             for ranks in some:
-                offer_neighbors(search, ranks, found, workspace)
-            return found
+                offer_neighbors(search, ranks, lists, workspace)
+            return lists
 
         threads = self.run.threads
         parts = list(self.run.map(part, [neighbors[first::threads] for first in range(threads)]))
-        known = merge_parts(parts, search.order)
-        if len(neighbors) == 1 and wanted.all():
-            return known  # all have met
-        below = np.minimum(below, np.nextafter(known.effort[:, -1], np.inf))  # inf: so many are not known
-        search = self.prepared(np.arange(len(self.lengths)), below, wanted)
-        return self._all_blocks(search, count, wanted)
+        first_lists = merge_parts(parts, search.order)
+        if len(neighbors) == 1 and requested.all():
+            return first_lists  # all have met
+        below = np.minimum(
+            below, np.nextafter(first_lists.effort[:, -1], np.inf)
+        )  # inf: so many are not known
+        search = self.prepared(np.arange(len(self.lengths)), below, requested)
+        return self._all_blocks(search, count, requested)
 
-    def prepared(self, among: Integers, below: float | Floats, wanted: Numbers | None = None) -> PairSearch:
+    def prepared(
+        self, subjects: Integers, below: float | Floats, requested: Numbers | None = None
+    ) -> PairSearch:
         """The search for those near ``among``, as far as any two of them want each other."""
-        wanted = np.ones(len(self.lengths), dtype=np.bool_) if wanted is None else wanted
-        order, stratum = self._ranking(among, wanted)
+        requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
+        order, stratum = self._ranking(subjects, requested)
         places, bins = self.run.map(
             lambda lists: reorder_lists(*lists, order),
-            [(of.offsets, of.own, of.weights) for of in (self.people.places, self.people.hours)],
+            [(of.offsets, of.distinct, of.weights) for of in (self.people.places, self.people.hours)],
         )
         mains = self.people.places.offsets[order]
         ranked = RankedPeople(
             stratum,
             self.lengths[order],
-            self.people.places.own[mains],
+            self.people.places.distinct[mains],
             self.people.places.weights[mains],
             *places,
             *bins,
         )
-        below = np.where(wanted, below, 0.0)
+        below = np.where(requested, below, 0.0)
         shift, limits = self._limits(ranked.lengths, below[order])
         return PairSearch(self.people, ranked, order, below, limits, shift, self.scale)
 
-    def _all_blocks(self, search: PairSearch, count: int, wanted: Numbers) -> Nearest:
+    def _all_blocks(self, search: PairSearch, count: int, requested: Numbers) -> Nearest:
         """The nearest of everybody who is wanted."""
         order, threads = search.order, self.run.threads
         possible = len(order) * (len(order) - 1) // 2
 
         def part(first: int) -> Nearest:
-            found, workspace, passed = (
-                self._empty(count, wanted),
+            lists, workspace, passed = (
+                self._empty(count, requested),
                 self.workspace(order),
                 empty_passed_pairs(order),
             )
             for begin in range(first * LANES, len(order), threads * LANES):
-                compare_block(search, begin, found, workspace, passed)
+                compare_block(search, begin, lists, workspace, passed)
                 if first == 0:  # one thread speaks for all: they advance alike
-                    left = len(order) - begin
-                    self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
-            return found
+                    remaining = len(order) - begin
+                    self.run.progress(_LABEL, possible - remaining * (remaining - 1) // 2, possible)
+            return lists
 
         self.run.progress(_LABEL, 0, possible)
         parts = list(self.run.map(part, range(threads)))
         self.run.progress(_LABEL, possible, possible)
-        self.tally += np.sum([found.tally for found in parts], axis=0)
+        self.tally += np.sum([lists.tally for lists in parts], axis=0)
         return merge_parts(parts, order)
 
-    def _empty(self, count: int, wanted: Numbers) -> Nearest:
+    def _empty(self, count: int, requested: Numbers) -> Nearest:
         n = len(self.lengths)
         return Nearest(
             partner=np.empty((n, count), dtype=np.int32),
             effort=np.empty((n, count)),
-            known=np.zeros(n, dtype=np.int32),
-            wanted=wanted,
+            length=np.zeros(n, dtype=np.int32),
+            requested=requested,
             tally=np.zeros(2, dtype=np.int64),
         )
 
     def _neighborhoods(self, order: Integers, size: int) -> list[Numbers]:
         """Ranks in groups of about so many whose main places are near each other, the shortest first."""
         places = self.people.places
-        main = places.own[places.offsets[order]]
+        main = places.distinct[places.offsets[order]]
         strips = math.ceil(math.sqrt(len(order) / size))
         strip = np.empty(len(order), dtype=np.int64)
         strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(order)) * strips // len(order)
@@ -309,19 +325,19 @@ class NearPairs:
         groups = np.array_split(near, max(len(near) // size, 1))
         return [ranks[np.lexsort((ranks, self.lengths[order[ranks]]))].astype(np.int32) for ranks in groups]
 
-    def _ranking(self, among: Integers, wanted: Numbers) -> tuple[Integers, int]:
+    def _ranking(self, subjects: Integers, requested: Numbers) -> tuple[Integers, int]:
         """Subjects in strata of ascending length, and how many are in a stratum.
 
         In each, those come first whose nearest are wanted; both kinds are in blocks of people to whom the
         same places are near.
         """
-        order = among[np.argsort(self.lengths[among], kind="stable")]
+        order = subjects[np.argsort(self.lengths[subjects], kind="stable")]
         stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
         for first in range(0, len(order), stratum):
-            own = order[first : first + stratum]
-            asked = wanted[own]
+            stratum_subjects = order[first : first + stratum]
+            asked = requested[stratum_subjects]
             order[first : first + stratum] = np.concatenate(
-                [self._tiled(own[asked]), self._tiled(own[~asked])]
+                [self._tiled(stratum_subjects[asked]), self._tiled(stratum_subjects[~asked])]
             )
         return order, stratum
 
@@ -343,12 +359,12 @@ class NearPairs:
         """
         places, n = self.people.places, len(self.lengths)
         groups = self._neighborhoods(np.arange(n), max(n // _PIVOTS, 1))[:_PIVOTS]
-        pivots = places.own[places.offsets[[group[len(group) // 2] for group in groups]]]
+        pivots = places.distinct[places.offsets[[group[len(group) // 2] for group in groups]]]
         least = np.empty((n, len(pivots)), dtype=places.costs.dtype)
         least_costs_to_people(
-            places.offsets, places.own, np.ascontiguousarray(places.costs[:, pivots]), least
+            places.offsets, places.distinct, np.ascontiguousarray(places.costs[:, pivots]), least
         )
-        main = places.own[places.offsets[:-1]]
+        main = places.distinct[places.offsets[:-1]]
         where = np.stack([places.x[main], places.y[main]], axis=1)
         return np.concatenate(
             [least, where * (self.scale.per_cell * _WEIGHT_OF_PLACE)], axis=1, dtype=np.float32

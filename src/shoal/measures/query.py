@@ -134,28 +134,33 @@ def people_in_each(
 ) -> list[Estimate]:
     """How many records have a sample in each of the regions; records are looked at on all threads."""
     offsets, grid = data.offsets, data.snapped_grid()
-    n, found = len(offsets) - 1, list[Estimate]()
+    n, estimates = len(offsets) - 1, list[Estimate]()
     at_once = max(1, _CHANCES // max(n, 1))
-    for asked in (regions[first : first + at_once] for first in range(0, len(regions), at_once)):
-        windows = _windows(asked, grid)
-        chances = np.full((len(asked), n), _ABSENT)
+    for some_regions in (regions[first : first + at_once] for first in range(0, len(regions), at_once)):
+        windows = _windows(some_regions, grid)
+        chances = np.full((len(some_regions), n), _ABSENT)
 
         def count(records: slice, windows: Windows = windows, chances: Floats = chances) -> Integers:
-            counts, own = np.zeros((2, len(chances)), dtype=np.int64), chances[:, records].copy()
+            counts, chances_here = np.zeros((2, len(chances)), dtype=np.int64), chances[:, records].copy()
             chances_in(
-                *_some_records(data, records), float(grid.slot_s), float(grid.cell_m), windows, own, counts
+                *_some_records(data, records),
+                float(grid.slot_s),
+                float(grid.cell_m),
+                windows,
+                chances_here,
+                counts,
             )
-            chances[:, records] = own
+            chances[:, records] = chances_here
             return counts
 
         parts = (run or Run()).map(count, runs_of_records(offsets, _CHUNK))
-        inside, possible = sum(parts, start=np.zeros((2, len(asked)), dtype=np.int64)).tolist()
+        inside, possible = sum(parts, start=np.zeros((2, len(some_regions)), dtype=np.int64)).tolist()
         expected = [float(row[row != _ABSENT].sum()) for row in chances]
-        found += [
+        estimates += [
             Estimate(minimum=low, expected=middle, maximum=high)
             for low, middle, high in zip(inside, expected, possible, strict=True)
         ]
-    return found
+    return estimates
 
 
 def _windows(regions: Sequence[Region], grid: Grid) -> Windows:

@@ -203,8 +203,8 @@ def _as_samples(fingerprint: npt.ArrayLike, grid: Grid) -> Samples:
 def _checked(fingerprint: npt.ArrayLike, widths: tuple[int, ...]) -> Numbers:
     rows = np.asarray(fingerprint, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] not in widths or not len(rows):
-        wanted = " or ".join(f"[m, {width}]" for width in widths)
-        raise MisuseError(f"a fingerprint of shape {list(rows.shape)} is not {wanted} with at least one row")
+        shapes = " or ".join(f"[m, {width}]" for width in widths)
+        raise MisuseError(f"a fingerprint of shape {list(rows.shape)} is not {shapes} with at least one row")
     if not np.isfinite(rows).all():
         raise MisuseError("a fingerprint holds a value that is not finite")
     return rows

@@ -122,8 +122,10 @@ def trajectory_distances(
     if penalty not in PENALTY_POWERS:
         raise MisuseError(f"penalty = '{penalty}' is not known; choose one of {', '.join(PENALTY_POWERS)}")
     run = run or Run()
-    found, component = trajectory_graph(trajectories, paths=paths, penalty=penalty, run=run)
-    return TrajectoryDistances(matrix=matrix_of(found, run, with_paths=paths != "none"), component=component)
+    distances, component = trajectory_graph(trajectories, paths=paths, penalty=penalty, run=run)
+    return TrajectoryDistances(
+        matrix=matrix_of(distances, run, with_paths=paths != "none"), component=component
+    )
 
 
 def trajectory_graph(
@@ -204,10 +206,10 @@ def matrix_of(distances: Distances, run: Run, *, with_paths: bool = True) -> Flo
         pass
     np.fill_diagonal(matrix, 0.0)
     for begin in begins:
-        own = slice(begin, begin + _ROWS_PER_PART)
-        upper = np.triu(matrix[own, own])
-        matrix[own, own] = np.maximum(upper, upper.T)
-        matrix[begin + _ROWS_PER_PART :, own] = matrix[own, begin + _ROWS_PER_PART :].T
+        rows = slice(begin, begin + _ROWS_PER_PART)
+        upper = np.triu(matrix[rows, rows])
+        matrix[rows, rows] = np.maximum(upper, upper.T)
+        matrix[begin + _ROWS_PER_PART :, rows] = matrix[rows, begin + _ROWS_PER_PART :].T
     return matrix
 
 

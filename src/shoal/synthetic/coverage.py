@@ -123,13 +123,13 @@ def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
     k = min(_N_NEIGHBORS, n - 1)
     neighbors, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     for start in range(0, n, 256):
-        own = np.arange(start, min(start + 256, n))
-        squared = (x[own, None] - x) ** 2 + (y[own, None] - y) ** 2
-        squared[np.arange(own.size), own] = np.inf
+        rows = np.arange(start, min(start + 256, n))
+        squared = (x[rows, None] - x) ** 2 + (y[rows, None] - y) ** 2
+        squared[np.arange(rows.size), rows] = np.inf
         nearest = np.argpartition(squared, k - 1, axis=1)[:, :k]
         meters = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
         order = np.argsort(meters, axis=1, kind="stable")
-        neighbors[own], distances[own] = (
+        neighbors[rows], distances[rows] = (
             np.take_along_axis(nearest, order, axis=1),
             np.take_along_axis(meters, order, axis=1),
         )
@@ -140,13 +140,15 @@ def _nearest_raster(x: Floats, y: Floats, cell: float) -> npt.NDArray[np.int32]:
     """The nearest station to each cell's middle, tile by tile, out of those that can be nearest in it."""
     columns, rows = (int(np.ceil(np.ptp(axis) / cell)) + 1 for axis in (x, y))
     raster = np.empty((rows, columns), dtype=np.int32)
-    for top in range(0, rows, _TILE):
-        for left in range(0, columns, _TILE):
-            tile_y = y.min() + cell * np.arange(top, min(top + _TILE, rows))
-            tile_x = x.min() + cell * np.arange(left, min(left + _TILE, columns))
+    for first_row in range(0, rows, _TILE):
+        for first_column in range(0, columns, _TILE):
+            tile_y = y.min() + cell * np.arange(first_row, min(first_row + _TILE, rows))
+            tile_x = x.min() + cell * np.arange(first_column, min(first_column + _TILE, columns))
             from_middle = np.hypot(x - tile_x.mean(), y - tile_y.mean())
             diagonal = np.hypot(np.ptp(tile_x), np.ptp(tile_y))
             near = np.flatnonzero(from_middle <= from_middle.min() + diagonal + cell)
             squared = (tile_x[None, :, None] - x[near]) ** 2 + (tile_y[:, None, None] - y[near]) ** 2
-            raster[top : top + tile_y.size, left : left + tile_x.size] = near[np.argmin(squared, axis=2)]
+            raster[first_row : first_row + tile_y.size, first_column : first_column + tile_x.size] = near[
+                np.argmin(squared, axis=2)
+            ]
     return raster

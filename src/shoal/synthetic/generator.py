@@ -79,13 +79,13 @@ def _by_own_days(share: Floats, person: Integers, midnight: Floats, factors: Flo
     share: float64 [m] of the activity of these persons; midnight: float64 [d + 1] of everybody's until each
     midnight; factors: float64 [n, d] by which a person's day differs from everybody's.
     """
-    own = np.cumsum(np.diff(midnight) * factors, axis=1)
-    own /= own[:, -1:]
-    n, days = own.shape
-    at = np.searchsorted((own + np.arange(n)[:, None]).ravel(), person + share, side="right")
+    personal = np.cumsum(np.diff(midnight) * factors, axis=1)
+    personal /= personal[:, -1:]
+    n, days = personal.shape
+    at = np.searchsorted((personal + np.arange(n)[:, None]).ravel(), person + share, side="right")
     day = np.clip(at - person * days, 0, days - 1)
-    before = np.where(day > 0, own[person, day - 1], 0.0)
-    part = np.clip((share - before) / (own[person, day] - before), 0.0, 1.0)
+    before = np.where(day > 0, personal[person, day - 1], 0.0)
+    part = np.clip((share - before) / (personal[person, day] - before), 0.0, 1.0)
     moment: Floats = midnight[day] + part * (midnight[day + 1] - midnight[day])
     return moment
 

@@ -97,9 +97,18 @@ def live(
 
     now = slice(_EARLIER_DAYS, None)
     starts = _starts(at_work[:, now], outings[:, now], rng)
-    own_base, own_anchor, own = base[:, now], anchor[:, now], visited[:, now]
+    base_now, anchor_now, outing_places = base[:, now], anchor[:, now], visited[:, now]
     places = np.stack(
-        [own_base, own_anchor, own[..., 0], own_anchor, own[..., 1], own[..., 2], own_base], axis=2
+        [
+            base_now,
+            anchor_now,
+            outing_places[..., 0],
+            anchor_now,
+            outing_places[..., 1],
+            outing_places[..., 2],
+            base_now,
+        ],
+        axis=2,
     )
     stride = (days + 6) * MINUTES_PER_DAY
     begin = (DAY_BEGINS_MIN + clock)[:, None, None] + (frames * MINUTES_PER_DAY)[:, None] + starts
@@ -148,16 +157,16 @@ def _bases(
     lodging = np.zeros(starts.shape, dtype=np.int64)
     lodging[who, when] = coverage.jump(home[who], journey, rng, 2 * DIRECTIONS)
     base = np.repeat(home[:, None], n_days, axis=1)
-    left = np.zeros(home.size, dtype=np.int64)
+    days_left = np.zeros(home.size, dtype=np.int64)
     where = home.copy()
     away = np.zeros(starts.shape, dtype=np.bool_)
     for d in range(n_days):
-        leaves = starts[:, d] & (left == 0)
-        left = np.where(leaves, length[:, d], left)
+        leaves = starts[:, d] & (days_left == 0)
+        days_left = np.where(leaves, length[:, d], days_left)
         where = np.where(leaves, lodging[:, d], where)
-        away[:, d] = left > 0
+        away[:, d] = days_left > 0
         base[:, d] = np.where(away[:, d], where, home)
-        left = np.maximum(left - 1, 0)
+        days_left = np.maximum(days_left - 1, 0)
     return base, away
 
 
@@ -190,15 +199,15 @@ def _outings(
     n_before = np.zeros(n, dtype=np.int64)
     n_places = np.full(n, 2.0)  # home and work
     for d in range(n_days):
-        here = anchor[:, d]
+        workplace = anchor[:, d]
         for j in range(per_day):
-            place = (here if j == 0 else base[:, d] if j == 1 else visited[:, d, 1]).copy()
+            place = (workplace if j == 0 else base[:, d] if j == 1 else visited[:, d, 1]).copy()
             who = np.flatnonzero(outings[:, d, j])
             abroad = away[who, d]
             explores = abroad | (n_before[who] == 0) | (rng.random(who.size) < RHO * n_places[who] ** -GAMMA)
             back, ahead = who[~explores], who[explores]
             place[back] = history[back, (rng.random(back.size) * n_before[back]).astype(np.int64)]
-            origin = visited[ahead, d, 1] if j == 2 else here[ahead]
+            origin = visited[ahead, d, 1] if j == 2 else workplace[ahead]
             place[ahead] = coverage.jump(origin, OUTING, rng, DIRECTIONS)
             n_places[ahead] += 1
             at_home = who[~abroad]

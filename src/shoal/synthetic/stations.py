@@ -77,8 +77,8 @@ def _dense_city(stations: float, surface_km2: float, share: float, rng: np.rando
     at_r = radius * np.interp(k * within[-1] / n, within, r)
     angle = k * np.pi * (3 - np.sqrt(5)) + rng.uniform(0, 2 * np.pi)
     # a station's own area, from how many stand within its distance
-    own = np.gradient(at_r**2 * np.pi) if n > 1 else np.array([radius**2])
-    jitter = 0.3 * np.sqrt(np.maximum(own, 1.0))
+    area = np.gradient(at_r**2 * np.pi) if n > 1 else np.array([radius**2])
+    jitter = 0.3 * np.sqrt(np.maximum(area, 1.0))
     x = at_r * np.cos(angle) + jitter * rng.standard_normal(n)
     y = at_r * np.sin(angle) + jitter * rng.standard_normal(n)
     people = rng.lognormal(0.0, 0.6, n)
@@ -325,15 +325,15 @@ def _degrees(table: "pa.Table", names: tuple[str, ...], what: str, path: Path) -
     """The one column of these names as float64, empty values as NaN."""
     import pyarrow as pa
 
-    found = [name for name in table.column_names if name.lower() in names]
-    if len(found) != 1:
-        problem = f"no {what} column" if not found else f"{len(found)} {what} columns"
+    matches = [name for name in table.column_names if name.lower() in names]
+    if len(matches) != 1:
+        problem = f"no {what} column" if not matches else f"{len(matches)} {what} columns"
         raise InputError(
             f"{problem} in the station file {path} (found: {', '.join(table.column_names)}); name exactly "
             f"one of them {names[0]}"
         )
     try:
-        column = table.column(found[0]).cast(pa.float64())
+        column = table.column(matches[0]).cast(pa.float64())
     except pa.ArrowException as error:
         raise InputError(
             f"the {what} column of the station file {path} is not all numbers; give degrees such as 7.25"

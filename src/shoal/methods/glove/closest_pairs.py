@@ -176,7 +176,7 @@ class BandedPairs:
         wanted = np.zeros(len(self._living), dtype=np.bool_)
         wanted[owners] = True
         found = self._near.nearest(single, _LIST_OF_PERSON, self._threshold, wanted)
-        self._full[owners] = found.known[owners] == _LIST_OF_PERSON
+        self._full[owners] = found.length[owners] == _LIST_OF_PERSON
         self._put(owners, found, owners)
 
     def _search_crowds(self, slots: Integers) -> None:
@@ -186,7 +186,7 @@ class BandedPairs:
 
     def _put(self, owners: Integers, found: Nearest, rows: Integers) -> None:
         """Queue the lists of these slots, which stand in these rows; a pair that stands in two lists once."""
-        count, length = found.known[rows], found.partner.shape[1]
+        count, length = found.length[rows], found.partner.shape[1]
         listed = np.arange(length) < count[:, None]
         owner, other = np.repeat(owners, count), found.partner[rows][listed]
         effort, a, b = found.effort[rows][listed], np.minimum(owner, other), np.maximum(owner, other)

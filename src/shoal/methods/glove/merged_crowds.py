@@ -94,8 +94,8 @@ class MergedCrowds:
         self._found = Nearest(
             partner=np.empty((rows, length), dtype=np.int32),
             effort=np.empty((rows, length)),
-            known=np.zeros(rows, dtype=np.int32),
-            wanted=np.ones(rows, dtype=np.bool_),
+            length=np.zeros(rows, dtype=np.int32),
+            requested=np.ones(rows, dtype=np.bool_),
             tally=np.zeros(2, dtype=np.int64),
         )
         self._threads = threads
@@ -184,7 +184,7 @@ class MergedCrowds:
         return self._list_of(row)
 
     def _list_of(self, row: int) -> list[tuple[float, int]]:
-        known, found = self._found.known[row], self._found
+        known, found = self._found.length[row], self._found
         return list(zip(found.effort[row, :known].tolist(), found.partner[row, :known].tolist(), strict=True))
 
     def nearest_of_many(self, slots: Integers, living: Integers, threshold: float) -> Nearest:
@@ -212,7 +212,9 @@ class MergedCrowds:
         for each in begun:
             each.result()
         found = self._found
-        return found._replace(partner=found.partner[rows], effort=found.effort[rows], known=found.known[rows])
+        return found._replace(
+            partner=found.partner[rows], effort=found.effort[rows], length=found.length[rows]
+        )
 
     def _blocks(self, slots: Integers) -> list[Integers]:
         """These crowds in groups of at most LANES neighbors, as many groups for each thread."""

@@ -181,7 +181,7 @@ def searched(
         saves=np.zeros(len(people), dtype=np.int64),
         exact=np.zeros(len(people), dtype=np.bool_),
         changed=np.zeros(count, dtype=np.int64),
-        looked=np.zeros(len(people), dtype=np.int64),
+        examined=np.zeros(len(people), dtype=np.int64),
     )
     for c, own in enumerate(members):
         local = np.searchsorted(people, own)
@@ -195,7 +195,7 @@ def searched(
         k=k,
         least=np.empty((len(people), len(people)), dtype=np.int64),
         room=np.empty((ROOM, longest + 1), dtype=np.int64),
-        known=CostMemo(
+        memo=CostMemo(
             marks=np.random.default_rng(_MARKS_SEED).integers(1, 1 << 62, len(people)),
             groups=np.zeros(places, dtype=np.int64),
             costs=np.zeros(places, dtype=np.int64),
