@@ -28,19 +28,19 @@ from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from bench_phi import CONTRIBUTORS, city, fill
 from service_town import PLACES, identity_of, seed, vouched
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.records import RECORD_BYTES, Query, encode_query
-from shoal.collect.roles.requests import authorization
-from shoal.collect.roles.terms import Terms
-from shoal.collect.server.http_collector import collector_application
-from shoal.collect.server.serving import bound
-from shoal.collect.storage.database import Database
-from shoal.collect.storage.phi import PhiStore
+from shoal.local_pages.serving import bound
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import RECORD_BYTES, Query, encode_query
+from shoal_collect.roles.requests import authorization
+from shoal_collect.roles.terms import Terms
+from shoal_collect.server.http_collector import collector_application
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.phi import PhiStore
 
 KEY, TERMS = seed("server"), Terms(group_size=3, n_real=49, n_fake=1)
 FLOOD_BYTES = 600_000
@@ -181,7 +181,7 @@ class Flood:
             target = f"/v1/groups/{seed('session', session).hex()}/questions"
             signed = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
             try:
-                from shoal.collect.roles.requests import body_digest
+                from shoal_collect.roles.requests import body_digest
 
                 headers = {"Authorization": signed, "Shoal-Digest": body_digest(body).hex()}
             except ImportError:  # a version before bodies had digests, for the figures before

@@ -7,17 +7,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from nacl.bindings import crypto_sign_seed_keypair
 
 from collect_costs import mix_messages
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.crypto.group import FFDHE3072
-from shoal.collect.crypto.sealing import Correspondence
-from shoal.collect.matching.records import RECORD_BYTES
-from shoal.collect.mix.member import Broadcast, Member, Opened, Output
-from shoal.collect.mix.session import Session
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.group import FFDHE3072
+from shoal_collect.crypto.sealing import Correspondence
+from shoal_collect.matching.records import RECORD_BYTES
+from shoal_collect.mix.member import Broadcast, Member, Opened, Output
+from shoal_collect.mix.session import Session
 
 
 def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.matching.counting import CAP
-from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.records import Release, encode_points
-from shoal.collect.matching.similarity import Thresholds
-from shoal.collect.storage.database import Database
-from shoal.collect.storage.phi import PhiStore, _box, _for_postgres
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.matching.counting import CAP
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import Release, encode_points
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.phi import PhiStore, _box, _for_postgres
 
 CONTRIBUTORS, START_MIN = 182, 37 * 365 * 1440
 

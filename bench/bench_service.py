@@ -18,24 +18,24 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from fastapi import FastAPI
 
 from bench_phi import CONTRIBUTORS, city, fill, started_postgres
 from collect_costs import paper_messages
 from service_town import PLACES, device_for, identity_of, own_round_for, seed, vouched
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.device.http_client import RemoteServer, run_round
-from shoal.collect.matching.records import Query, encode_query
-from shoal.collect.roles.requests import answer_digest, authorization, body_digest
-from shoal.collect.roles.terms import Terms
-from shoal.collect.server.http_authority import ClaimBook, authority_application
-from shoal.collect.server.http_collector import collector_application
-from shoal.collect.server.serving import bound
-from shoal.collect.storage.database import Database
-from shoal.collect.storage.migrations import AUTHORITY
-from shoal.collect.storage.phi import PhiStore
+from shoal.local_pages.serving import bound
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.device.http_client import RemoteServer, run_round
+from shoal_collect.matching.records import Query, encode_query
+from shoal_collect.roles.requests import answer_digest, authorization, body_digest
+from shoal_collect.roles.terms import Terms
+from shoal_collect.server.http_authority import ClaimBook, authority_application
+from shoal_collect.server.http_collector import collector_application
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.migrations import AUTHORITY
+from shoal_collect.storage.phi import PhiStore
 
 KEY = seed("server")
 

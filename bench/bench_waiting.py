@@ -19,18 +19,18 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from bench_flood import memory_mib
 from bench_service import cpu_of
 from service_town import PLACES, TERMS, identity_of, seed
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.crypto.sealing import Correspondence
-from shoal.collect.roles.requests import answer_digest, authorization, body_digest
-from shoal.collect.roles.wire import bundles, unpack
-from shoal.collect.server.http_collector import collector_application
-from shoal.collect.server.serving import bound
-from shoal.collect.storage.database import Database
+from shoal.local_pages.serving import bound
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.sealing import Correspondence
+from shoal_collect.roles.requests import answer_digest, authorization, body_digest
+from shoal_collect.roles.wire import bundles, unpack
+from shoal_collect.server.http_collector import collector_application
+from shoal_collect.storage.database import Database
 
 KEY, GROUP, AT_ONCE = seed("server"), 4, 50_000
 

@@ -23,16 +23,16 @@ from typing import Any
 import numpy as np
 
 import shoal
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.matching.cylinders import MICRO, Blur, Cylinder, Point, distance_m
-from shoal.collect.matching.records import Query, decode_query, encode_query
-from shoal.collect.matching.similarity import Thresholds
-from shoal.collect.matching.subtrajectories import Prior, extract, fake_trajectory
-from shoal.collect.roles.participant import Participant, ask_for, blur
-from shoal.collect.roles.rules import Rules
-from shoal.collect.simulation.experiment import Setting, _Stored
-from shoal.collect.simulation.trips import trips_of
 from shoal.runtime.run import Run
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.matching.cylinders import MICRO, Blur, Cylinder, Point, distance_m
+from shoal_collect.matching.records import Query, decode_query, encode_query
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.matching.subtrajectories import Prior, extract, fake_trajectory
+from shoal_collect.roles.participant import Participant, ask_for, blur
+from shoal_collect.roles.rules import Rules
+from shoal_collect.simulation.experiment import Setting, _Stored
+from shoal_collect.simulation.trips import trips_of
 
 Question = tuple[tuple[Cylinder, ...], bool]  # its circles, and whether it is real
 BEFORE = Rules(n_real=40, n_fake=10)

@@ -24,16 +24,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.crypto.signatures import verify_key
-from shoal.collect.matching.contributors import Scoping, lasting_tag, tag_in
-from shoal.collect.matching.cylinders import Blur, Cylinder, cylinder_for
-from shoal.collect.matching.records import Release
-from shoal.collect.matching.similarity import Thresholds
-from shoal.collect.mix.grouping import divide
-from shoal.collect.simulation.trips import Trips, trips_of
-from shoal.collect.storage.phi import PhiStore
 from shoal.io import read
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import verify_key
+from shoal_collect.matching.contributors import Scoping, lasting_tag, tag_in
+from shoal_collect.matching.cylinders import Blur, Cylinder, cylinder_for
+from shoal_collect.matching.records import Release
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.mix.grouping import divide
+from shoal_collect.simulation.trips import Trips, trips_of
+from shoal_collect.storage.phi import PhiStore
 
 GROUP_SIZES = (4, 8, 15)
 KINDS = ("lasting", "fresh", "fresh, addresses seen")

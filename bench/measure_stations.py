@@ -14,15 +14,15 @@ from dataclasses import replace
 from typing import Final
 from unittest.mock import patch
 
-from shoal.reproduction.data import QUICK, Size
-from shoal.reproduction.experiment import Experiment
-from shoal.reproduction.glove_accuracy import by_k, with_k_merge
-from shoal.reproduction.glove_gap import two_gap, why
-from shoal.reproduction.kte_tuples import merged
-from shoal.reproduction.running import reproduce
 from shoal.runtime.run import Run
 from shoal.synthetic import habits
 from shoal.synthetic.stations import Layout
+from shoal_papers.data import QUICK, Size
+from shoal_papers.experiment import Experiment
+from shoal_papers.glove_accuracy import by_k, with_k_merge
+from shoal_papers.glove_gap import two_gap, why
+from shoal_papers.kte_tuples import merged
+from shoal_papers.running import reproduce
 
 ASKED = {
     "gap": (("civ", "median"),),

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Final
 from unittest.mock import patch
 
-from shoal.reproduction.data import QUICK, Size
-from shoal.reproduction.experiment import Experiment
-from shoal.reproduction.glove_gap import NATIONS, two_gap, why
-from shoal.reproduction.running import reproduce
 from shoal.runtime.run import Run
 from shoal.synthetic import habits
+from shoal_papers.data import QUICK, Size
+from shoal_papers.experiment import Experiment
+from shoal_papers.glove_gap import NATIONS, two_gap, why
+from shoal_papers.running import reproduce
 
 EXPERIMENTS: Final = [
     Experiment(figure="gap", title="", function=two_gap),

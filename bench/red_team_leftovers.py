@@ -15,25 +15,25 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from service_town import PLACES, TERMS, WAY, identity_of, seed, volunteers
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.crypto.sealing import Correspondence
-from shoal.collect.faults import PeerError
-from shoal.collect.matching.cylinders import Blur, cylinder_for
-from shoal.collect.matching.records import Release
-from shoal.collect.matching.similarity import Thresholds
-from shoal.collect.roles.collector import Answer
-from shoal.collect.roles.participant import Participant, ask_for, phi_of
-from shoal.collect.roles.rules import Rules
-from shoal.collect.roles.terms import Terms
-from shoal.collect.roles.wire import DAY_S, LETTERS, bundles
-from shoal.collect.server.http_releases import Tidying
-from shoal.collect.server.mailbox import Mailbox
-from shoal.collect.storage.database import Database
-from shoal.collect.storage.phi import PhiStore
-from shoal.collect.storage.stored import StoredReleases
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.sealing import Correspondence
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.cylinders import Blur, cylinder_for
+from shoal_collect.matching.records import Release
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.roles.collector import Answer
+from shoal_collect.roles.participant import Participant, ask_for, phi_of
+from shoal_collect.roles.rules import Rules
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import DAY_S, LETTERS, bundles
+from shoal_collect.server.http_releases import Tidying
+from shoal_collect.server.mailbox import Mailbox
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.stored import StoredReleases
 
 DAY = 20_000
 THRESHOLDS = Thresholds()

@@ -18,20 +18,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from service_town import identity_of, vouched
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.faults import PeerError
-from shoal.collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, MICRO, Cylinder, distance_m
-from shoal.collect.matching.records import Query, Release, encode_query
-from shoal.collect.roles.collector import ANSWER_BYTES
-from shoal.collect.roles.terms import Terms
-from shoal.collect.roles.vouching import Batch, vouch
-from shoal.collect.roles.wire import DAY_S, questions_digest
-from shoal.collect.server.mailbox import Mailbox
-from shoal.collect.storage.database import Database
-from shoal.collect.storage.phi import PhiStore
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, MICRO, Cylinder, distance_m
+from shoal_collect.matching.records import Query, Release, encode_query
+from shoal_collect.roles.collector import ANSWER_BYTES
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.vouching import Batch, vouch
+from shoal_collect.roles.wire import DAY_S, questions_digest
+from shoal_collect.server.mailbox import Mailbox
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.phi import PhiStore
 
 DEFAULTS = Terms(group_size=3, n_real=19, n_fake=1, longest=2)
 NO_LIMITS = Terms(

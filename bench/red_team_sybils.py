@@ -17,18 +17,18 @@ import argparse
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.crypto.signatures import signature, verify_key
-from shoal.collect.faults import PeerError
-from shoal.collect.mix.grouping import commitment, roster_digest, sign_lot
-from shoal.collect.roles.admission import TOKEN_BYTES, Entry, TokenRequest
-from shoal.collect.roles.lottery import LotteryPart, NoGroup
-from shoal.collect.roles.plan import isolated
-from shoal.collect.roles.registrar import Registrar, code_digest, write_code
-from shoal.collect.roles.terms import RegistrarTerms, Terms
-from shoal.collect.storage.database import Database
-from shoal.collect.storage.migrations import AUTHORITY
-from shoal.collect.storage.register import RegisterBook
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import signature, verify_key
+from shoal_collect.faults import PeerError
+from shoal_collect.mix.grouping import commitment, roster_digest, sign_lot
+from shoal_collect.roles.admission import TOKEN_BYTES, Entry, TokenRequest
+from shoal_collect.roles.lottery import LotteryPart, NoGroup
+from shoal_collect.roles.plan import isolated
+from shoal_collect.roles.registrar import Registrar, code_digest, write_code
+from shoal_collect.roles.terms import RegistrarTerms, Terms
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.migrations import AUTHORITY
+from shoal_collect.storage.register import RegisterBook
 
 NOW_S = 1_800_000_000.0
 COLLECTOR = bytes(32)

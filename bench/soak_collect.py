@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from collect_campaigns import cheat, fuzz, parsers, schedule, whole_round
 

@@ -19,25 +19,25 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from service_town import PLACES, TERMS, identity_of, seed
-from shoal.collect.crypto.chance import Chance
-from shoal.collect.crypto.sealing import Correspondence
-from shoal.collect.crypto.signatures import signature
-from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.records import Release, encode_release
-from shoal.collect.roles.admission import Entry, TokenRequest
-from shoal.collect.roles.registrar import Registrar
-from shoal.collect.roles.requests import authorization, body_digest
-from shoal.collect.roles.terms import RegistrarTerms, Terms, read_terms
-from shoal.collect.roles.wire import bundles
-from shoal.collect.server.http_collector import collector_application
-from shoal.collect.server.serving import bound
-from shoal.collect.storage.database import Database
-from shoal.collect.storage.migrations import AUTHORITY
-from shoal.collect.storage.phi import PhiStore
-from shoal.collect.storage.register import RegisterBook
+from shoal.local_pages.serving import bound
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.sealing import Correspondence
+from shoal_collect.crypto.signatures import signature
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import Release, encode_release
+from shoal_collect.roles.admission import Entry, TokenRequest
+from shoal_collect.roles.registrar import Registrar
+from shoal_collect.roles.requests import authorization, body_digest
+from shoal_collect.roles.terms import RegistrarTerms, Terms, read_terms
+from shoal_collect.roles.wire import bundles
+from shoal_collect.server.http_collector import collector_application
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.migrations import AUTHORITY
+from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.register import RegisterBook
 
 KEY, POINTS = seed("server"), 4
 Done = tuple[str, int, str]

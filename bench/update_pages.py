@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shoal.errors import InputError
-from shoal.reproduction.table import PAPERS
-from shoal.reproduction.writing import FIELDS
+from shoal_papers.table import papers
+from shoal_papers.writing import FIELDS
 
 _BEGIN, _NAME, _WIDTH = "\n## ", "`--figure ", 120
 
@@ -49,7 +49,7 @@ def update(paper: str, made: Path, docs: Path, part: str = "") -> list[str]:
     wrapped = [line if line.startswith("|") else textwrap.fill(line, _WIDTH) for line in lines]
     new = sections("\n".join(wrapped))[1]
     found = old | new
-    order = [one.figure for one in PAPERS[paper] if one.figure in found]
+    order = [one.figure for one in papers()[paper] if one.figure in found]
     text = "\n".join([above, *(_BEGIN + found[figure] for figure in order)])
     page.write_text(text.replace("\n\n\n", "\n\n") + "\n", encoding="utf-8")
     rows = _rows(kept.read_text(encoding="utf-8")) if kept.exists() else []
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--docs", type=Path, default=Path("docs"))
     asked = options.parse_args(arguments)
     for folder in asked.folders:
-        for paper in PAPERS:
+        for paper in papers():
             if (folder / f"{paper}.md").exists():
                 print(f"{paper}: {', '.join(update(paper, folder, asked.docs, asked.part))}")
 

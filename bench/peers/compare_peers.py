@@ -31,10 +31,10 @@ from shoal.methods import method_named
 from shoal.model.claims import Claim, KDeltaAnonymity
 from shoal.model.release import Boxes, Linkage, Losses, Points, Release
 from shoal.model.trajectories import Trajectories
-from shoal.reproduction.data import as_points
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility.points import measure_points
+from shoal_papers.data import as_points
 
 METHODS = ("w4m", "nwa", "swap-locations", "static")
 TRIES = 300

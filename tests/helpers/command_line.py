@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import TypeAdapter
 
-from shoal.cli.documents import DOCUMENTS, PLAN
+from shoal.cli.documents import PLAN, documents
 from shoal.cli.main import BAD, main
 
 
@@ -30,11 +30,11 @@ class Shoal:
         assert isinstance(left.value.code, int)
         assert "Traceback" not in shown.err
         name = PLAN if "--plan" in words else _document_of([str(word) for word in words])
-        if "--json" in words and name in DOCUMENTS and left.value.code != BAD:
-            TypeAdapter(DOCUMENTS[name]).validate_json(shown.out)
+        if "--json" in words and name in documents() and left.value.code != BAD:
+            TypeAdapter(documents()[name]).validate_json(shown.out)
         return Outcome(left.value.code, shown.out, shown.err)
 
 
 def _document_of(words: list[str]) -> str:
     """The name of a command's document: its words, joined, as many as there are."""
-    return next((name for n in (3, 2, 1) if (name := "-".join(words[:n])) in DOCUMENTS), "")
+    return next((name for n in (3, 2, 1) if (name := "-".join(words[:n])) in documents()), "")

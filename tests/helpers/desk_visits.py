@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 from urllib.parse import urlencode
 
 from shoal.cli.main import main
-from shoal.desk.app import desk_application
-from shoal.desk.desk import Desk
-from shoal.desk.guard import COOKIE, Application, Keys
-from shoal.desk.work import Worker
+from shoal.local_pages.guard import COOKIE, Application, Keys
+from shoal_desk.app import desk_application
+from shoal_desk.desk import Desk
+from shoal_desk.work import Worker
 
 PORT = 8450
 ORIGIN = f"http://127.0.0.1:{PORT}"

@@ -12,8 +12,8 @@ import measure_tails
 import shoal
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S
 from shoal.methods.glove.omission import Budget
-from shoal.reproduction.data import TINY
 from shoal.synthetic.habits import HABITS
+from shoal_papers.data import TINY
 
 
 @pytest.fixture(scope="module")

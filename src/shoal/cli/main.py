@@ -20,25 +20,14 @@ from shoal.cli import comparison as cli_comparison
 from shoal.cli import convert as cli_convert
 from shoal.cli import data as cli_data
 from shoal.cli import demo as cli_demo
-from shoal.cli import desk as cli_desk
 from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
-from shoal.cli import reproduce as cli_reproduce
 from shoal.cli import risk as cli_risk
 from shoal.cli import share as cli_share
 from shoal.cli import verify as cli_verify
-from shoal.cli.app import participant_app
-from shoal.cli.authority import authority
-from shoal.cli.collect import collect
-from shoal.cli.collected import export, mine, state
-from shoal.cli.collector import server
-from shoal.cli.join import join
-from shoal.cli.keys import key, successor
-from shoal.cli.plan import plan
-from shoal.cli.registrar import registrar
+from shoal.cli.packages import package_commands
 from shoal.cli.sections import Program
 from shoal.cli.terminal import log_line, steady
-from shoal.cli.witness import witness
 from shoal.errors import ClaimError, ShoalError
 from shoal.version import __version__
 
@@ -69,21 +58,6 @@ def shoal() -> None:
     """The group of all commands; its help is _HELP, whose layout a docstring cannot keep."""
 
 
-for _command in (
-    server,
-    witness,
-    authority,
-    registrar,
-    key,
-    successor,
-    join,
-    participant_app,
-    export,
-    mine,
-    state,
-    plan,
-):
-    collect.add_command(_command)
 shoal.add_section("To try it", (cli_demo.demo, cli_data.synthesize))
 shoal.add_section(
     "Before a release",
@@ -94,9 +68,12 @@ shoal.add_section("What it gives away, and what it is good for", (cli_risk.attac
 shoal.add_section(
     "Files of other tools, files for other tools", (cli_check.check, cli_convert.convert, cli_publish.schema)
 )
-shoal.add_section("In a browser", cli_desk.COMMANDS)
-shoal.add_section("Beside the papers", (cli_reproduce.reproduce,))
-shoal.add_section("Before people send anything", (cli_share.share, collect))
+_others = dict(package_commands())
+shoal.add_section("In a browser", [_others.pop(name) for name in ("desk", "record", "find")])
+shoal.add_section("Reproduce the papers", [_others.pop("reproduce")])
+shoal.add_section("Before people send anything", [cli_share.share, _others.pop("collect")])
+if _others:
+    shoal.add_section("Further packages", list(_others.values()))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,7 +1,8 @@
 """Options that several commands share, the types of their values, and the settings file behind --config."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from shoal.cli.sections import GROUND, READING, ROUNDING, RUNNING, Option
 from shoal.cli.terminal import LOG, QUIET
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.model.intake import Reading
 from shoal.runtime.paths import elsewhere, is_elsewhere
 from shoal.runtime.settings_file import read_settings
@@ -432,3 +433,30 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
         given = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
         settings[option.name] = not value if given else value
     ctx.default_map = {**(ctx.default_map or {}), **settings}
+
+
+@contextmanager
+def needs_extra(package: str) -> Iterator[None]:
+    """Turn a missing library into an error that says what to install, such as ``shoal-collect[server]``."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"this command needs {error.name}; install it with: pip install '{package}'"
+        ) from error
+
+
+def page_in_a_browser(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --port and --no-browser, for pages of this machine."""
+
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option("--no-browser", is_flag=True, help="Only print the address.")(command)
+        return click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=port,
+            show_default=True,
+            help="0 takes a free one and says which.",
+        )(command)
+
+    return added

@@ -106,7 +106,7 @@ def schema(name: str | None) -> int:
     """
     import json
 
-    from shoal.cli.documents import names, schema_of
+    from shoal.cli.documents import documents, schema_of
 
-    click.echo("\n".join(names()) if name is None else json.dumps(schema_of(name), indent=2))
+    click.echo("\n".join(documents()) if name is None else json.dumps(schema_of(name), indent=2))
     return 0

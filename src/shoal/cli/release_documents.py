@@ -232,27 +232,3 @@ class PublishDocument(TypedDict):
     rows: int
     files: dict[str, str]
     publishable: bool
-
-
-@closed
-class SignedDocument(TypedDict):
-    """Where a record to sign was written, and what it names."""
-
-    record: str
-    pdf: str | None
-    holds: bool
-    strongest: str | None
-    strongest_rate: float | None
-    data_file_sha256: str | None
-    data_sha256: str
-    release_sha256: str
-
-
-@closed
-class FindDocument(TypedDict):
-    """How many records of a release fit what somebody knows."""
-
-    records: int
-    each: list[int]
-    together: int
-    different: int

@@ -107,3 +107,15 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def write_private(path: Path, text: str) -> None:
+    """A file that its owner alone can read, whole at every moment; an earlier one is replaced."""
+    partial = partial_name(path)
+    with explained_write(path):
+        try:
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(text)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)

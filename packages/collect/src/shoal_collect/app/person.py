@@ -1,0 +1,374 @@
+"""Somebody who takes part from pages: her file, her trip, her blur, the round under way, what she has shared.
+
+All of it happens as ``shoal collect join`` and ``mine`` do it; what lasts is in the state folder.
+"""
+
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.errors import InputError, MisuseError, ShoalError, in_python
+from shoal.io import read
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.settings_file import read_settings
+from shoal_collect.app.uploads import on_disk
+from shoal_collect.device import own_releases, participation
+from shoal_collect.device.connection import Connection, connect
+from shoal_collect.device.disk import Kept, StateFolder
+from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.device.own_releases import TakenBack
+from shoal_collect.device.profile import profile_of
+from shoal_collect.device.proposal import Movement, Plan, movement_of, prepare, trips_of
+from shoal_collect.matching.cylinders import Cylinder, Point
+from shoal_collect.roles.own_releases import OwnRelease
+from shoal_collect.roles.participant_round import Ending
+from shoal_collect.roles.requests import Call, Reply
+
+MAX_GAP_S: Final = 1800.0
+_MOST_TRIPS: Final = 200
+_OPTION: Final = re.compile(r" \((?:--|in the profile)[^)]*\)|\(bounds\.\w+\)")
+_ON_PAGES: Final = {
+    "run the same command again": "go on with the round",
+    " with --invitation": "",
+    " of --server and --authority": "",
+    "name the certificates to trust with --ca": "end the app and start it with the option ca and a file of "
+    "certificates to trust",
+}
+DEFAULTS: Final[Mapping[str, Any]] = {"k": 2, "blur": {"radius": "500m", "gap": "30min"}}
+
+
+class _LeftError(Exception):
+    """She wants to leave; raised before the next request is sent."""
+
+
+class _Leavable(RemoteServer):
+    """A server that nothing more is sent to once she wants to leave."""
+
+    wish: threading.Event
+
+    def send(self, call: Call, *given: Any, **named: Any) -> Reply:
+        """Send a request, unless she wants to leave."""
+        if self.wish.is_set():
+            raise _LeftError
+        return super().send(call, *given, **named)
+
+
+@dataclass(frozen=True)
+class Trip:
+    """One trip of the file. number: counted from the newest, from 1."""
+
+    number: int
+    first: str
+    last: str
+    points: int
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the servers are, and how they are reached."""
+
+    server: str
+    authority: str
+    ca: Path | None = None
+    poll_s: float = 1.0
+    patience_s: float = 1800.0
+
+
+class Person:
+    """One person at one collector; one thing happens at a time.
+
+    Parameters
+    ----------
+    folder
+        Her state; the caller keeps other processes out.
+    at
+        The servers.
+    user
+        Her name at the authority.
+    profile_file
+        What she is willing to share, as a start; None for the defaults.
+
+    Raises
+    ------
+    InputError
+        If the profile or the certificates cannot be read.
+    MisuseError
+        If an address is none of a server.
+    """
+
+    def __init__(
+        self, folder: StateFolder, at: Addresses, user: str = "me", profile_file: Path | None = None
+    ) -> None:
+        self.folder, self.at, self.user = folder, at, user
+        self.entries: dict[str, Any] = dict(DEFAULTS if profile_file is None else read_settings(profile_file))
+        self._lock = threading.RLock()
+        self._data: Trajectories | None = None
+        self._trips: list[Trip] | None = None
+        self.subject: str | None = None
+        self.trip: int | None = None
+        self.plan: Plan | None = None
+        self._there: Connection | None = None
+        self._thread: threading.Thread | None = None
+        self._wish = threading.Event()
+        self.said: list[str] = []
+        self.ending: Ending | None = None
+        self.trouble = ""
+        profile_of(self.entries)
+        for url in (at.server, at.authority):
+            RemoteServer(url, at.ca)  # raises for what is no address
+
+    # her file
+
+    def take_files(self, found: list[tuple[str, bytes]]) -> None:
+        """Read files that a browser brought; raises InputError for what cannot be read."""
+        with on_disk(found, self.folder.folder) as path:
+            self._take(path, "the file")
+
+    def take_path(self, path: Path) -> None:
+        """Read a file or folder of this machine; raises InputError for what cannot be read."""
+        self._take(path, str(path))
+
+    def _take(self, path: Path, name: str) -> None:
+        try:
+            data = read(str(path), snap=False)
+        except ShoalError as error:
+            raise InputError(str(error).replace(str(path), name)) from error
+        with self._lock:
+            self._data, self.subject, self.trip, self.plan = data, None, None, None
+            self._trips = None
+            if len(data.ids) == 1:
+                self.subject = str(next(iter(data.ids)))
+
+    @property
+    def people(self) -> list[str]:
+        """Who is in her file."""
+        return [] if self._data is None else [str(one) for one in self._data.ids]
+
+    def choose(self, subject: str) -> None:
+        """Say who of them she is; raises InputError for somebody else."""
+        if subject not in self.people:
+            raise InputError("nobody in the file has this name; choose one from the list")
+        with self._lock:
+            self.subject, self.trip, self.plan, self._trips = subject, None, None, None
+
+    def trips(self) -> list[Trip]:
+        """Return her trips, the newest first; none before she has said who she is."""
+        if self._data is None or self.subject is None:
+            return []
+        if self._trips is None:
+            points, trips = trips_of(self._data, self.subject, MAX_GAP_S)
+            self._trips = [
+                Trip(number, _clock(points[rows[0]]), _clock(points[rows[-1]]), len(rows))
+                for number, rows in enumerate(reversed(trips[-_MOST_TRIPS:]), 1)
+            ]
+        return self._trips
+
+    def pick(self, trip: int) -> None:
+        """Choose a trip; raises InputError for one that is not there."""
+        self._movement(trip)
+        with self._lock:
+            self.trip, self.plan = trip, None
+
+    def _movement(self, trip: int) -> Movement:
+        if self._data is None or self.subject is None:
+            raise InputError("choose a file first")
+        return movement_of(self._data, self.subject, trip, MAX_GAP_S)
+
+    # her blur
+
+    def look(self, entries: Mapping[str, Any] | None = None) -> Plan:
+        """Blur the trip, and see what would be shared at this collector; nothing of hers is sent.
+
+        Raises
+        ------
+        InputError
+            If a server does not answer, or nothing is left to share.
+        """
+        with self._lock:
+            self._require_free()
+            if self.trip is None:
+                raise InputError("choose a trip first")
+            if entries is not None:
+                profile_of(entries)
+                self.entries = dict(entries)
+            there = self._connect()
+            self.plan = None
+            self.plan = prepare(there, self._movement(self.trip), profile_of(self.entries))
+            self._there = there
+            return self.plan
+
+    def seen(self) -> str:
+        """What stands for the plan that is shown: who agrees to another one has not seen this one."""
+        if self.plan is None:
+            return ""
+        marks = repr((self.plan.cylinders, self.plan.profile, self.plan.terms, self.plan.special))
+        return hashlib.sha256(marks.encode()).hexdigest()
+
+    # the round
+
+    @property
+    def running(self) -> bool:
+        """Whether a round is under way here."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def phase(self) -> str:
+        """Where her round is; empty without one."""
+        own_round = None if self._there is None else self._there.kept.own_round
+        return own_round.phase if own_round is not None else ""
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether nothing of hers is on its way to be released."""
+        return self.running and self.phase in participation.BEFORE_RELEASE
+
+    def waiting(self) -> bool:
+        """Whether a round was begun and is not over, and nothing is done about it here."""
+        if self.running:
+            return False
+        kept = self.kept()
+        return kept is not None and kept.own_round is not None
+
+    def agree(self, seen: str, invitation: str) -> None:
+        """Take part on the terms that were shown.
+
+        Raises
+        ------
+        InputError
+            If something else is shown by now, or the registrar does not let her in.
+        """
+        with self._lock:
+            self._require_free()
+            if self.plan is None or self._there is None or seen != self.seen():
+                raise InputError("what would be shared has changed meanwhile; look at it again")
+            participation.begin(self._there, self.plan, os.urandom, invitation or None)
+            self.folder.keep(self._there.kept)
+            self.plan = None
+            self._start(self._there)
+
+    def go_on(self) -> None:
+        """Go on with a round that was begun before; raises InputError while a server is away."""
+        with self._lock:
+            if self.running:
+                return
+            there = self._connect()
+            if there.kept.own_round is None:
+                raise InputError("no round is under way")
+            self._there = there
+            self._start(there)
+
+    def leave(self) -> None:
+        """Leave the round before anything of hers is released; raises MisuseError when it is too late."""
+        with self._lock:
+            if self.waiting():
+                kept = self.kept()
+                if kept is not None:
+                    self.ending = participation.leave(self.folder, kept)
+                return
+            if not self.may_leave:
+                raise MisuseError("it is too late to leave; have the release deleted when it is stored")
+            self._wish.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def _start(self, there: Connection) -> None:
+        self._wish.clear()
+        self.said, self.ending, self.trouble = [], None, ""
+        for name, server in there.servers.items():
+            there.servers[name] = _Leavable(server.url, self.at.ca)
+            there.servers[name].wish = self._wish  # type: ignore[attr-defined]  # set where it is made
+        self._thread = threading.Thread(target=self._run, args=(there,), daemon=True)
+        self._thread.start()
+
+    def _run(self, there: Connection) -> None:
+        """Go on until the round has ended; whatever happens ends in a sentence."""
+        try:
+            while self.ending is None:
+                with suppress(_LeftError):
+                    self.ending, _ = participation.finish(
+                        self.folder, there, self.said.append, self.at.poll_s, self.at.patience_s
+                    )
+                    break
+                self._wish.clear()
+                try:
+                    self.ending = participation.leave(self.folder, there.kept)
+                except MisuseError as error:  # too late by now: then the round goes on
+                    self.said.append(str(error))
+        except ShoalError as error:
+            self.trouble = plain(error)
+        except Exception as error:  # a thread has nobody else to tell
+            self.trouble = (
+                f"a fault of the app ({type(error).__name__}); nothing is lost, go on with the round"
+            )
+        finally:
+            for server in there.servers.values():
+                server.close()
+
+    # what she has shared
+
+    def kept(self) -> Kept | None:
+        """What her device keeps; None before the first round."""
+        if self.running and self._there is not None:
+            return self._there.kept
+        return self.folder.load()
+
+    def shared(self) -> list[OwnRelease]:
+        """Return her releases, the newest first."""
+        kept = self.kept()
+        return [] if kept is None else list(reversed(kept.device.owned))
+
+    def fetch(self, identifier: str) -> tuple[int, tuple[Cylinder, ...]]:
+        """Fetch what the collector stores of a release: the day, and its circles; raises InputError."""
+        kept = self._known()
+        own = own_releases.find(kept.device, identifier)
+        day, points, _ = own_releases.fetch(RemoteServer(self.at.server, self.at.ca), kept.device, own)
+        return day, points
+
+    def take_back(self, identifier: str) -> TakenBack:
+        """Have a release deleted, and keep the receipt; raises InputError."""
+        with self._lock:
+            self._require_free()
+            kept = self._known()
+            own = own_releases.find(kept.device, identifier)
+            back = own_releases.take_back(RemoteServer(self.at.server, self.at.ca), kept.device, own)
+            kept.device.owned[kept.device.owned.index(own)] = back.own
+            self.folder.keep(kept)
+            return back
+
+    def _known(self) -> Kept:
+        kept = self.kept()
+        if kept is None:
+            raise InputError("nothing was shared from here yet")
+        return kept
+
+    def _connect(self) -> Connection:
+        at = self.at
+        there = connect(self.folder, at.server, at.authority, at.ca, self.user, os.urandom)
+        for server in there.servers.values():
+            server.close()
+        return there
+
+    def _require_free(self) -> None:
+        if self.running or self.waiting():
+            raise InputError("a round is under way; let it end first, or leave it")
+
+
+def plain(complaint: str | ShoalError) -> str:
+    """A complaint without what belongs to the command line."""
+    text = complaint.as_written if isinstance(complaint, ShoalError) else complaint
+    text = _OPTION.sub("", text)
+    for command_line, page in _ON_PAGES.items():
+        text = text.replace(command_line, page)
+    return in_python(text)
+
+
+def _clock(point: Point) -> str:
+    return str(np.datetime64(int(point.t_min), "m")).replace("T", " ")

@@ -1,0 +1,90 @@
+"""The app on a socket of this machine, or of the house, until it is interrupted."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from shoal.errors import InputError
+from shoal.local_pages.guard import HOST, Keys, Site
+from shoal.local_pages.serving import bound, open_page
+from shoal_collect.app.app import participant_application
+from shoal_collect.app.house import Door, certificate, house_address
+from shoal_collect.app.person import Addresses, Person
+from shoal_collect.app.uploads import clear_away
+from shoal_collect.device.disk import StateFolder
+from shoal_collect.device.past import Past, folder_of_account
+
+NAME: Final = "shoal collect app"
+COOKIE: Final = "shoal-app"
+OPEN_FILE: Final = "open.html"
+
+
+def serve_participant(
+    state: Path,
+    at: Addresses,
+    ready: Callable[[str, str | None], None],
+    show_code: Callable[[str], None],
+    *,
+    user: str,
+    profile_file: Path | None,
+    house: str | None,
+    port: int,
+    open_browser: bool,
+) -> None:
+    """Run until interrupted.
+
+    Parameters
+    ----------
+    state
+        The folder of her state.
+    at
+        The collector and the authority.
+    ready
+        Is told the address, and the SHA-256 of the certificate for an address of the house.
+    show_code
+        Is told each code that lets in a device of the house.
+    user
+        Her name at the authority.
+    profile_file
+        Where her settings begin.
+    house
+        An address of this machine in its network, empty to find it; None to listen on this machine alone.
+    port
+        Where to listen; 0 takes a free one.
+    open_browser
+        Whether to open the page.
+
+    Raises
+    ------
+    InputError
+        When the port cannot be had, or the state or the profile cannot be read, or is in use.
+    MisuseError
+        When the address is not one of a house, or no address of a server.
+    """
+    folder, keys = StateFolder(state, Past(folder_of_account())), Keys.fresh()
+    with folder.alone(), ExitStack() as stack:
+        clear_away(folder.folder)
+        person = Person(folder, at, user, profile_file)
+        folder.load()  # a state that cannot be used is refused before anything listens
+        host = HOST if house is None else house_address(house)
+        site = Site(name=NAME, cookie=COOKIE, scheme="http" if house is None else "https", host=host)
+        app: Any = participant_application(person, keys, site, by_path=house is None)
+        try:
+            if house is None:
+                server, listening, address = bound(app, host, port)
+                digest = None
+            else:
+                with certificate(host) as (cert, key, digest):  # read once, and gone before anybody comes
+                    server, listening, address = bound(Door(app, site, show_code), host, port, cert, key)  # type: ignore[arg-type]  # any ASGI application
+        except InputError as error:
+            raise InputError(
+                f"nothing can listen at {host}, port {port}; choose another with --port or --house"
+            ) from error
+        with listening:
+            entry = address + ("/" if house is not None else f"/{keys.prefix}/enter?token={keys.token}")
+            ready(entry, digest)
+            if open_browser and house is None:
+                stack.callback((folder.folder / OPEN_FILE).unlink, missing_ok=True)
+                open_page(folder.folder / OPEN_FILE, entry, NAME)
+            server.run(sockets=[listening])

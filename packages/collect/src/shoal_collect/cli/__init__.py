@@ -1,0 +1,1 @@
+"""The commands of ``shoal collect``: parse, call, print."""

@@ -1,0 +1,114 @@
+"""The command that runs an authority; it imports what is heavy."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import PATH, needs_extra, refuse_unused
+from shoal.cli.sections import Taught
+from shoal.errors import InputError
+from shoal_collect.cli.collected import require_there
+from shoal_collect.cli.keys import read_files, showing_successors
+from shoal_collect.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
+
+
+@click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect authority --database sqlite:///authority.sqlite --collector-key KEY",
+            "KEY is what the collector prints when it starts",
+        ),
+        (
+            "shoal collect authority --database sqlite:///authority.sqlite --identifiers-of USER",
+            "what a person has released, for a request of hers",
+        ),
+    ),
+    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine.",
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, not the collector's.",
+)
+@click.option(
+    "--key", type=PATH, default=Path("authority.key"), metavar="FILE", help="Secret key; made when absent."
+)
+@click.option(
+    "--collector-key",
+    "collectors",
+    multiple=True,
+    metavar="HEX",
+    help="Public key of a collector whose receipts hold; can be repeated.",
+)
+@click.option(
+    "--identifiers-of",
+    "user",
+    metavar="USER",
+    help="Print the identifiers that a user has claimed, then exit.",
+)
+@click.option(
+    "--admit",
+    is_flag=True,
+    help="Be the registrar, too, under the same key: admit people, issue tokens for these collectors.",
+)
+@click.option(
+    "--token-days",
+    type=click.IntRange(1, 366),
+    default=1,
+    help="With --admit: a person gets one token in so many days.",
+)
+@showing_successors
+@listening(8441)
+def authority(**options: Any) -> int:
+    """Run an authority: who owns which identifier, each proven by the key of its release.
+
+    It never sees a trajectory.
+    """
+    with needs_extra("shoal-collect[server]"):
+        from shoal_collect.roles.registrar import Registrar
+        from shoal_collect.server.http_authority import ClaimBook, authority_application
+        from shoal_collect.storage.database import Database
+        from shoal_collect.storage.migrations import AUTHORITY
+        from shoal_collect.storage.register import RegisterBook
+
+    try:
+        keys = frozenset(bytes.fromhex(key) for key in options["collectors"])
+    except ValueError as error:
+        raise click.UsageError(
+            "a --collector-key is not 64 hexadecimal digits; the collector prints its key when it starts"
+        ) from error
+    if not options["admit"]:
+        refuse_unused("without --admit", "token_days")
+    if options["user"] is not None:
+        refuse_unused("beside --identifiers-of, with which no server runs", *SERVING)
+        require_there(options["database"], "authority")
+    with Database(options["database"], AUTHORITY) as database:
+        seed = secret_of(options["key"])
+        book = ClaimBook(database, seed, keys)
+        if options["user"] is not None:
+            for identifier in book.identifiers_of(options["user"]):
+                click.echo(identifier)
+            return 0
+        if not keys or any(len(key) != 32 for key in keys):
+            raise click.UsageError(
+                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
+                "starts"
+            )
+        require_listening(options)
+        admitting = None
+        if options["admit"]:
+            register = RegisterBook(database)
+            admitting = Registrar(register, seed, keys, options["token_days"], book.signing_seed)
+        signing_key, successors = book.facts["signing_key"], read_files(options["successors"])
+        if successors and signing_key not in {one.new for one in successors}:
+            raise InputError(
+                f"the files given with --successors do not lead to the key in {options['key']}; name the new "
+                "key file with --key"
+            )
+        quiet = options["quiet"]
+        app = authority_application(book, quiet=quiet, registrar=admitting, successors=successors)
+        serve_app(app, options, "authority", signing_key)
+    return 0

@@ -1,0 +1,344 @@
+"""The commands on what a collection holds: export, and a person's own releases; they import what is heavy."""
+
+import secrets
+import time
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli.options import (
+    DURATION,
+    LENGTH,
+    PATH,
+    input_options,
+    needs_extra,
+    output_options,
+    refuse_unused,
+    take_reading,
+)
+from shoal.cli.sections import Command, Group
+from shoal.cli.terminal import print_result
+from shoal.errors import InputError
+from shoal.units import counted
+
+if TYPE_CHECKING:
+    from shoal_collect.device.disk import Kept, StateFolder
+    from shoal_collect.device.http_client import RemoteServer
+    from shoal_collect.roles.participant_round import Device
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal collect export --database sqlite:///collect.sqlite --output collected",
+            "everything that is stored, as tables for analysts",
+        ),
+        (
+            "shoal collect export --database sqlite:///collect.sqlite --day 2026-03-02 --zone 500m --per "
+            "15min --output day",
+            "one day, in finer zones and slots",
+        ),
+    ),
+    epilog="The folder holds circles, points, density and flow as GeoParquet, boxes with a manifest for "
+    "attack and measure, and the terms. Tags, keys and identifiers stay in the database.",
+)
+@click.option(
+    "--database", required=True, metavar="URL", help="The collector's: sqlite:///FILE or postgresql://..."
+)
+@click.option("--output", required=True, type=PATH, metavar="DIR", help="A new folder.")
+@click.option(
+    "--day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Only what was stored on this day (UTC). [default: everything]",
+)
+@click.option(
+    "--identifiers",
+    type=PATH,
+    metavar="FILE",
+    help="Only the releases whose identifiers stand in FILE, one a line, as the authority prints them.",
+)
+@click.option("--zone", "zone_m", type=LENGTH, default="2km", help="The side of a zone of density and flow.")
+@click.option("--per", "zone_s", type=DURATION, default="1h", help="The length of a slot of the density.")
+@click.option(
+    "--raw",
+    metavar="INPUT",
+    help="A laboratory's raw data of the participants; then attack, measure and verify can judge the boxes.",
+)
+@click.option(
+    "--owners",
+    type=PATH,
+    metavar="CSV",
+    help="With --raw: columns uid and identifier, who in INPUT owns which release. Secret.",
+)
+@click.option(
+    "--linkage",
+    type=PATH,
+    metavar="FILE",
+    help="With --raw: where to write who became which record. Secret.",
+)
+@input_options
+@output_options
+def export(**options: Any) -> int:
+    """Export what a collector has stored: tables for analysts and maps, boxes for attacks and metrics."""
+    as_json, _ = options.pop("as_json"), options.pop("quiet")
+    with needs_extra("shoal-collect"):
+        from shoal_collect.collected.folder import export as write
+        from shoal_collect.collected.zones import Grid
+        from shoal_collect.roles.wire import DAY_S
+        from shoal_collect.storage.database import Database
+        from shoal_collect.storage.stored import StoredReleases
+
+    require_there(options["database"], "collector")
+    among = None if options["identifiers"] is None else _lines(options["identifiers"])
+    day = options["day"] and int(options["day"].replace(tzinfo=UTC).timestamp() // DAY_S)
+    grid = Grid(zone_m=options["zone_m"], slot_min=max(1, round(options["zone_s"] / 60)))
+    owners = _owners(options)
+    with Database(options["database"]) as database:
+        held = StoredReleases(database)
+        stored, terms = held.all(day=day, among=among), held.terms()
+    found = write(stored, terms, options["output"], grid, lambda: secrets.token_hex(8), owners)
+    missing = (
+        []
+        if among is None
+        else [counted(len(among) - len(stored), "identifier is not stored", "identifiers are not stored")]
+    )
+    lines = [
+        f"{counted(found.releases, 'release')} with {counted(found.circles, 'circle')}, stored "
+        f"{found.days[0]} to "
+        f"{found.days[1]}, {found.of_nobody:,} of them records of nobody, under {len(terms)} sets of terms",
+        *(missing if among and len(among) > len(stored) else []),
+        f"boxes: {found.verdict}",
+        f"in {options['output']}",
+    ]
+    print_result(as_json, {"output": str(options["output"]), **found.to_json()}, lines)
+    return 0
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal collect mine --state my-state", "which releases are yours"),
+        ("shoal collect mine --state my-state --server URL --delete IDENTIFIER", "have one of them deleted"),
+    ),
+    epilog="What others have copied stays with them. A deleted release counts until the day ends.",
+)
+@click.option("--state", required=True, type=PATH, metavar="DIR", help="Your state, as for join.")
+@click.option("--server", "server_url", metavar="URL", help="The collector; for --fetch and --delete.")
+@click.option("--fetch", metavar="IDENTIFIER", help="Show what the collector stores of this release.")
+@click.option("--delete", metavar="IDENTIFIER", help="Have this release deleted; the receipt is kept in DIR.")
+@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
+@output_options
+def mine(**options: Any) -> int:
+    """List your own releases, fetch one, or have one deleted. Each is asked for with a key of its own."""
+    as_json, _ = options.pop("as_json"), options.pop("quiet")
+    with needs_extra("shoal-collect"):
+        from shoal_collect.device.disk import StateFolder
+        from shoal_collect.device.http_client import RemoteServer
+        from shoal_collect.device.keys import follow_collector
+
+    if options["fetch"] and options["delete"]:
+        raise click.UsageError("choose --fetch or --delete")
+    identifier = options["fetch"] or options["delete"]
+    if (identifier is None) != (options["server_url"] is None):
+        raise click.UsageError("--server goes with --fetch or --delete, and they with it")
+    if identifier is None:
+        refuse_unused("without --server", "ca")
+    if not options["state"].is_dir():
+        raise InputError(f"{options['state']} does not exist; name the folder that join uses with --state")
+    folder = StateFolder(options["state"])
+    with folder.alone():
+        kept = folder.load()
+        if kept is None:
+            raise InputError(f"{options['state']} holds no state of a device")
+        if identifier is None:
+            told, lines = _listed(kept.device)
+        else:
+            server = RemoteServer(options["server_url"], options["ca"])
+            said = server.about()
+            server.close()
+            if follow_collector(kept.device, said, time.time()):
+                folder.keep(kept)
+            told, lines = (_fetched if options["fetch"] else _taken_back)(server, folder, kept, identifier)
+    print_result(as_json, told, lines)
+    return 0
+
+
+def _listed(device: "Device") -> tuple[dict[str, Any], list[str]]:
+    """Her releases, for programs and for people."""
+    from shoal_collect.roles.consent import date_of
+
+    rows = [
+        {"identifier": one.identifier, "day": date_of(one.day), "deleted": one.withdrawn is not None}
+        for one in device.owned
+    ]
+    lines = [f"{row['identifier']}  {row['day']}{'  deleted' if row['deleted'] else ''}" for row in rows]
+    return {"releases": rows}, lines or ["no release yet"]
+
+
+def _fetched(
+    server: "RemoteServer", _folder: "StateFolder", kept: "Kept", identifier: str
+) -> tuple[dict[str, Any], list[str]]:
+    """What the collector stores of a release."""
+    from shoal_collect.device import own_releases
+    from shoal_collect.roles.consent import date_of
+
+    day, points, state = own_releases.fetch(server, kept.device, own_releases.find(kept.device, identifier))
+    columns = ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"]
+    told = {
+        "identifier": identifier,
+        "day": date_of(day),
+        "columns": columns,
+        "points": [[getattr(point, name) for name in columns] for point in points],
+        "state": None if state is None else state.hex(),
+    }
+    sealed = "its day is still open"
+    if state is not None:
+        sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
+    in_words = (f"from {when} (UTC): {where}" for when, where in own_releases.points_in_words(points))
+    return told, [f"stored on {told['day']}: {counted(len(points), 'circle')}", *in_words, sealed]
+
+
+def _taken_back(
+    server: "RemoteServer", folder: "StateFolder", kept: "Kept", identifier: str
+) -> tuple[dict[str, Any], list[str]]:
+    """What becomes of a release that she has deleted; the receipt is kept."""
+    from shoal_collect.device import own_releases
+    from shoal_collect.roles.consent import date_of
+
+    own = own_releases.find(kept.device, identifier)
+    back = own_releases.take_back(server, kept.device, own)
+    kept.device.owned[kept.device.owned.index(own)] = back.own
+    folder.keep(kept)
+    told = {
+        "identifier": identifier,
+        "deleted_on": date_of(back.day),
+        "counts_until": date_of(back.due),
+        "proof": (back.own.withdrawn or b"").hex(),
+    }
+    return told, [
+        f"deleted on {told['deleted_on']}: no longer exported or handed out, and in nobody's crowd "
+        f"from {told['counts_until']} on; the collector's signed receipt is kept"
+    ]
+
+
+@click.group(
+    name="state",
+    cls=Group,
+    examples=(
+        (
+            "shoal collect state export my-state moving.json --without-round",
+            "give up the round under way, and move all else",
+        ),
+    ),
+)
+def state() -> None:
+    """Move a device's state: keys, history and the round under way in one file. Keep it secret."""
+
+
+@state.command(
+    name="export",
+    cls=Command,
+    examples=(("shoal collect state export my-state moving.json", "before you move to another device"),),
+    epilog="The folder is locked from then on: two copies in use would count each other as a crowd.",
+)
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.argument("file", type=PATH, metavar="FILE.json")
+@click.option("--without-round", is_flag=True, help="Give up the round under way.")
+@output_options
+def export_state(folder: Path, file: Path, without_round: bool, as_json: bool, quiet: bool) -> int:
+    """Move the state in DIR into FILE.json, for another folder or device."""
+    del quiet
+    with needs_extra("shoal-collect"):
+        from shoal_collect.device.disk import StateFolder
+
+    if not folder.is_dir():
+        raise InputError(f"{folder} does not exist; name the folder that join uses")
+    held = StateFolder(folder)
+    with held.alone():
+        held.export(file, without_round=without_round)
+    print_result(as_json, {"file": str(file)}, [f"moved to {file}; {folder} is locked until it comes back"])
+    return 0
+
+
+@state.command(
+    name="import",
+    cls=Command,
+    examples=(
+        ("shoal collect state import moving.json my-state", "on the other device; then delete moving.json"),
+    ),
+)
+@click.argument("file", type=PATH, metavar="FILE.json")
+@click.argument("folder", type=PATH, metavar="DIR")
+@output_options
+def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
+    """Go on in DIR with the state in FILE.json; delete the file afterward, it holds your keys."""
+    del quiet
+    with needs_extra("shoal-collect"):
+        from shoal_collect.device.disk import StateFolder
+
+    if not file.is_file():  # opening DIR makes it
+        raise InputError(f"{file} does not exist; name the file that 'shoal collect state export' wrote")
+    held = StateFolder(folder)
+    with held.alone():
+        held.take_in(file)
+    print_result(
+        as_json, {"folder": str(folder)}, [f"{folder} holds the state; delete {file}, it holds your keys"]
+    )
+    return 0
+
+
+def require_there(url: str, whose: str) -> None:
+    """Raise InputError for a SQLite file that does not exist; opening it would make an empty one.
+
+    whose: the server that made it.
+    """
+    file = Path(url.removeprefix("sqlite:///"))
+    if "://" not in str(url).replace("sqlite:///", "") and not file.is_file():
+        raise InputError(f"{file} does not exist; name the {whose}'s database with --database")
+
+
+def _lines(file: Path) -> frozenset[str]:
+    try:
+        return frozenset(file.read_text().split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read; give a text file with one identifier a line") from error
+
+
+def _owners(options: dict[str, Any]) -> Any:
+    """What a laboratory knows; None without --raw."""
+    given = [name for name in ("raw", "owners", "linkage") if options[name] is not None]
+    if not given:
+        return None
+    if len(given) < 3:
+        raise click.UsageError("--raw, --owners and --linkage go together: they are a laboratory's")
+    import csv
+
+    from shoal.io import read
+    from shoal.model.trajectories import Trajectories
+    from shoal_collect.collected.folder import CELLS, Owners
+
+    try:
+        with options["owners"].open(newline="") as stream:
+            of = {row["identifier"]: row["uid"] for row in csv.DictReader(stream)}
+    except (OSError, KeyError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{options['owners']} does not say who owns what; give a CSV with the columns uid and identifier"
+        ) from error
+    reading = take_reading(dict(options))
+    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
+        raise click.UsageError(
+            "boxes stand on cells of 100 m and slots of 1 min; leave out --cell and --slot"
+        )
+
+    def read_in(plane: str) -> Trajectories:
+        found = read(options["raw"], working_crs=plane, cell_m=CELLS.cell_m, slot_s=CELLS.slot_s, **reading)
+        unknown = len(set(of.values()) - set(map(str, found.ids)))
+        if unknown:
+            raise InputError(f"{unknown} people in {options['owners']} are not in the raw data")
+        return found
+
+    return Owners(of, read_in, options["linkage"])

@@ -1,0 +1,193 @@
+"""The shape of what the commands of ``shoal collect`` print with ``--json``."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from typing_extensions import TypedDict
+
+from shoal.cli.document_kinds import closed, growing
+from shoal_collect.roles.succession import Successors
+
+SUCCESSORS: Final = "successors"
+Circle = list[int]
+
+
+@closed
+class GroupSizeDocument(TypedDict):
+    """What groups of one size mean; probabilities are for one round."""
+
+    group_size: int
+    isolated: float
+    somebody_isolated: float
+    bad_grouping_as_printed: float
+    messages: int
+    cpu_s: float
+    sent_mb: float
+
+
+@closed
+class CollectPlanDocument(TypedDict):
+    """How safe groups of each size are, and what they cost a member."""
+
+    people: int
+    dishonest: int
+    shots: int
+    questions: int
+    pieces: int
+    proven_shuffle: bool
+    sizes: list[GroupSizeDocument]
+
+
+@closed
+class CollectExportDocument(TypedDict):
+    """What was exported of a collection; terms are those of its rounds."""
+
+    output: str
+    releases: int
+    circles: int
+    of_nobody: int
+    first_day: str
+    last_day: str
+    verdict: str
+    terms: list[dict[str, Any]]
+
+
+@closed
+class OwnReleaseDocument(TypedDict):
+    """One release of one's own."""
+
+    identifier: str
+    day: str
+    deleted: bool
+
+
+@closed
+class OwnReleasesDocument(TypedDict):
+    """All of one's own releases, without --fetch and --delete."""
+
+    releases: list[OwnReleaseDocument]
+
+
+@closed
+class FetchedDocument(TypedDict):
+    """With --fetch: what the collector stores, a list of numbers for each circle.
+
+    ``state`` is the state after its day, under whose root it was shown to stand; null while the day is open.
+    """
+
+    identifier: str
+    day: str
+    columns: list[str]
+    points: list[Circle]
+    state: str | None
+
+
+@closed
+class DeletedDocument(TypedDict):
+    """With --delete: when, until when it counts, and the collector's signature (hexadecimal)."""
+
+    identifier: str
+    deleted_on: str
+    counts_until: str
+    proof: str
+
+
+@closed
+class MovedOutDocument(TypedDict):
+    """The file that holds the state now."""
+
+    file: str
+
+
+@closed
+class MovedInDocument(TypedDict):
+    """The folder that holds the state now."""
+
+    folder: str
+
+
+@growing
+class SimulatedDocument(TypedDict):
+    """One configuration, averaged over its simulations; with real cryptography its costs stand beside."""
+
+    bootstrap: int
+    theta_m: float
+    theta_min: float
+    k: int
+    people: float
+    subtrajectories_asked: float
+    subtrajectories_submitted: float
+    share_submitted: float
+    users_with_at_least_one: float
+    their_average_share: float
+    phi_share_of_zeros: float
+    phi_mean_of_others: float
+
+
+@closed
+class SimulateDocument(TypedDict):
+    """How much people would share."""
+
+    crypto: Literal["real", "off"]
+    note: str
+    phi_counts: str
+    k_counts: str
+    similar_times: str
+    times: str
+    simulations: int
+    participants: int
+    trips: int
+    pairs: int
+    configurations: list[SimulatedDocument]
+
+
+@closed
+class CheckedDocument(TypedDict):
+    """How many others share the parts at these places of the trip."""
+
+    places: list[int]
+    people: int
+
+
+@closed
+class BootstrapDocument(TypedDict):
+    """Records of nobody that were counted, and the day on which they are deleted."""
+
+    until: str
+    records: int
+
+
+@closed
+class ReleasedDocument(TypedDict):
+    """What was released, a list of numbers for each circle."""
+
+    columns: list[str]
+    points: list[Circle]
+
+
+@closed
+class JoinDocument(TypedDict):
+    """What became of a round, for whoever took part alone; "declined" where she did not consent."""
+
+    ending: Literal["shared", "nothing-left", "alone", "failed", "declined"]
+    message: str
+    identifier: str | None
+    k: int | None
+    bootstrap: BootstrapDocument | None
+    snapshot_day: int | None
+    checked: list[CheckedDocument]
+    kept: list[int]
+    released: ReleasedDocument
+
+
+DOCUMENTS: Final[Mapping[str, Any]] = {
+    "collect-plan": CollectPlanDocument,
+    "collect-join": JoinDocument,
+    "collect-simulate": SimulateDocument,
+    "collect-export": CollectExportDocument,
+    "collect-mine": OwnReleasesDocument | FetchedDocument | DeletedDocument,
+    "collect-state-export": MovedOutDocument,
+    "collect-state-import": MovedInDocument,
+    SUCCESSORS: Successors,
+}
+"""The documents by the words of the command, joined by hyphens."""

@@ -1,0 +1,177 @@
+"""The command that takes part in a round, on a person's own device; it imports what is heavy."""
+
+import json
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli.options import DURATION, PATH, input_options, needs_extra, output_options, take_reading
+from shoal.cli.sections import Command
+from shoal.runtime.staging import explained_write
+from shoal.units import show_s
+from shoal_collect.cli.collect import leave_no_core, require_points_as_given, servers_of_a_round
+
+if TYPE_CHECKING:
+    from shoal_collect.device.profile import Profile
+    from shoal_collect.device.proposal import Movement
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal collect join --server URL --authority URL --data my.gpx --profile profile.toml --state "
+            "my-state",
+            "your newest trip, on your terms; you are asked before anything is sent",
+        ),
+        (
+            "shoal collect join --server URL --authority URL --data my.gpx --profile profile.toml --state "
+            "my-state --invitation CODE --trip 2",
+            "the first time with an invitation, and with the trip before the newest",
+        ),
+    ),
+    epilog="Interrupted? Run the same command again, and it goes on. See docs/collect.md for profile.toml.",
+)
+@servers_of_a_round
+@click.option(
+    "--data",
+    required=True,
+    metavar="FILE",
+    help="Your own movement: GPX, CSV, Parquet, GeoLife, Google Timeline, OwnTracks and others.",
+)
+@click.option(
+    "--profile",
+    "profile_file",
+    required=True,
+    type=PATH,
+    metavar="FILE.toml",
+    help="Your crowd, your blur, your rules for places.",
+)
+@click.option(
+    "--state",
+    required=True,
+    type=PATH,
+    metavar="DIR",
+    help="Your keys and the round under way; keep this folder secret and complete.",
+)
+@click.option("--subject", metavar="ID", help="Who you are in FILE, when it holds several people.")
+@click.option(
+    "--trip", type=click.IntRange(min=1), default=1, help="Which trip to share, counted from the newest."
+)
+@click.option("--max-gap", "max_gap_s", type=DURATION, default="30min", help="A longer pause ends a trip.")
+@click.option(
+    "--invitation",
+    metavar="CODE",
+    envvar="SHOAL_INVITATION",
+    help="Your invitation, the first time at a collector with a registrar. Where others use the machine, set "
+    "the variable SHOAL_INVITATION instead: they can read command lines.",
+)
+@click.option("--yes", is_flag=True, help="Consent without being asked.")
+@input_options
+@output_options
+def join(**options: Any) -> int:
+    """Take part in a round: blur your movement here, and send only the parts that enough others share."""
+    with needs_extra("shoal-collect"):
+        from shoal_collect.device import participation
+        from shoal_collect.device.connection import connect
+        from shoal_collect.device.disk import StateFolder
+        from shoal_collect.device.past import Past, folder_of_account
+        from shoal_collect.device.profile import read_profile
+        from shoal_collect.device.proposal import movement_of, prepare
+
+    leave_no_core()
+    reading = take_reading(options)
+    require_points_as_given(reading)
+    as_json, quiet = options.pop("as_json"), options.pop("quiet")
+
+    def say(message: str) -> None:
+        if not quiet:
+            click.echo(message, err=True)
+
+    def consent(text: str) -> bool:
+        click.echo(text, err=True)
+        return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
+
+    def look() -> "tuple[Movement, Profile]":
+        """Her own files, which nobody else has to be asked about."""
+        from shoal.io import read
+
+        profile = read_profile(options["profile_file"])
+        data = read(options["data"], snap=False, **reading)
+        return (
+            movement_of(data, options["subject"], options["trip"], options["max_gap_s"]),
+            profile,
+        )
+
+    folder = StateFolder(options["state"], Past(folder_of_account()))
+    with folder.alone(), ExitStack() as connections:
+        kept = folder.load()
+        seen = look() if kept is None or kept.own_round is None else None
+        there = connect(
+            folder,
+            options["server_url"],
+            options["authority_url"],
+            options["ca"],
+            options["user"],
+            os.urandom,
+            options["patience_s"],
+            say,
+        )
+        for server in there.servers.values():
+            connections.callback(server.close)
+        if there.kept.own_round is None:
+            from shoal_collect.device.preview import preview_page
+
+            plan = prepare(there, *(seen or look()))
+            page = folder.folder / "preview.html"
+            _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
+            if not consent("\n".join(plan.lines(page))):
+                _say_declined(as_json=as_json)
+                return 0
+            participation.begin(
+                there,
+                plan,
+                os.urandom,
+                options["invitation"],
+                lambda text: click.echo(text, err=True),
+                patience_s=options["patience_s"],
+            )
+        else:
+            say(
+                "going on with the round under way; data and profile that have changed since then count for "
+                "the next one"
+            )
+        try:
+            ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
+        except KeyboardInterrupt as stopped:
+            raise KeyboardInterrupt(
+                "interrupted; the round is kept: run the same command again soon, and it goes on. Your group "
+                f"waits for you {show_s(there.terms.phase_limit_s)} in each step"
+            ) from stopped
+    well = ending.kind in ("shared", "nothing-left")
+    if as_json:
+        click.echo(file.read_text())
+    elif not (quiet and well):
+        kind = "" if ending.message.startswith(ending.kind) else f"{ending.kind}: "
+        click.echo(f"{kind}{ending.message}; details for you alone in {file}")
+    return 0 if well else 1
+
+
+def _say_declined(*, as_json: bool) -> None:
+    """She did not consent: a document as of any other ending, or three words."""
+    from shoal_collect.device.disk import document_of
+    from shoal_collect.roles.participant_round import Ending
+
+    said = "nothing was sent"
+    click.echo(json.dumps(document_of(Ending("declined", said))) if as_json else said)
+
+
+def _write_private(file: Path, text: str) -> None:
+    with (
+        explained_write(file),
+        os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream,
+    ):
+        stream.write(text)

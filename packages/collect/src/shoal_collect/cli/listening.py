@@ -1,0 +1,146 @@
+"""What the commands that run servers share: where they listen, their key files, what they say when ready."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoal.cli.options import PATH
+from shoal.errors import InputError, OutputError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+# the parameters that ``listening`` adds, but --quiet
+SERVING: Final = ("host", "port", "tls_cert", "tls_key", "of_an_address", "at_once", "metrics")
+_SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
+
+
+def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options of every server: where it listens, its certificate, --quiet."""
+    options = (
+        click.option("--host", default="127.0.0.1", help="Address to listen at; 0.0.0.0 for all."),
+        click.option(
+            "--port", type=click.IntRange(0, 65535), default=port, help="0 takes a free one and says which."
+        ),
+        click.option(
+            "--tls-cert",
+            type=PATH,
+            metavar="FILE",
+            help="Certificate (PEM). With --tls-key the server speaks HTTPS.",
+        ),
+        click.option("--tls-key", type=PATH, metavar="FILE", help="Its private key (PEM)."),
+        click.option(
+            "--connections",
+            "of_an_address",
+            type=click.IntRange(min=0),
+            default=100,
+            help="Connections that one address may have at once; 0 for any number, behind a proxy.",
+        ),
+        click.option(
+            "--all-connections",
+            "at_once",
+            type=click.IntRange(min=10),
+            default=1000,
+            help="Connections at once; each device that waits has one, and takes memory.",
+        ),
+        click.option(
+            "--metrics",
+            metavar="HOST:PORT",
+            help="Show /metrics there and not at the service's own address, for example 127.0.0.1:9440.",
+        ),
+        click.option(
+            "--quiet",
+            is_flag=True,
+            help="No log; otherwise one JSON line a request on standard error, without content.",
+        ),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def require_listening(options: Mapping[str, Any]) -> None:
+    """Raise an error for half a certificate; warn where the world may listen to plain text."""
+    if (options["tls_cert"] is None) != (options["tls_key"] is None):
+        raise click.UsageError("--tls-cert and --tls-key go together")
+    for name in ("tls_cert", "tls_key"):
+        if options[name] is not None and not options[name].is_file():
+            raise InputError(
+                f"{options[name]} is not a file; give the {name.replace('_', ' ')} in PEM format"
+            )
+    if options["tls_cert"] is None and options["host"] not in _SAFE_HOSTS:
+        click.echo(
+            "without --tls-cert the connection is not encrypted: put a TLS proxy in front of it", err=True
+        )
+
+
+def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) -> None:
+    """Serve until somebody stops it; says who listens where, and its public key, as soon as it does."""
+    from shoal.local_pages.serving import serve
+    from shoal_collect.cli.collect import leave_no_core
+    from shoal_collect.server.metrics import metrics_at
+
+    leave_no_core()
+
+    def ready(url: str) -> None:
+        click.echo(f"{who} at {url}, key {key}")
+        sys.stdout.flush()
+
+    tls = options["tls_cert"], options["tls_key"]
+    with ExitStack() as stack:
+        if options["metrics"] is not None:
+            stack.enter_context(metrics_at(app, *_address(options["metrics"])))
+        serve(
+            app, options["host"], options["port"], *tls, ready, options["of_an_address"], options["at_once"]
+        )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise click.UsageError("--metrics is an address and a port, for example 127.0.0.1:9440")
+    return host.strip("[]"), int(port)
+
+
+def secret_of(file: Path) -> bytes:
+    """32 secret bytes in a file that only its owner can read; made when absent."""
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+            stream.write(os.urandom(32).hex() + "\n")
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise OutputError(
+            f"the key file {file} cannot be made ({error.strerror}); name another with --key"
+        ) from error
+    try:
+        seed = bytes.fromhex(file.read_text().strip())
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the key file {file} cannot be read; restore it, or name another with --key"
+        ) from error
+    if file.stat().st_mode & 0o007:
+        click.echo(f"others on this machine can read the key file {file}: chmod 600 {file}", err=True)
+    if len(seed) != 32:
+        raise InputError(f"the key file {file} does not hold a key; restore it, or name another with --key")
+    return seed
+
+
+def key_after(option: str, key: str) -> str:
+    """The key that an option has after an address."""
+    if re.fullmatch("[0-9a-f]{64}", key) is None:
+        raise click.UsageError(
+            f"the key after {option} URL is not 64 hexadecimal digits; the server prints it, and so does "
+            "'shoal collect key'"
+        )
+    return key

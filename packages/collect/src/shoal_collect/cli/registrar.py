@@ -1,0 +1,190 @@
+"""The command that runs a registrar, writes invitations and allows accounts; it imports what is heavy."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoal.cli.options import PATH, needs_extra, refuse_unused
+from shoal.cli.sections import Taught
+from shoal.errors import InputError
+from shoal.units import counted
+from shoal_collect.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
+
+if TYPE_CHECKING:
+    from shoal_collect.server.http_login import LoginDesk
+    from shoal_collect.storage.database import Database
+
+
+_LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
+
+
+@click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect registrar --database sqlite:///registrar.sqlite --invite 20",
+            "twenty invitations, each for one person",
+        ),
+        (
+            "shoal collect registrar --database sqlite:///registrar.sqlite --collector-key KEY",
+            "admit who has one; KEY is what the collector prints",
+        ),
+    ),
+    epilog="Name it to the collector with --registrar URL KEY. It knows who takes part, and not which key, "
+    "question or release is whose.",
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, or the authority's.",
+)
+@click.option(
+    "--key", type=PATH, default=Path("registrar.key"), metavar="FILE", help="Secret key; made when absent."
+)
+@click.option(
+    "--collector-key",
+    "collectors",
+    multiple=True,
+    metavar="HEX",
+    help="Public key of a collector that tokens are issued for; can be repeated.",
+)
+@click.option(
+    "--token-days",
+    type=click.IntRange(1, 366),
+    default=1,
+    help="A person gets one token, for one round, in so many days.",
+)
+@click.option(
+    "--invite",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Print N new invitations, each good for one person, then exit.",
+)
+@click.option(
+    "--allow",
+    type=PATH,
+    metavar="FILE",
+    help="Admit the accounts in this file, one a line, then exit. A refused device names its account.",
+)
+@click.option(
+    "--login",
+    "issuer",
+    metavar="ISSUER",
+    help="Also admit who logs in at this institution (OpenID Connect), one account a person.",
+)
+@click.option("--login-client", metavar="ID", help="What the registrar is registered as at the institution.")
+@click.option(
+    "--login-secret",
+    type=PATH,
+    metavar="FILE",
+    help="The secret of that client. [default: the variable SHOAL_LOGIN_SECRET]",
+)
+@click.option(
+    "--login-address",
+    metavar="URL",
+    help="This registrar's own public address; URL/login/return is registered at the institution.",
+)
+@click.option(
+    "--login-ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for the institution."
+)
+@listening(8443)
+def registrar(**options: Any) -> int:
+    """Run a registrar: it admits persons, and signs one key of each for a round without seeing it."""
+    with needs_extra("shoal-collect[server]"):
+        from shoal_collect.roles.registrar import CODE_BYTES, Registrar, code_digest, write_code
+        from shoal_collect.server.http_registrar import registrar_application
+        from shoal_collect.storage.database import Database
+        from shoal_collect.storage.migrations import AUTHORITY
+        from shoal_collect.storage.register import RegisterBook
+
+    if options["invite"] is not None and options["allow"] is not None:
+        raise click.UsageError("give --invite or --allow, not both at once")
+    if options["invite"] is not None or options["allow"] is not None:
+        unused = ("collectors", "token_days", "issuer", *_LOGIN, *SERVING)
+        refuse_unused("beside --invite and --allow, with which no server runs", *unused)
+    if options["issuer"] is None:
+        refuse_unused("without --login", *_LOGIN)
+    accounts = [] if options["allow"] is None else _accounts(options["allow"])
+    with Database(options["database"], AUTHORITY) as database:
+        book = RegisterBook(database)
+        if options["invite"] is not None:
+            codes = [write_code(os.urandom(CODE_BYTES)) for _ in range(options["invite"])]
+            book.invite(map(code_digest, codes))
+            click.echo("\n".join(codes))
+            return 0
+        if options["allow"] is not None:
+            click.echo(
+                f"{book.allow(accounts)} of {counted(len(accounts), 'account is', 'accounts are')} new"
+            )
+            return 0
+        keys = frozenset(map(_key, options["collectors"]))
+        if not keys:
+            raise click.UsageError(
+                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
+                "starts"
+            )
+        require_listening(options)
+        seed = secret_of(options["key"])
+        signer = Registrar(book, seed, keys, options["token_days"])
+        app = registrar_application(
+            signer, book, quiet=options["quiet"], login=_login(options, seed, database)
+        )
+        serve_app(app, options, "registrar", signer.public_key.hex())
+    return 0
+
+
+def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "LoginDesk | None":
+    """The institution's login; None without --login."""
+    if options["issuer"] is None:
+        return None
+    if options["login_client"] is None or options["login_address"] is None:
+        raise click.UsageError("--login needs --login-client and --login-address")
+    with needs_extra("shoal-collect[login]"):
+        import joserfc  # noqa: F401  (named in the error when it is missing)
+
+    import time
+
+    from shoal_collect.server.http_login import RETURN, LoginDesk
+    from shoal_collect.server.login import LoginKeys, Provider, fetching, require_private, secret_from
+    from shoal_collect.storage.logins import Logins
+
+    issuer = options["issuer"]
+    require_private(issuer, "the address of a login")
+    address = require_private(options["login_address"], "this registrar's public address")
+    secret = secret_from(options["login_secret"], os.environ.get("SHOAL_LOGIN_SECRET"))
+    provider = Provider(
+        issuer, options["login_client"], secret, f"{address}{RETURN}", fetching(options["login_ca"])
+    )
+    return LoginDesk(provider, LoginKeys(seed), Logins(database), time.time)
+
+
+def _key(text: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise click.UsageError("a --collector-key is not 64 hexadecimal digits; the collector prints its key")
+    return key
+
+
+def _accounts(file: Path) -> list[bytes]:
+    """Accounts in hexadecimal, one a line; empty lines and what follows a # do not count."""
+    try:
+        lines = [line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read; give a text file with one account a line") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            account = bytes.fromhex(line)
+        except ValueError:
+            account = b"?"
+        if line and len(account) != 32:
+            raise InputError(f"line {number} of {file} is not an account: 64 hexadecimal digits")
+        if line:
+            found.append(account)
+    return found

@@ -1,0 +1,105 @@
+"""The command that runs a witness; it imports what is heavy."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import PATH, needs_extra
+from shoal.cli.sections import Taught
+from shoal_collect.cli.collected import require_there
+from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
+
+
+@click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal collect witness --database postgresql://shoal@localhost/shoal",
+            "beside the collector, on its own database",
+        ),
+        (
+            "shoal collect witness --database sqlite:///witness.sqlite --follow URL KEY",
+            "elsewhere: a copy of what the collector has closed, with KEY its key",
+        ),
+    ),
+    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
+    "answered, and "
+    "stores nothing.",
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="The collector's own database; with --follow one of the witness.",
+)
+@click.option(
+    "--follow",
+    nargs=2,
+    metavar="URL KEY",
+    help="Keep a copy: take over closed days from the collector at this address, and check their roots. "
+    "KEY: its key, or an earlier one that leads to it.",
+)
+@click.option(
+    "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for it instead of the system's."
+)
+@click.option(
+    "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
+)
+@listening(8442)
+def witness(**options: Any) -> int:
+    """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
+    with needs_extra("shoal-collect[server]"):
+        from shoal_collect.crypto.signatures import verify_key
+        from shoal_collect.device.http_client import asking
+        from shoal_collect.server.following import Following
+        from shoal_collect.server.http_witness import witness_application
+        from shoal_collect.storage.database import Database
+    if not options["follow"]:
+        require_there(options["database"], "collector")
+    require_listening(options)
+    with Database(options["database"]) as database:
+        seed = secret_of(options["key"])
+        following = None
+        if options["follow"]:
+            url, known = options["follow"]
+            ask = asking(*_collector_at(url, known, options["ca"]), seed)
+            following = Following(database, ask)
+            _say_what_it_lacks(ask, verify_key(seed).hex())
+        app = witness_application(database, seed, following, quiet=options["quiet"])
+        serve_app(app, options, "witness", verify_key(seed).hex())
+    return 0
+
+
+def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
+    """A witness may start before the collector, but it answers nothing without it."""
+    import time
+
+    from shoal_collect.faults import PeerError
+    from shoal_collect.roles.requests import SKEW_S
+    from shoal_collect.roles.terms import read_terms
+    from shoal_collect.storage.database import UnavailableError
+
+    try:
+        said = ask("/v1/about")
+        ahead_s, terms = time.time() - float(said["time_s"]), read_terms(said["terms"])
+    except (PeerError, UnavailableError) as error:
+        lacks = [f"{error.as_written}; until it answers"]
+    except (KeyError, TypeError, ValueError):
+        lacks = ["the collector does not describe itself; until it does"]
+    else:
+        lacks = []
+        if not abs(ahead_s) <= SKEW_S:
+            lacks.append(f"the clock here is {ahead_s:+.0f} s from the collector's; until it is set")
+        if key not in {one.key for one in terms.witnesses}:
+            lacks.append("the collector does not name this witness (--witness URL KEY); until it does")
+    for one in lacks:
+        click.echo(f"{one}, this witness answers nothing, and rounds wait", err=True)
+
+
+def _collector_at(url: str, key: str, ca: Path | None) -> tuple[Any, bytes]:
+    """The collector that a witness follows."""
+    from shoal_collect.device.http_client import RemoteServer
+
+    return RemoteServer(url, ca), bytes.fromhex(key_after("--follow", key))

@@ -1,0 +1,153 @@
+"""Collected releases as a release folder of boxes, which attacks, metrics and verification read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.model.claims import Blurred
+from shoal.model.intake import Reading
+from shoal.model.projection import WGS84, equal_area_plane, transform
+from shoal.model.release import Boxes, Linkage, Losses, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.tables import require_places_on_earth, write_table
+from shoal.runtime.arrays import Floats
+from shoal.verification import verify
+from shoal_collect.collected.tables import Records, ring
+from shoal_collect.matching.cylinders import MICRO, Cylinder
+
+_NOT_CHECKED: Final = "whether each box holds a sample of its own person (only a laboratory has raw data)"
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """What only a laboratory has: everybody's movement, and which record is whose.
+
+    Attributes
+    ----------
+    original
+        The raw data, on the grid of the boxes and in ``plane_of`` the releases.
+    linkage
+        Who became which record, one for each person.
+    """
+
+    original: Trajectories
+    linkage: Linkage
+
+
+def plane_of(records: Records) -> str:
+    """Return the plane of the boxes, centered on the circles; raise InputError when there are none."""
+    points = [point for _, points in records for point in points]
+    if not points:
+        raise InputError("there is nothing to export: no release is stored that fits what was asked for")
+    lon, lat = (np.array([getattr(one, f"{axis}_udeg") / MICRO for one in points]) for axis in ("lon", "lat"))
+    return equal_area_plane(lon, lat)
+
+
+def boxes_of(records: Records, plane: str, grid: Grid) -> Release:
+    """Put the rectangle of whole cells around each circle, and the interval in whole slots.
+
+    Parameters
+    ----------
+    records
+        The releases, each a record.
+    plane
+        The plane of the coordinates, from ``plane_of``.
+    grid
+        Cells and slots.
+
+    Returns
+    -------
+    Release
+        Its claim says how small the smallest box is.
+    """
+    named = sorted(records)
+    payload = [_boxes(points, plane, grid) for _, points in named]
+    every = Boxes.concatenate(payload)
+    sides = np.minimum(every.x_max - every.x_min, every.y_max - every.y_min)
+    claim = Blurred(
+        width_m=float(sides.min() * grid.cell_m),
+        duration_s=float((every.t_end - every.t_start).min() * grid.slot_s),
+    )
+    return Release(
+        trajectory_ids=tuple(name for name, _ in named),
+        offsets=np.concatenate([[0], np.cumsum([len(one) for one in payload])]).astype(np.int64),
+        payload=every,
+        claim=claim,
+        grid=grid,
+        method="collect",
+        parameters={},
+        losses=Losses(),
+        crs=plane,
+        unit_of_protection="each release",
+        publishable=True,
+        reading=Reading(cell_m=grid.cell_m, slot_s=grid.slot_s),
+    )
+
+
+def in_laboratory(release: Release, lab: Laboratory) -> Release:
+    """Account for what the release leaves out of the raw data, as a check of it expects."""
+    original = lab.original
+    record_at = {name: place for place, name in enumerate(release.trajectory_ids)}
+    covered = 0
+    for uid, name in zip(lab.linkage.uids, lab.linkage.trajectory_ids, strict=True):
+        t, x, y = original.samples_of(original.ids.index(uid))
+        held = np.zeros(len(t), dtype=np.bool_)
+        for t_start, t_end, x_min, y_min, x_max, y_max in zip(
+            *release.record(record_at[name]).columns(), strict=True
+        ):
+            held |= (t >= t_start) & (t < t_end) & (x >= x_min) & (x < x_max) & (y >= y_min) & (y < y_max)
+        covered += int(held.sum())
+    losses = Losses(
+        rows=dict(original.intake.dropped),
+        samples_suppressed=original.n_samples - covered,
+        subjects_suppressed=original.n_subjects - len(lab.linkage.uids),
+    )
+    return replace(
+        release,
+        losses=losses,
+        rows_repaired=dict(original.intake.repaired),
+        unit_of_protection=original.intake.unit_of_protection,
+        reading=original.intake.reading,
+    )
+
+
+def fill(folder: Path, release: Release, lab: Laboratory | None) -> Verdict:
+    """Write table and manifest; the verdict is a laboratory's, or says that nobody could check."""
+    if lab is None:
+        verdict = Verdict.of([], checked=release.n_records, unchecked=[_NOT_CHECKED])
+    else:
+        verdict = verify(lab.original, release, lab.linkage)
+    write_table(release, folder / RELEASE_FILE)
+    require_places_on_earth(folder / RELEASE_FILE)
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    return verdict
+
+
+def _boxes(points: Sequence[Cylinder], plane: str, grid: Grid) -> Boxes:
+    outline = np.array([_extent(point, plane) for point in points])
+    low, high = np.floor(outline[:, :2] / grid.cell_m), np.ceil(outline[:, 2:] / grid.cell_m)
+    first = np.array([point.start_min * 60 for point in points]) / grid.slot_s
+    end = np.array([(point.end_min + 1) * 60 for point in points]) / grid.slot_s
+    return Boxes(
+        t_start=np.floor(first).astype(np.int64),
+        t_end=np.ceil(end).astype(np.int64),
+        x_min=low[:, 0].astype(np.int64),
+        y_min=low[:, 1].astype(np.int64),
+        x_max=high[:, 0].astype(np.int64),
+        y_max=high[:, 1].astype(np.int64),
+    ).sorted()
+
+
+def _extent(point: Cylinder, plane: str) -> Floats:
+    """West, south, east and north of a circle in the plane, in meters; raises InputError off the plane."""
+    corners = ring(point.lat_udeg / MICRO, point.lon_udeg / MICRO, point.radius_m)
+    x, y = transform(WGS84, plane, corners[:, 0], corners[:, 1])
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise InputError("the circles span too much of the earth for one plane; export each day on its own")
+    return np.array([x.min(), y.min(), x.max(), y.max()])

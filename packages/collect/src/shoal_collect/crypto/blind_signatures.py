@@ -1,0 +1,252 @@
+"""Blind signatures (RFC 9474): a signer signs what she cannot read, and cannot recognize it later.
+
+The variant is RSABSSA-SHA384-PSS-Randomized: RSA-PSS with SHA-384, a salt of 48 bytes, and 32 random bytes
+before the message. The RFC leaves open whether the signer's key is an honest one. With an exponent that
+divides the group's order the blinding would hide nothing, so a key here comes with a proof that its powers
+are a permutation.
+
+What happens in time: the secret exponent goes through ``powmod_sec``, and what is signed is masked before, so
+that nobody chooses the base. Additions, divisions and conversions of long numbers are Python's and GMP's, and
+take a time that depends on the numbers. A client's inverse of the blind is computed so, too.
+"""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Final
+
+from gmpy2 import gcd, invert, is_prime, mpz, powmod, powmod_sec
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.faults import PeerError
+
+EXPONENT: Final = 65_537
+MODULUS_BYTES: Final = 384  # 3072 bits, as long as the group of the mix
+PREFIX_BYTES: Final = 32
+_HASH_BYTES: Final = 48
+_SALT_BYTES: Final = 48
+_ROOTS: Final = 8  # a false key passes each with probability 1/65537 at most: 2^-128 together
+PROOF_BYTES: Final = _ROOTS * MODULUS_BYTES
+_PRIMALITY_ROUNDS: Final = 40
+
+
+@dataclass(frozen=True)
+class VerifyKey:
+    """A signer's public modulus; the exponent is EXPONENT."""
+
+    n: mpz
+
+    @property
+    def length(self) -> int:
+        """The modulus' length in bytes, which is that of every signature."""
+        return (int(self.n.bit_length()) + 7) // 8
+
+    def to_bytes(self) -> bytes:
+        """Write the modulus, most significant byte first."""
+        return int(self.n).to_bytes(self.length)
+
+
+@dataclass(frozen=True)
+class SignKey:
+    """A signer's secret: the modulus and the exponent that undoes EXPONENT."""
+
+    public: VerifyKey
+    d: mpz
+
+
+@dataclass(frozen=True)
+class Blinded:
+    """A blinded message for the signer, and the secret that takes the blinding off her answer."""
+
+    text: bytes
+    inverse: mpz
+
+
+def draw_key(chance: Chance) -> SignKey:
+    """Draw a signer's key; the same seed of chance gives the same key."""
+    bits = 8 * MODULUS_BYTES // 2
+    while True:
+        p, q = _draw_prime(chance, bits), _draw_prime(chance, bits)
+        order = (p - 1) * (q - 1)
+        if p != q and gcd(order, EXPONENT) == 1:
+            return SignKey(VerifyKey(p * q), invert(mpz(EXPONENT), order))
+
+
+def _draw_prime(chance: Chance, bits: int) -> mpz:
+    """A uniform odd prime whose two highest bits are set, so that a product of two has full length."""
+    while True:
+        drawn = mpz(int.from_bytes(chance.take(bits // 8))) | mpz(3) << (bits - 2) | 1
+        if is_prime(drawn, _PRIMALITY_ROUNDS):
+            return drawn
+
+
+def read_key(modulus: bytes) -> VerifyKey:
+    """Read a public key; raise PeerError for a modulus of another length, or an even one."""
+    n = mpz(int.from_bytes(modulus))
+    if len(modulus) != MODULUS_BYTES or n.bit_length() != 8 * MODULUS_BYTES or n % 2 == 0:
+        raise PeerError("bad-element", f"a signer's key that is not a modulus of {8 * MODULUS_BYTES} bits")
+    return VerifyKey(n)
+
+
+def prove_key(key: SignKey) -> bytes:
+    """Prove that raising to EXPONENT is a permutation modulo this key: roots of numbers that nobody chose.
+
+    If EXPONENT divided the group's order, at most one number in 65,537 would have a root (Goldberg, Reyzin,
+    Sagga and Baldimtsi 2019, with a prime exponent).
+    """
+    n = key.public.n
+    return b"".join(
+        int(powmod_sec(challenge, key.d, n)).to_bytes(key.public.length)
+        for challenge in _challenges(key.public)
+    )
+
+
+def require_key_proof(key: VerifyKey, proof: bytes) -> None:
+    """Raise PeerError unless the proof shows that nothing of a blinded message is left under this key."""
+    if len(proof) != _ROOTS * key.length:
+        raise PeerError("bad-length", f"a proof of {len(proof)} bytes for a signer's key")
+    roots = (mpz(int.from_bytes(proof[at : at + key.length])) for at in range(0, len(proof), key.length))
+    for root, challenge in zip(roots, _challenges(key), strict=True):
+        if not 0 < root < key.n or powmod(root, EXPONENT, key.n) != challenge or gcd(challenge, key.n) != 1:
+            raise PeerError("bad-proof", "a signer's key under which blinding might hide nothing")
+
+
+def _challenges(key: VerifyKey) -> list[mpz]:
+    """Numbers below the modulus that follow from it; 128 bits more than it has make them uniform."""
+    return [
+        mpz(
+            int.from_bytes(
+                hashlib.shake_256(b"shoal permutation" + bytes((place,)) + key.to_bytes()).digest(
+                    key.length + 16
+                )
+            )
+        )
+        % key.n
+        for place in range(_ROOTS)
+    ]
+
+
+def prepare(message: bytes, chance: Chance) -> bytes:
+    """Put 32 random bytes before a message (PrepareRandomize)."""
+    return chance.take(PREFIX_BYTES) + message
+
+
+def blind(key: VerifyKey, prepared: bytes, chance: Chance) -> Blinded:
+    """Blind a prepared message (Sec. 4.2), so that the signer learns nothing of it.
+
+    Parameters
+    ----------
+    key
+        The signer's key; ``require_key_proof`` must have held.
+    prepared
+        The message, from ``prepare``.
+    chance
+        Where salt and blind come from.
+    """
+    salt = chance.take(_SALT_BYTES)
+    while True:
+        inverse = mpz(1 + chance.below(int(key.n - 1)))
+        if gcd(inverse, key.n) == 1:
+            return blind_with(key, prepared, salt, inverse)
+
+
+def blind_with(key: VerifyKey, prepared: bytes, salt: bytes, inverse: mpz) -> Blinded:
+    """Blind with a given salt and inverse of the blind; raise PeerError for a key that shares a factor."""
+    encoded = mpz(int.from_bytes(encode(prepared, salt, int(key.n.bit_length()) - 1)))
+    if gcd(encoded, key.n) != 1:
+        raise PeerError("bad-element", "a signer's key that shares a factor with the message")
+    mask = powmod(invert(inverse, key.n), EXPONENT, key.n)
+    return Blinded(int(encoded * mask % key.n).to_bytes(key.length), inverse)
+
+
+def blind_sign(key: SignKey, text: bytes) -> bytes:
+    """Sign a blinded message (Sec. 4.3); raise PeerError for one that does not fit the key.
+
+    What goes through the secret exponent is masked by a number that only the signer can compute, and the
+    result is checked before anybody sees it.
+    """
+    n, length = key.public.n, key.public.length
+    blinded = mpz(int.from_bytes(text))
+    if len(text) != length or not 0 < blinded < n or gcd(blinded, n) != 1:
+        raise PeerError("bad-length", f"a blinded message of {len(text)} bytes that does not fit the key")
+    seed = hmac.digest(int(key.d).to_bytes(length), b"shoal signer's mask" + text, "sha256")
+    mask = mpz(2 + Chance(seed).below(int(n - 2)))
+    signed = powmod_sec(blinded * powmod(mask, EXPONENT, n) % n, key.d, n) * invert(mask, n) % n
+    if powmod(signed, EXPONENT, n) != blinded:
+        raise AssertionError("a signature that does not hold would show the key's factors")
+    return int(signed).to_bytes(length)
+
+
+def finalize(key: VerifyKey, prepared: bytes, signed: bytes, inverse: mpz) -> bytes:
+    """Take the blinding off (Sec. 4.4); raise PeerError unless a signature of the message is left."""
+    if len(signed) != key.length:
+        raise PeerError("bad-length", f"a blind signature of {len(signed)} bytes instead of {key.length}")
+    plain = int(mpz(int.from_bytes(signed)) * inverse % key.n).to_bytes(key.length)
+    require_blind_signature(key, prepared, plain)
+    return plain
+
+
+def require_blind_signature(
+    key: VerifyKey, prepared: bytes, signed: bytes, salt_bytes: int = _SALT_BYTES
+) -> None:
+    """Raise PeerError unless this signs the prepared message (RSASSA-PSS-VERIFY, RFC 8017 Sec. 8.1.2)."""
+    number = mpz(int.from_bytes(signed))
+    if len(signed) != key.length or number >= key.n:
+        raise PeerError("bad-signature", f"{len(signed)} bytes that are no signature under this key")
+    bits = int(key.n.bit_length()) - 1
+    opened = int(powmod(number, EXPONENT, key.n))
+    size = (bits + 7) // 8
+    if opened.bit_length() > bits or not _is_encoding(opened.to_bytes(size), prepared, bits, salt_bytes):
+        raise PeerError("bad-signature", "a signature that does not hold")
+
+
+def encode(message: bytes, salt: bytes, bits: int) -> bytes:
+    """Encode a message for signing (EMSA-PSS-ENCODE, RFC 8017 Sec. 9.1.1); raise MisuseError for short keys.
+
+    Parameters
+    ----------
+    message
+        What is signed.
+    salt
+        Random bytes, or none.
+    bits
+        The longest number that comes out, one bit less than the modulus has.
+    """
+    size = (bits + 7) // 8
+    room = size - _HASH_BYTES - len(salt) - 2
+    if room < 0:
+        raise MisuseError(f"a key of {bits + 1} bits is too short for a salt of {len(salt)} bytes")
+    digest = _digest(message, salt)
+    data = bytes(room) + b"\x01" + salt
+    masked = bytearray(_xor(data, _stretched(digest, len(data))))
+    masked[0] &= 0xFF >> (8 * size - bits)
+    return bytes(masked) + digest + b"\xbc"
+
+
+def _is_encoding(encoded: bytes, message: bytes, bits: int, salt_bytes: int) -> bool:
+    """EMSA-PSS-VERIFY, RFC 8017 Sec. 9.1.2."""
+    size = len(encoded)
+    room = size - _HASH_BYTES - salt_bytes - 2
+    if room < 0 or encoded[-1:] != b"\xbc" or encoded[0] >> (8 - (8 * size - bits)):
+        return False
+    masked, digest = encoded[: -_HASH_BYTES - 1], encoded[-_HASH_BYTES - 1 : -1]
+    data = bytearray(_xor(masked, _stretched(digest, len(masked))))
+    data[0] &= 0xFF >> (8 * size - bits)
+    if bytes(data[: room + 1]) != bytes(room) + b"\x01":
+        return False
+    return hmac.compare_digest(_digest(message, bytes(data[room + 1 :])), digest)
+
+
+def _digest(message: bytes, salt: bytes) -> bytes:
+    return hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
+
+
+def _stretched(seed: bytes, length: int) -> bytes:
+    """MGF1 with SHA-384, RFC 8017 appendix B.2.1."""
+    blocks = range(-(-length // _HASH_BYTES))
+    return b"".join(hashlib.sha384(seed + at.to_bytes(4)).digest() for at in blocks)[:length]
+
+
+def _xor(a: bytes, b: bytes) -> bytes:
+    return bytes(x ^ y for x, y in zip(a, b, strict=True))

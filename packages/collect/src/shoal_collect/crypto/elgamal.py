@@ -1,0 +1,177 @@
+"""n-of-n threshold ElGamal with proofs: encrypting, stripping, re-masking.
+
+Source: Romero-Tris and Megías 2018, Sec. 2.4.
+
+Nobody can decrypt unless all members take part. A Schnorr proof shows that a share's owner knows its secret,
+so that no share can cancel the others. One Chaum-Pedersen proof shows for a whole list that it was stripped
+of the right share.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gmpy2 import mpz
+
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.group import Group
+from shoal_collect.faults import PeerError
+
+_WEIGHT_BYTES: Final = 16
+
+
+@dataclass(frozen=True)
+class Ciphertext:
+    """(g^phi, m y^phi)."""
+
+    c1: mpz
+    c2: mpz
+
+
+@dataclass(frozen=True)
+class KeyProof:
+    """A Schnorr proof that the sender knows the secret of her share."""
+
+    announced: mpz
+    response: mpz
+
+
+@dataclass(frozen=True)
+class StripProof:
+    """A Chaum-Pedersen proof that a list was stripped with the secret of a share."""
+
+    announced_key: mpz
+    announced_list: mpz
+    response: mpz
+
+
+def encrypt(group: Group, y: mpz, plain: mpz, chance: Chance) -> Ciphertext:
+    """Encrypt for a key: E_y(m, phi), with two exponentiations."""
+    phi = group.draw_secret(chance)
+    return Ciphertext(group.secret_power(group.g, phi), group.times(plain, group.secret_power(y, phi)))
+
+
+def strip(group: Group, secret: mpz, ciphertext: Ciphertext) -> Ciphertext:
+    """Take off the layer of one share (partial decryption), with one exponentiation."""
+    return Ciphertext(ciphertext.c1, group.over(ciphertext.c2, group.secret_power(ciphertext.c1, secret)))
+
+
+def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphertext:
+    """Put a plaintext under a further mask, for the key ``y`` of those who still have to strip.
+
+    Takes two exponentiations.
+    """
+    return Ciphertext(
+        group.times(ciphertext.c1, group.secret_power(group.g, phi)),
+        group.times(ciphertext.c2, group.secret_power(y, phi)),
+    )
+
+
+def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
+    """Return the key that all owners of these shares must strip together."""
+    product = mpz(1)
+    for share in shares:
+        product = group.times(product, share)
+    return product
+
+
+def prove_key(group: Group, secret: mpz, share: mpz, context: bytes, chance: Chance) -> KeyProof:
+    """Prove that ``secret`` is known, bound to a session and a member by ``context``."""
+    mask = group.draw_mask(chance)
+    announced = group.secret_power(group.g, mask)
+    challenge = _challenge(group, b"key", context, [share, announced])
+    return KeyProof(announced, (mask + challenge * secret) % group.q)
+
+
+def require_key_proof(group: Group, share: mpz, proof: KeyProof, context: bytes) -> None:
+    """Raise PeerError unless the proof holds."""
+    challenge = _challenge(group, b"key", context, [share, proof.announced])
+    if group.power(group.g, proof.response) != group.times(proof.announced, group.power(share, challenge)):
+        raise PeerError("bad-proof", "a share whose owner does not prove that she knows its secret")
+
+
+def prove_strip(
+    group: Group,
+    secret: mpz,
+    share: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[mpz],
+    context: bytes,
+    chance: Chance,
+) -> StripProof:
+    """Prove that ``after`` holds the second parts of ``before`` without the layer of ``share``."""
+    base, _ = _combined(group, share, before, after, context)
+    mask = group.draw_mask(chance)
+    announced_key, announced_list = group.secret_power(group.g, mask), group.secret_power(base, mask)
+    challenge = _strip_challenge(group, share, before, after, announced_key, announced_list, context)
+    return StripProof(announced_key, announced_list, (mask + challenge * secret) % group.q)
+
+
+def require_strip_proof(
+    group: Group,
+    share: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[mpz],
+    proof: StripProof,
+    context: bytes,
+) -> None:
+    """Raise PeerError unless the proof holds."""
+    base, image = _combined(group, share, before, after, context)
+    challenge = _strip_challenge(
+        group, share, before, after, proof.announced_key, proof.announced_list, context
+    )
+    fits_key = group.power(group.g, proof.response) == group.times(
+        proof.announced_key, group.power(share, challenge)
+    )
+    fits_list = group.power(base, proof.response) == group.times(
+        proof.announced_list, group.power(image, challenge)
+    )
+    if not (fits_key and fits_list):
+        raise PeerError("bad-proof", "a list that was not stripped with the sender's share")
+
+
+def _combined(
+    group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
+) -> tuple[mpz, mpz]:
+    """One pair (base, base^secret) for the list: a random combination whose weights the list itself fixes."""
+    stream = Chance(_digest(group, b"weights", context, [share, *_flat(before), *after]))
+    base, over, under = mpz(1), mpz(1), mpz(1)
+    for ciphertext, stripped in zip(before, after, strict=True):
+        weight = mpz(1 + int.from_bytes(stream.take(_WEIGHT_BYTES)))
+        base = group.times(base, group.power(ciphertext.c1, weight))
+        over = group.times(over, group.power(ciphertext.c2, weight))
+        under = group.times(under, group.power(stripped, weight))
+    return base, group.over(over, under)
+
+
+def _strip_challenge(
+    group: Group,
+    share: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[mpz],
+    announced_key: mpz,
+    announced_list: mpz,
+    context: bytes,
+) -> mpz:
+    return _challenge(
+        group, b"strip", context, [share, *_flat(before), *after, announced_key, announced_list]
+    )
+
+
+def _flat(ciphertexts: Sequence[Ciphertext]) -> list[mpz]:
+    return [part for ciphertext in ciphertexts for part in (ciphertext.c1, ciphertext.c2)]
+
+
+def _challenge(group: Group, label: bytes, context: bytes, elements: Sequence[mpz]) -> mpz:
+    return mpz(int.from_bytes(_digest(group, label, context, elements))) % group.q
+
+
+def _digest(group: Group, label: bytes, context: bytes, elements: Sequence[mpz]) -> bytes:
+    """A hash that no other list of elements, context or purpose can have."""
+    state = hashlib.blake2b(digest_size=32, person=b"shoal proof")
+    for part in (label, context, group.to_bytes(group.g)):
+        state.update(len(part).to_bytes(4) + part)
+    for element in elements:
+        state.update(group.to_bytes(element))
+    return state.digest()

@@ -1,0 +1,109 @@
+"""The inner envelope: it opens only when every member has given her inner key, after all voted GO.
+
+Around it, the mix can be audited and even revealed without showing a single record. It is ElGamal over
+Ed25519's group to the sum of the members' keys, with XSalsa20-Poly1305 for the record.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import reduce
+from typing import Final
+
+from nacl.bindings import (
+    crypto_core_ed25519_add,
+    crypto_core_ed25519_is_valid_point,
+    crypto_core_ed25519_scalar_add,
+    crypto_core_ed25519_scalar_mul,
+    crypto_core_ed25519_scalar_reduce,
+    crypto_scalarmult_ed25519_base_noclamp,
+    crypto_scalarmult_ed25519_noclamp,
+    crypto_secretbox,
+    crypto_secretbox_open,
+)
+from nacl.exceptions import CryptoError
+
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.faults import PeerError
+
+POINT_BYTES: Final = 32
+OVERHEAD_BYTES: Final = POINT_BYTES + 16
+_ORDER: Final = 2**252 + 27742317777372353535851937790883648493
+_NO_NONCE: Final = bytes(24)  # each key seals exactly one record
+
+
+def draw_secret(chance: Chance) -> bytes:
+    """Draw a secret scalar."""
+    return bytes(crypto_core_ed25519_scalar_reduce(chance.take(64)))
+
+
+def public_key(secret: bytes) -> bytes:
+    """Return the point of a secret scalar."""
+    return bytes(crypto_scalarmult_ed25519_base_noclamp(secret))
+
+
+def require_point(point: bytes) -> bytes:
+    """Return the point itself; raise PeerError unless it is in the group of prime order."""
+    if len(point) != POINT_BYTES or not crypto_core_ed25519_is_valid_point(point):
+        raise PeerError("bad-element", "32 bytes that are not a point of the curve")
+    return point
+
+
+def prove(secret: bytes, point: bytes, context: bytes, chance: Chance) -> bytes:
+    """Prove (Schnorr, 64 bytes) that the secret of ``point`` is known, bound to ``context``."""
+    mask = draw_secret(chance)
+    announced = public_key(mask)
+    challenge = _challenge(point, announced, context)
+    return announced + bytes(
+        crypto_core_ed25519_scalar_add(mask, crypto_core_ed25519_scalar_mul(challenge, secret))
+    )
+
+
+def require_proof(point: bytes, proof: bytes, context: bytes) -> None:
+    """Raise PeerError unless the proof holds."""
+    announced, response = require_point(proof[:POINT_BYTES]), proof[POINT_BYTES:]
+    challenge = _challenge(point, announced, context)
+    expected = crypto_core_ed25519_add(announced, crypto_scalarmult_ed25519_noclamp(challenge, point))
+    if not fits(response, expected):
+        raise PeerError("bad-proof", "an inner key whose owner does not prove that she knows its secret")
+
+
+def fits(secret: bytes, point: bytes) -> bool:
+    """Say whether this is the secret of the point, in its one encoding."""
+    return 0 < int.from_bytes(secret, "little") < _ORDER and public_key(secret) == point
+
+
+def combined_key(points: Sequence[bytes]) -> bytes:
+    """Return the key that all owners of these points must open together."""
+    return reduce(crypto_core_ed25519_add, points)
+
+
+def combined_secret(secrets: Sequence[bytes]) -> bytes:
+    """Return the secret of the combined key."""
+    return reduce(crypto_core_ed25519_scalar_add, secrets)
+
+
+def seal(record: bytes, key: bytes, context: bytes, chance: Chance) -> bytes:
+    """Seal a record; the envelope is OVERHEAD_BYTES longer."""
+    secret = draw_secret(chance)
+    point = public_key(secret)
+    shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, key))
+    return point + bytes(crypto_secretbox(record, _NO_NONCE, _key(shared, point, context)))
+
+
+def unseal(sealed: bytes, secret: bytes, context: bytes) -> bytes:
+    """Open an envelope; raise PeerError when it was made for another key or session, or is damaged."""
+    point = require_point(sealed[:POINT_BYTES])
+    shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, point))
+    try:
+        return bytes(crypto_secretbox_open(sealed[POINT_BYTES:], _NO_NONCE, _key(shared, point, context)))
+    except CryptoError as error:
+        raise PeerError("bad-record", "an envelope that does not open") from error
+
+
+def _key(shared: bytes, point: bytes, context: bytes) -> bytes:
+    return hashlib.blake2b(shared + point + context, digest_size=32, person=b"shoal envelope").digest()
+
+
+def _challenge(point: bytes, announced: bytes, context: bytes) -> bytes:
+    wide = hashlib.blake2b(point + announced + context, digest_size=64, person=b"shoal inner key").digest()
+    return bytes(crypto_core_ed25519_scalar_reduce(wide))

@@ -1,0 +1,215 @@
+"""Letters between two members of a group, sealed end to end: the relay learns only sizes and times.
+
+Each letter has a key of its own, from X25519 of a fresh key and the receiver's identity key (Ed25519, mapped
+to its Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All of it is bound to the
+session, both members and a counter, so that a letter opens once, in its turn, for its receiver.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from nacl.bindings import (
+    crypto_aead_chacha20poly1305_ietf_decrypt,
+    crypto_aead_chacha20poly1305_ietf_encrypt,
+    crypto_scalarmult,
+    crypto_scalarmult_base,
+    crypto_sign_ed25519_pk_to_curve25519,
+    crypto_sign_ed25519_sk_to_curve25519,
+    crypto_sign_seed_keypair,
+)
+from nacl.exceptions import CryptoError
+from nacl.exceptions import RuntimeError as NaclError
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature
+from shoal_collect.faults import PeerError
+
+MAX_TEXT_BYTES: Final = 1 << 24
+MOST_MEMBERS: Final = 256
+NAME_BYTES: Final = 32
+_MAGIC: Final = b"shoaL1"
+_COUNTER_BYTES: Final = 4
+_KEY_BYTES: Final = 32
+_HEAD_BYTES: Final = len(_MAGIC) + NAME_BYTES + 2 + _COUNTER_BYTES
+OVERHEAD_BYTES: Final = _HEAD_BYTES + _KEY_BYTES + SIGNATURE_BYTES + 16
+_NO_NONCE: Final = bytes(12)  # each key seals exactly one letter
+_PURPOSE: Final = b"letter"
+
+
+@dataclass(frozen=True)
+class Letter:
+    """An opened letter: who wrote it, its number between these two members, and what it says."""
+
+    sender: int
+    number: int
+    text: bytes
+
+
+class Correspondence:
+    """One member's letters with the others of her group; its state is two counters for each of them.
+
+    Parameters
+    ----------
+    name
+        32 bytes that name the session or round.
+    identities
+        The members' public identity keys, in order.
+    me
+        Her own place among them.
+    signing_seed
+        32 secret bytes; they belong to ``identities[me]``.
+    sent, received
+        How many letters went to each member, and came from each, before. Whoever resumes must have kept these
+        on disk before a letter was handed on.
+    max_text_bytes
+        No text is longer.
+
+    Raises
+    ------
+    MisuseError
+        If these do not belong together.
+    """
+
+    def __init__(
+        self,
+        name: bytes,
+        identities: Sequence[bytes],
+        me: int,
+        signing_seed: bytes,
+        *,
+        sent: Sequence[int] = (),
+        received: Sequence[int] = (),
+        max_text_bytes: int = MAX_TEXT_BYTES,
+    ) -> None:
+        identity, secret = crypto_sign_seed_keypair(signing_seed)
+        n = len(identities)
+        if len(name) != NAME_BYTES or not 2 <= n == len(set(identities)) <= MOST_MEMBERS:
+            raise MisuseError(
+                f"letters need a name of {NAME_BYTES} bytes and 2 to {MOST_MEMBERS} different members"
+            )
+        if not 0 <= me < n or identities[me] != identity:
+            raise MisuseError("the signing seed is not that of the member who writes")
+        if not {len(sent), len(received)} <= {0, n} or min((0, *sent, *received)) < 0:
+            raise MisuseError(
+                f"counters for {len(sent)} and {len(received)} members; give one for each of {n}, none "
+                "below 0"
+            )
+        self.name, self.identities, self.me = name, tuple(identities), me
+        self.max_text_bytes = max_text_bytes
+        self._signing_seed = signing_seed
+        self._secret = bytes(crypto_sign_ed25519_sk_to_curve25519(secret))
+        self._boxes = tuple(map(mailbox_key, identities))
+        self._sent, self._received = list(sent) or [0] * n, list(received) or [0] * n
+
+    @property
+    def sent(self) -> tuple[int, ...]:
+        """How many letters went to each member."""
+        return tuple(self._sent)
+
+    @property
+    def received(self) -> tuple[int, ...]:
+        """How many letters of each member were opened."""
+        return tuple(self._received)
+
+    def seal(self, receiver: int, text: bytes, chance: Chance) -> bytes:
+        """Seal the next letter to a member; it is OVERHEAD_BYTES longer than its text.
+
+        Its key depends on the text, too: a device that draws the same randomness twice still never seals two
+        texts with one key.
+        """
+        if not 0 <= receiver < len(self.identities) or receiver == self.me:
+            raise MisuseError(
+                f"no letter from member {self.me} to member {receiver}; write to another of the "
+                f"{len(self.identities)} members"
+            )
+        if len(text) > self.max_text_bytes:
+            raise MisuseError(f"a text of {len(text)} bytes; at most {self.max_text_bytes}")
+        if self._sent[receiver] >> (8 * _COUNTER_BYTES):
+            raise MisuseError("no further letter has a number in this session; start another one")
+        head = _MAGIC + self.name + bytes((self.me, receiver)) + self._sent[receiver].to_bytes(_COUNTER_BYTES)
+        signed = signature(self._signing_seed, _PURPOSE, self._bound(head) + text)
+        fresh = hashlib.blake2b(
+            chance.seed() + head + signed, digest_size=32, key=self._signing_seed, person=b"shoal fresh key"
+        ).digest()
+        public = bytes(crypto_scalarmult_base(fresh))
+        shared = bytes(crypto_scalarmult(fresh, self._boxes[receiver]))
+        key = _key(shared, public, self._boxes[receiver])
+        sealed = bytes(crypto_aead_chacha20poly1305_ietf_encrypt(signed + text, head, _NO_NONCE, key))
+        self._sent[receiver] += 1
+        return head + public + sealed
+
+    def open(self, letter: bytes) -> Letter:
+        """Open a letter, once and in its turn; raise PeerError otherwise, and change nothing."""
+        head, sender, number = self._addressed(letter)
+        public, sealed = letter[_HEAD_BYTES : _HEAD_BYTES + _KEY_BYTES], letter[_HEAD_BYTES + _KEY_BYTES :]
+        try:
+            key = _key(bytes(crypto_scalarmult(self._secret, public)), public, self._boxes[self.me])
+            opened = bytes(crypto_aead_chacha20poly1305_ietf_decrypt(sealed, head, _NO_NONCE, key))
+        except NaclError as error:
+            raise PeerError("bad-element", "a letter whose key is not a point of large order") from error
+        except CryptoError as error:
+            raise PeerError(
+                "bad-seal", "a letter that does not open: damaged, or sealed for another"
+            ) from error
+        signed, text = opened[:SIGNATURE_BYTES], opened[SIGNATURE_BYTES:]
+        require_signature(self.identities[sender], _PURPOSE, self._bound(head) + text, signed)
+        if number < self._received[sender]:
+            raise PeerError("duplicate", f"letter {number} of member {sender} again")
+        if number > self._received[sender]:
+            raise PeerError(
+                "out-of-order",
+                f"letter {number} of member {sender}, where {self._received[sender]} comes next",
+            )
+        self._received[sender] += 1
+        return Letter(sender, number, text)
+
+    def _addressed(self, letter: bytes) -> tuple[bytes, int, int]:
+        """Head, sender and number of a letter; raises PeerError unless it is for this member and session."""
+        if not OVERHEAD_BYTES <= len(letter) <= OVERHEAD_BYTES + self.max_text_bytes:
+            raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
+        if letter[: len(_MAGIC)] != _MAGIC:
+            raise PeerError("bad-frame", "bytes that are not a letter")
+        head = letter[:_HEAD_BYTES]
+        if head[len(_MAGIC) : len(_MAGIC) + NAME_BYTES] != self.name:
+            raise PeerError("wrong-session", "a letter of another session")
+        sender, receiver = head[len(_MAGIC) + NAME_BYTES : len(_MAGIC) + NAME_BYTES + 2]
+        if receiver != self.me:
+            raise PeerError("wrong-receiver", "a letter to somebody else")
+        if sender >= len(self.identities) or sender == self.me:
+            raise PeerError("unknown-member", "a letter that no other member of this group sent")
+        return head, sender, int.from_bytes(head[-_COUNTER_BYTES:])
+
+    def _bound(self, head: bytes) -> bytes:
+        """What a signature covers besides the text: places in a group mean nothing without their keys."""
+        sender, receiver = head[-_COUNTER_BYTES - 2 : -_COUNTER_BYTES]
+        return head + self.identities[sender] + self.identities[receiver]
+
+
+def address(letter: bytes) -> tuple[bytes, int, int, int]:
+    """Read what a relay can: session, sender, receiver and number; raise PeerError for what is no letter."""
+    if len(letter) < OVERHEAD_BYTES:
+        raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
+    if letter[: len(_MAGIC)] != _MAGIC:
+        raise PeerError("bad-frame", "bytes that are not a letter")
+    sender, receiver = letter[len(_MAGIC) + NAME_BYTES : len(_MAGIC) + NAME_BYTES + 2]
+    return (
+        letter[len(_MAGIC) : len(_MAGIC) + NAME_BYTES],
+        sender,
+        receiver,
+        int.from_bytes(letter[_HEAD_BYTES - _COUNTER_BYTES : _HEAD_BYTES]),
+    )
+
+
+def mailbox_key(identity: bytes) -> bytes:
+    """Return the X25519 key of an Ed25519 identity; raise PeerError when it has none."""
+    try:
+        return bytes(crypto_sign_ed25519_pk_to_curve25519(identity))
+    except CryptoError as error:  # every fault of the library is one
+        raise PeerError("bad-element", "an identity key that is not a point of the curve") from error
+
+
+def _key(shared: bytes, public: bytes, box: bytes) -> bytes:
+    return hashlib.blake2b(shared + public + box, digest_size=32, person=b"shoal letter").digest()

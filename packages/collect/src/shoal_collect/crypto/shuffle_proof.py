@@ -1,0 +1,315 @@
+"""A proof that a list was only re-masked and permuted; it hides order and masks.
+
+Source: Terelius and Wikström, Proofs of Restricted Shuffles, AFRICACRYPT 2010; Haenni, Locher, Koenig and
+Dubuis, Pseudo-Code Algorithms for Verifiable Re-encryption Mix-Nets, FC 2017 workshops.
+
+The mixer commits to her order. A hash then gives each place before the shuffle a weight. A chain of
+commitments shows that the product of the weights, moved to where the order puts them, stays as it was, and
+the commitments show that their sum and their products with the lists do; no other map than a permutation
+keeps all of these, but with probability N / 2^128. The moved weights and all masks stay hidden: exponents are
+integers, and what an answer adds to them is 128 bits longer, so that 2^16 answers tell less than 2^-112.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from gmpy2 import mpz
+
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.elgamal import Ciphertext
+from shoal_collect.crypto.group import Group, Powers
+from shoal_collect.faults import PeerError
+
+_WEIGHT_BYTES: Final = 16  # of a weight, and of the challenge
+_WEIGHT_BITS: Final = 8 * _WEIGHT_BYTES
+_HIDING_BITS: Final = 128  # a mask is so much longer than what it must hide
+
+
+class _Sizes(NamedTuple):
+    """Bits of what is hidden; answers are as much longer as challenge and mask need."""
+
+    sum_of_keys: int
+    chain: int
+    weighted: int
+    moved: int
+    link: int
+
+
+@dataclass(frozen=True)
+class ShuffleProof:
+    """Commitments to the order and to the chain of moved weights, the challenge, and the answers to it.
+
+    commitments, chain: one element for each record. totals: answers for the sum of the commitments' keys, for
+    the end of the chain, and for the weighted keys and masks. moved, links: one answer for each record.
+    """
+
+    commitments: tuple[mpz, ...]
+    chain: tuple[mpz, ...]
+    challenge: int
+    totals: tuple[int, int, int, int]
+    moved: tuple[int, ...]
+    links: tuple[int, ...]
+
+    def encode(self, group: Group) -> bytes:
+        """Encode at a length that group and number of records fix."""
+        elements = b"".join(map(group.to_bytes, (*self.commitments, *self.chain)))
+        numbers = zip((self.challenge, *self._answers), _lengths(group, len(self.chain)), strict=True)
+        return elements + b"".join(int(number).to_bytes(length) for number, length in numbers)
+
+    @property
+    def _answers(self) -> tuple[int, ...]:
+        return (*self.totals, *self.moved, *self.links)
+
+
+def read_shuffle_proof(
+    group: Group, size: int, element: Callable[[], mpz], take: Callable[[int], bytes]
+) -> ShuffleProof:
+    """Read an encoded proof about ``size`` records.
+
+    Parameters
+    ----------
+    group, size
+        The group, and how many records there are.
+    element, take
+        Reads the next element of the group; the next so many bytes. Both raise PeerError.
+    """
+    elements = tuple(element() for _ in range(2 * size))
+    challenge, *answers = (int.from_bytes(take(length)) for length in _lengths(group, size))
+    keys, end, weighted, masks = answers[:4]
+    return ShuffleProof(
+        elements[:size],
+        elements[size:],
+        challenge,
+        (keys, end, weighted, masks),
+        tuple(answers[4 : 4 + size]),
+        tuple(answers[4 + size :]),
+    )
+
+
+def proof_bytes(group: Group, size: int) -> int:
+    """Return the length of an encoded proof about so many records."""
+    return 2 * size * group.element_bytes + sum(_lengths(group, size))
+
+
+def prove_shuffle(
+    group: Group,
+    y: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[Ciphertext],
+    order: Sequence[int],
+    masks: Sequence[int],
+    context: bytes,
+    chance: Chance,
+) -> ShuffleProof:
+    """Prove that after[i] is before[order[i]] under a further mask masks[order[i]]."""
+    size, sizes = len(before), _sizes(group, len(before))
+    start, bases = _generators(group, size)
+    of_g = _powers_of_generator(group, 8 * _bytes_of(sizes.link))
+
+    keys = [int(group.draw_secret(chance)) for _ in before]  # by places before
+    commitments = [mpz(0)] * size
+    for base, place in zip(bases, order, strict=True):
+        commitments[place] = group.times(of_g.of(keys[place]), base)
+    statement = _statement(group, y, before, after, commitments, context)
+    weights = _weights(statement, size)
+
+    moved = [weights[place] for place in order]
+    links, chain, end = [int(group.draw_secret(chance)) for _ in before], [start], 0
+    for weight, link in zip(moved, links, strict=True):
+        chain.append(group.times(of_g.of(link), group.secret_power(chain[-1], mpz(weight))))
+        end = int((link + weight * end) % group.q)
+    hidden = (
+        sum(keys),
+        end,
+        sum(key * weight for key, weight in zip(keys, weights, strict=True)),
+        sum(masks[place] * weight for place, weight in zip(order, moved, strict=True)),
+    )
+
+    def mask_of(bits: int) -> int:
+        return chance.below(1 << _masked(bits))
+
+    drawn_end = int(group.draw_mask(chance))
+    drawn = (mask_of(sizes.sum_of_keys), drawn_end, mask_of(sizes.weighted), mask_of(sizes.weighted))
+    drawn_moved = [mask_of(sizes.moved) for _ in before]
+    drawn_links = [mask_of(sizes.link) for _ in before]
+    announced = [
+        *_of_totals(group, y, after, bases, drawn, drawn_moved, group.secret_power),
+        *(
+            group.times(of_g.of(link), group.secret_power(earlier, mpz(weight)))
+            for link, weight, earlier in zip(drawn_links, drawn_moved, chain[:-1], strict=True)
+        ),
+    ]
+    challenge = _challenge(group, statement, chain[1:], announced)
+    totals = [mask + challenge * own for mask, own in zip(drawn, hidden, strict=True)]
+    return ShuffleProof(
+        tuple(commitments),
+        tuple(chain[1:]),
+        challenge,
+        (totals[0], int(totals[1] % group.q), totals[2], totals[3]),
+        tuple(mask + challenge * own for mask, own in zip(drawn_moved, moved, strict=True)),
+        tuple(mask + challenge * own for mask, own in zip(drawn_links, links, strict=True)),
+    )
+
+
+def require_shuffle_proof(
+    group: Group,
+    y: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[Ciphertext],
+    proof: ShuffleProof,
+    context: bytes,
+) -> None:
+    """Raise PeerError unless the proof holds.
+
+    All elements must have been read as members of the group; of numbers that are none nothing is proven.
+    """
+    size = len(before)
+    lengths = {len(after), *map(len, (proof.commitments, proof.chain, proof.moved, proof.links))}
+    if not size or lengths != {size}:
+        raise PeerError("bad-length", f"a proof about another number of records than {size}")
+    _require_ranges(group, proof)
+    start, bases = _generators(group, size)
+    statement = _statement(group, y, before, after, proof.commitments, context)
+    weights = _weights(statement, size)
+    product = mpz(1)
+    for weight in weights:
+        product = product * weight % group.q
+
+    def weighted(elements: Sequence[mpz]) -> mpz:
+        return group.product_of_powers(elements, weights, _WEIGHT_BITS)
+
+    images = (
+        group.over(_product(group, proof.commitments), _product(group, bases)),
+        group.over(proof.chain[-1], group.power(start, product)),
+        weighted(proof.commitments),
+        weighted([one.c1 for one in before]),
+        weighted([one.c2 for one in before]),
+    )
+    answered = _of_totals(group, y, after, bases, proof.totals, proof.moved, group.power)
+    of_g = _powers_of_generator(group, 8 * _bytes_of(_sizes(group, size).link))
+    answered += [
+        group.times(of_g.of(link), group.power(earlier, mpz(weight)))
+        for link, weight, earlier in zip(proof.links, proof.moved, (start, *proof.chain), strict=False)
+    ]
+    challenge = mpz(proof.challenge)
+    announced = [
+        group.over(said, group.power(image, challenge))
+        for said, image in zip(answered, (*images, *proof.chain), strict=True)
+    ]
+    if _challenge(group, statement, proof.chain, announced) != proof.challenge:
+        raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
+
+
+def _require_ranges(group: Group, proof: ShuffleProof) -> None:
+    """Let each proof have one encoding, and no answer be read as one number here and as another there."""
+    numbers = zip((proof.challenge, *proof._answers), _lengths(group, len(proof.chain)), strict=True)
+    if not all(0 <= number < 1 << 8 * length for number, length in numbers) or proof.totals[1] >= group.q:
+        raise PeerError("out-of-range", "an answer that no honest mixer gives")
+
+
+def _of_totals(
+    group: Group,
+    y: mpz,
+    after: Sequence[Ciphertext],
+    bases: Sequence[mpz],
+    totals: Sequence[int],
+    moved: Sequence[int],
+    power: Callable[[mpz, mpz], mpz],
+) -> list[mpz]:
+    """What the five statements about whole lists map masks, or answers, to."""
+    of_keys, of_end, of_weighted, of_masks = map(mpz, totals)
+    bits = 8 * _bytes_of(_sizes(group, len(after)).moved)
+
+    def joined(elements: Sequence[mpz]) -> mpz:
+        return group.product_of_powers(elements, moved, bits)
+
+    return [
+        power(group.g, of_keys),
+        power(group.g, of_end),
+        group.times(power(group.g, of_weighted), joined(bases)),
+        group.over(joined([one.c1 for one in after]), power(group.g, of_masks)),
+        group.over(joined([one.c2 for one in after]), power(y, of_masks)),
+    ]
+
+
+@lru_cache(maxsize=2)
+def _powers_of_generator(group: Group, bits: int) -> Powers:
+    return Powers(group, group.g, bits)
+
+
+def _product(group: Group, elements: Sequence[mpz]) -> mpz:
+    product = mpz(1)
+    for element in elements:
+        product = group.times(product, element)
+    return product
+
+
+def _sizes(group: Group, size: int) -> _Sizes:
+    secret, more = group.secret_bits, size.bit_length()
+    return _Sizes(
+        secret + more, int(group.q.bit_length()), secret + _WEIGHT_BITS + more, _WEIGHT_BITS, secret
+    )
+
+
+def _masked(bits: int) -> int:
+    """How long a mask is that hides so many bits times the challenge."""
+    return bits + _WEIGHT_BITS + _HIDING_BITS
+
+
+def _bytes_of(bits: int) -> int:
+    """The length of an answer: a mask, and what carries over (once in 2^128)."""
+    return _masked(bits) // 8 + 1
+
+
+def _lengths(group: Group, size: int) -> list[int]:
+    """The bytes of challenge and answers, in their order."""
+    sizes = _sizes(group, size)
+    weighted = _bytes_of(sizes.weighted)
+    totals = [_bytes_of(sizes.sum_of_keys), group.element_bytes, weighted, weighted]
+    return [_WEIGHT_BYTES, *totals, *[_bytes_of(sizes.moved)] * size, *[_bytes_of(sizes.link)] * size]
+
+
+def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:
+    """The start of the chain, and a base for each place after the shuffle; unknown powers of each other."""
+
+    def drawn(number: int) -> mpz:
+        said = b"shoal generator" + group.to_bytes(group.g) + int(group.p).to_bytes(group.element_bytes)
+        wide = hashlib.shake_256(said + number.to_bytes(4)).digest(group.element_bytes + 16)
+        return group.times(root := mpz(int.from_bytes(wide)) % group.p, root)
+
+    return drawn(0), [drawn(1 + number) for number in range(size)]
+
+
+def _statement(
+    group: Group,
+    y: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[Ciphertext],
+    commitments: Sequence[mpz],
+    context: bytes,
+) -> bytes:
+    """Hash everything that was said until the weights are drawn."""
+    state = hashlib.blake2b(digest_size=32, person=b"shoal weights")
+    state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
+    for element in (group.p, group.g, y, *commitments):
+        state.update(group.to_bytes(element))
+    for one in (*before, *after):
+        state.update(group.to_bytes(one.c1) + group.to_bytes(one.c2))
+    return state.digest()
+
+
+def _weights(statement: bytes, size: int) -> list[int]:
+    """A weight for each place before the shuffle."""
+    stream = Chance(statement)
+    return [int.from_bytes(stream.take(_WEIGHT_BYTES)) for _ in range(size)]
+
+
+def _challenge(group: Group, statement: bytes, chain: Sequence[mpz], announced: Sequence[mpz]) -> int:
+    """What the answers are asked for, fixed by the statement, with all its 256 bits, and what came since."""
+    state = hashlib.blake2b(statement, digest_size=_WEIGHT_BYTES, person=b"shoal shuffle")
+    for element in (*chain, *announced):
+        state.update(group.to_bytes(element))
+    return int.from_bytes(state.digest())

@@ -1,0 +1,287 @@
+"""A device's state on disk: written whole or not at all, before anything is sent, for its owner alone."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from shoal.errors import InputError, OutputError
+from shoal.runtime.staging import staged_file
+from shoal.version import __version__
+from shoal_collect.device.json_state import NotAStateError, decode, encode
+from shoal_collect.device.past import Past
+from shoal_collect.roles.consent import date_of
+from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
+
+STATE_FILE: Final = "state.json"
+_FORMAT: Final = "shoal device state"
+_VERSION: Final = 3  # grows when what lasts between rounds changes so that an older shoal would misread it
+
+
+class OldStateError(InputError):
+    """The state of a device, or its round under way, is of another version of shoal."""
+
+
+@dataclass
+class Kept:
+    """A device, the round it is in, and how many rounds it has ended."""
+
+    device: Device
+    own_round: ParticipantRound | None = None
+    rounds: int = 0
+
+
+class MovedError(InputError):
+    """The state of a device lives on elsewhere."""
+
+
+def state_text(kept: Kept) -> bytes:
+    """Write everything that a device keeps as JSON; what lasts between rounds stands apart from the round."""
+    lasting = encode({"device": vars(kept.device), "rounds": kept.rounds})
+    # the round shares objects with the device, so that both are written together
+    under_way = None if kept.own_round is None else encode([kept.device, kept.own_round])
+    document = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "shoal_version": __version__,
+        "lasting": lasting,
+        "round": under_way,
+    }
+    # without an indent, which only the slow encoder knows: a device writes its state at each step
+    return json.dumps(document).encode()
+
+
+def read_state(content: bytes, where: str) -> Kept:
+    """Read what ``state_text`` has written.
+
+    Raises
+    ------
+    OldStateError
+        If another version of shoal wrote it, or began the round under way.
+    MovedError
+        If the state was exported from there.
+    InputError
+        If it is damaged, or no state.
+    """
+    damaged = InputError(f"{where} is damaged or no state of a device; restore it from an export")
+    if content.startswith((b"\x80", b"shoal device state")):
+        raise OldStateError(
+            f"an earlier version of shoal wrote {where}, and this one cannot open it; finish the round under "
+            "way with that version, which also keeps what you released from counting as your crowd"
+        )
+    try:
+        document = json.loads(content)
+        known = document["format"] == _FORMAT
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise damaged from error
+    if not known:
+        raise damaged
+    if document.get("moved"):
+        raise MovedError(f"{where} was exported; import that file, and go on with it")
+    if document.get("version") != _VERSION:
+        raise OldStateError(f"{where} was written by another version of shoal; use that one")
+    try:
+        lasting = decode(document["lasting"])
+        kept = Kept(Device(**lasting["device"]), None, lasting["rounds"])
+    except (NotAStateError, KeyError, TypeError) as error:
+        raise damaged from error
+    if document["round"] is not None:
+        try:
+            kept.device, kept.own_round = decode(document["round"])
+        except (NotAStateError, TypeError, ValueError) as error:
+            raise OldStateError(
+                f"the round under way in {where} was begun by shoal {document.get('shoal_version')}, and "
+                "this one cannot go on with it; finish it with that version, or give it up: export the state "
+                "--without-round, and import it"
+            ) from error
+        if not isinstance(kept.device, Device) or not isinstance(kept.own_round, ParticipantRound):
+            raise damaged
+    return kept
+
+
+class StateFolder:
+    """``state.json``, and what became of each round.
+
+    Parameters
+    ----------
+    folder
+        Where they lie; made when absent, for its owner alone.
+    past
+        What all states of the account have released; None where nothing is kept beside them.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, past: Past | None = None) -> None:
+        self.past = past
+        self.folder, self._file = folder, folder / STATE_FILE
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"the folder {folder} cannot be made ({error.strerror}); name another with --state"
+            ) from error
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out; raise InputError while another one uses the folder."""
+        try:
+            stream = (self.folder / "lock").open("w")
+        except OSError as error:
+            raise OutputError(f"{self.folder} cannot be used ({error.strerror}); mend it") from error
+        with stream as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise InputError(f"another process works with {self.folder}; let it end") from error
+            yield
+
+    def load(self) -> Kept | None:
+        """Read what was kept.
+
+        Returns
+        -------
+        Kept or None
+            None for a new device.
+
+        Raises
+        ------
+        OldStateError
+            If another version of shoal wrote it.
+        MovedError
+            If it was exported, and lives on elsewhere.
+        InputError
+            If it cannot be read.
+        """
+        try:
+            content = self._file.read_bytes()
+        except FileNotFoundError:
+            self._require_no_older()
+            return None
+        except OSError as error:
+            raise InputError(f"{self._file} cannot be read ({error.strerror}); restore it") from error
+        return read_state(content, str(self._file))
+
+    def _require_no_older(self) -> None:
+        """Raises OldStateError where only an earlier version has left a state."""
+        older = self.folder / "state.bin"
+        if older.exists():
+            read_state(b"\x80", str(older))
+
+    def keep(self, kept: Kept) -> None:
+        """Replace what was kept; raises OutputError."""
+        if self.past is not None:
+            self.past.keep(kept.device)
+        self._write(self._file, state_text(kept))
+
+    def export(self, file: Path, *, without_round: bool = False) -> None:
+        """Move the state into one file, for another folder or device; this folder is locked from then on.
+
+        Parameters
+        ----------
+        file
+            The new file, for its owner alone.
+        without_round
+            Give up the round under way, which may be of another version of shoal.
+
+        Raises
+        ------
+        InputError
+            If there is no state to move.
+        OutputError
+            If the file exists or cannot be written.
+        """
+        try:
+            content = self._file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{self.folder} holds no state of a device") from error
+        document = json.loads(content) if content.startswith(b"{") else None
+        if without_round and isinstance(document, dict):
+            content = json.dumps({**document, "round": None}).encode()
+        read_state(content, str(self._file))
+        if file.exists():
+            raise OutputError(f"{file} exists; name another file")
+        with staged_file(file, lambda stream: stream.write(content)):
+            pass
+        self._write(self._file, json.dumps({"format": _FORMAT, "version": _VERSION, "moved": True}).encode())
+
+    def take_in(self, file: Path) -> None:
+        """Take over an exported state; raise InputError when this folder holds one, or the file none."""
+        try:
+            self.load()
+        except MovedError:
+            pass  # it comes back
+        else:
+            if self._file.exists():
+                raise InputError(f"{self.folder} holds a state; import into another folder")
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{file} cannot be read ({error.strerror})") from error
+        read_state(content, str(file))
+        self._write(self._file, content)
+
+    def note(self, kept: Kept, ending: Ending) -> Path:
+        """Write down for its owner what became of a round, with the count of each checked part.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        file = self.folder / f"round-{kept.rounds + 1}.json"
+        document = document_of(ending)
+        self._write(file, json.dumps(document, indent=2).encode())
+        return file
+
+    def _write(self, file: Path, content: bytes) -> None:
+        new = file.with_suffix(".new")
+        try:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            new.replace(file)
+            folder = os.open(self.folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise OutputError(
+                f"{file} cannot be written ({error.strerror}); make room, and run the same command again"
+            ) from error
+
+
+def document_of(ending: Ending) -> dict[str, Any]:
+    """Return what became of a round, with the count of each checked part, as it is written down."""
+    points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
+    return {
+        "ending": ending.kind,
+        "message": ending.message,
+        "identifier": ending.identifier,
+        "k": ending.k,
+        "bootstrap": _bootstrap_of(ending),
+        "snapshot_day": ending.snapshot_day,
+        "checked": [
+            {"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())
+        ],
+        "kept": list(ending.kept),
+        "released": {
+            "columns": ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"],
+            "points": points,
+        },
+    }
+
+
+def _bootstrap_of(ending: Ending) -> dict[str, Any] | None:
+    if ending.bootstrap_until is None:
+        return None
+    return {"until": date_of(ending.bootstrap_until), "records": ending.bootstrap_records}

@@ -1,0 +1,410 @@
+"""A device's side of HTTP: signed requests, checked replies, and patience while a server is down."""
+
+import http.client
+import json
+import math
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from shoal.errors import InputError, MisuseError
+from shoal.units import counted, show_s
+from shoal_collect.crypto.signatures import verify_key
+from shoal_collect.device.keys import follow_collector
+from shoal_collect.faults import PeerError
+from shoal_collect.roles.consent import roster_in_words
+from shoal_collect.roles.participant_round import Device, ParticipantRound
+from shoal_collect.roles.requests import (
+    Call,
+    Reply,
+    answer_digest,
+    authorization,
+    body_digest,
+    head_digest,
+    read_json,
+    require_reply_signature,
+)
+from shoal_collect.roles.wire import BATCH_BYTES
+from shoal_collect.storage.database import UnavailableError
+
+_TIMEOUT_S: Final = 60.0
+_HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+_DOWN: Final = (OSError, http.client.HTTPException)
+# refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
+# machine or the server was stopped in the middle of a request, or because somebody changed it on the way
+_PASSING: Final = ("unavailable", "clock-skew", "too-slow", "damaged")
+
+
+class Patience:
+    """Waits while a server is away, longer each time, and says so once.
+
+    Parameters
+    ----------
+    patience_s
+        How long a server may be away, in seconds.
+    say
+        Told in words when one is.
+    """
+
+    def __init__(self, patience_s: float, say: Callable[[str], None]) -> None:
+        self._patience_s, self._say = patience_s, say
+        self.answered()
+
+    def answered(self) -> None:
+        """Begin anew: the server is there."""
+        self._until_s, self._pause_s = math.inf, _FIRST_PAUSE_S
+
+    def wait(self, trouble: str) -> bool:
+        """Wait a while for ``trouble`` to pass; say whether there is time to try again."""
+        now_s, first = time.monotonic(), self._until_s == math.inf
+        if first:
+            self._until_s = now_s + self._patience_s
+        if now_s + self._pause_s > self._until_s:
+            return False
+        if first:
+            self._say(f"{trouble}; trying again for {show_s(self._patience_s)}")
+        time.sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        return True
+
+
+class RemoteServer:
+    """A collector, witness or authority at an address.
+
+    Parameters
+    ----------
+    url
+        The address, like https://collect.example.org.
+    ca
+        Certificates (PEM) to trust instead of the system's.
+    key
+        The key of a witness, which its replies are checked with.
+
+    Raises
+    ------
+    MisuseError
+        If the text is not an address of a server.
+    InputError
+        If the certificates cannot be read.
+    """
+
+    def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:  # a port or an address in brackets that cannot be
+            raise MisuseError(_no_address(url)) from error
+        if (
+            parts.scheme not in ("http", "https")
+            or not parts.hostname
+            or parts.path.strip("/")
+            or parts.query
+            or not url.isprintable()
+        ):
+            raise MisuseError(_no_address(url))
+        self.url, self._host, self._port, self._key = url, parts.hostname, port, key
+        self._tls = None
+        if parts.scheme == "https":
+            try:
+                self._tls = ssl.create_default_context(cafile=ca)
+            except OSError as error:
+                raise InputError(
+                    f"the certificates in {ca} cannot be read; give a file in PEM format"
+                ) from error
+        self._connection: http.client.HTTPConnection | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Whether others on the way can read what goes there and comes back."""
+        return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
+
+    def about(self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None) -> Any:
+        """Ask what the server says of itself; its key is not yet known to be the right one.
+
+        Parameters
+        ----------
+        patience_s
+            How long the server may be away, in seconds.
+        say
+            Told once, in words, when it is.
+
+        Raises
+        ------
+        InputError
+            If no server of shoal answers.
+        """
+        patience = Patience(patience_s, say)
+        while True:
+            try:
+                reply, signed = self._exchange("GET", "/v1/about", b"", {})
+                break
+            except _DOWN as error:
+                untrusted = isinstance(error, ssl.SSLCertVerificationError)  # waiting mends nothing
+                if untrusted or not patience.wait(f"{self.url} does not answer yet"):
+                    raise InputError(
+                        f"{silence_in_words(self.url, error)}; check the address, and that the server runs"
+                    ) from error
+        if reply.status != 200:
+            raise InputError(
+                f"{self.url} is not a server of shoal (status {reply.status}); check the address"
+            )
+        try:
+            facts = read_json(reply.body)
+            key = facts.get("server_key") or facts.get("signing_key")
+            head = _head("GET", "/v1/about", b"", {})
+            require_reply_signature(bytes.fromhex(key), head, reply.body, signed)
+        except (PeerError, AttributeError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{self.url} is not a server of shoal, or somebody answers in its place; check the address"
+            ) from error
+        return facts
+
+    def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
+        """Try once to send a request; a refusal that the server has not signed says only that it is away.
+
+        Parameters
+        ----------
+        call
+            The request.
+        device
+            Whose it is; it knows the servers' keys.
+        now_s
+            The time, in seconds since 1970.
+        signing_seed
+            32 secret bytes that sign the request; by default the device's own.
+
+        Raises
+        ------
+        OSError, HTTPException
+            If the server is down.
+        PeerError
+            If somebody else answers.
+        """
+        headers = {}
+        key = device.authority_signing_key
+        if call.to != "authority":
+            key, seed = self._key or device.server_key, signing_seed or device.signing_seed
+            headers["Authorization"] = authorization(
+                seed, verify_key(seed), key, call.method, call.target, call.body, now_s
+            )
+        if call.body:
+            headers["Shoal-Digest"] = body_digest(call.body).hex()
+        reply, signed = self._exchange(call.method, call.target, call.body, headers)
+        try:
+            head = _head(call.method, call.target, call.body, headers)
+            require_reply_signature(key, head, reply.body, signed)
+        except PeerError:
+            if reply.refusal is None:
+                raise
+            return Reply(reply.status, b"")
+        return reply
+
+    def _exchange(
+        self, method: str, target: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[Reply, str | None]:
+        if self._connection is None:
+            if self._tls is None:
+                self._connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT_S)
+            else:
+                self._connection = http.client.HTTPSConnection(
+                    self._host, self._port, timeout=_TIMEOUT_S, context=self._tls
+                )
+        try:
+            self._connection.request(method, target, body or None, headers)
+            response = self._connection.getresponse()
+            content = response.read(BATCH_BYTES + 1)
+            if len(content) > BATCH_BYTES:
+                raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
+            if response.length:  # a read of so many bytes says nothing of a body that was cut off
+                raise http.client.IncompleteRead(content, response.length)
+        except BaseException:
+            self.close()
+            raise
+        return Reply(response.status, content), response.headers.get("Shoal-Signature")
+
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def silence_in_words(where: str, error: Exception) -> str:
+    """Say that a server does not answer, and why; for a certificate, what to do."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"the certificate of {where} is not trusted ({error.verify_message}); if you know it, name the "
+            "certificates to trust with --ca"
+        )
+    return f"{where} does not answer ({type(error).__name__})"
+
+
+def asking(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
+    """Return what asks a server for an address and reads its JSON, as a witness asks a collector.
+
+    When the server goes on under a key that the one before has signed, it is asked under that one from then
+    on.
+
+    Raises UnavailableError when the server is down, and PeerError when it refuses, or somebody else answers.
+    """
+    itself = Device("", signing_seed, bytes(32), key, bytes(32), bytes(32))
+
+    def tried(target: str) -> Reply | None:
+        try:
+            reply = server.send(Call("GET", target), itself, time.time())
+        except PeerError:
+            return None
+        return reply if reply.body else None  # without: a refusal that the known key has not signed
+
+    def ask(target: str) -> Any:
+        try:
+            reply = tried(target)
+            if reply is None:
+                follow_collector(itself, server.about(), time.time())
+                reply = tried(target)
+        except _DOWN as error:
+            raise UnavailableError(silence_in_words(server.url, error)) from error
+        except InputError as error:
+            raise PeerError("bad-signature", str(error)) from error
+        if reply is None:
+            raise UnavailableError(f"{server.url} does not answer as the collector")
+        if (passing := _passing_in_words(reply)) is not None:
+            raise UnavailableError(f"{server.url} {passing}")
+        if reply.refusal is not None:
+            raise PeerError("not-entitled", f"the collector does not say: {reply.refusal[1]}")
+        return read_json(reply.body)
+
+    return ask
+
+
+def run_round(
+    own_round: ParticipantRound,
+    servers: dict[str, RemoteServer],
+    keep: Callable[[], None],
+    say: Callable[[str], None],
+    *,
+    poll_s: float,
+    patience_s: float,
+) -> None:
+    """Go on until the round has ended.
+
+    Parameters
+    ----------
+    own_round
+        The round.
+    servers
+        Where requests go, by the names in ``Call.to``.
+    keep
+        Called before each request that follows a change.
+    say
+        Told in words what the device is doing.
+    poll_s
+        How long to wait, in seconds, after a look that found nothing new.
+    patience_s
+        How long a server may be away, in seconds.
+
+    Raises
+    ------
+    InputError
+        If a server stays away longer, or somebody else answers in its place for so long; what was kept allows
+        to go on later.
+    """
+    changed, phase, patience = True, "", Patience(patience_s, say)
+    held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
+    seen: tuple[str, bytes] = "", b""
+    joined = ""
+    while own_round.ending is None:
+        if changed:
+            keep()
+        if own_round.phase != phase:
+            if phase == "lottery" and own_round.group is not None:
+                say(roster_in_words(own_round.group))
+            phase = own_round.phase
+            say(_WORDS[phase])
+        call = own_round.next_call()
+        now_s = time.time()
+        waits = call.poll and call.method == "GET" and "/" in call.target.removeprefix("/v1/rounds")
+        asked = _waiting(call, held_s, seen[1] if seen[0] == call.target else b"") if waits else call
+        try:
+            reply = servers[call.to].send(asked, own_round.device, now_s, own_round.entry.signing_seed)
+            trouble = _passing_in_words(reply)
+        except _DOWN as error:
+            trouble = f"does not answer ({type(error).__name__})"
+        except PeerError as error:
+            trouble = f"is not who answers there ({error})"
+        if trouble is not None:
+            if not patience.wait(f"{servers[call.to].url} {trouble}"):
+                stored = "what you share is stored, but not yet claimed; " if phase == "claiming" else ""
+                raise InputError(
+                    f"{servers[call.to].url} {trouble}; {stored}run the same command again later: it goes on "
+                    "from here"
+                )
+            changed = False
+            continue
+        patience.answered()
+        changed = own_round.replied(call, reply, time.time())
+        if waits and phase == "lottery" and (news := _joined_in_words(reply)) not in ("", joined):
+            say(joined := news)
+        seen = call.target, reply.body
+        if call.poll and not changed and own_round.ending is None:
+            time.sleep(
+                max(0.0, poll_s - (time.time() - now_s))
+            )  # a server that holds requests has waited for us
+    keep()
+
+
+def _joined_in_words(reply: Reply) -> str:
+    """How many people a round has so far, while they are joining; empty for any other reply."""
+    try:
+        said = json.loads(reply.body)
+        if said["phase"] != "joining":
+            return ""
+        n, by = int(said["members"]), time.strftime("%H:%M", time.gmtime(float(said["deadline_s"])))
+    except (ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError):
+        return ""
+    so_far = counted(n, "person has", "people have")
+    return f"{so_far} joined; the lottery begins by {by} UTC with enough of them"
+
+
+def _passing_in_words(reply: Reply) -> str | None:
+    """Why a server cannot help now, though the same request may help later; None for any other reply."""
+    if reply.refusal is None or (reply.status < 500 and reply.refusal[0] not in _PASSING):
+        return None
+    return (
+        f"cannot help now ({reply.refusal[1]})" if reply.body else f"does not answer (status {reply.status})"
+    )
+
+
+def _head(method: str, target: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+    """The digest of a request's head, which its reply is signed for."""
+    said = headers.get("Authorization", ""), str(len(body)), headers.get("Shoal-Digest", "")
+    return head_digest(method, target, *said)
+
+
+def _waiting(call: Call, held_s: float, known: bytes) -> Call:
+    """The same request, to be answered when the answer is another one than what is known."""
+    joint = "&" if "?" in call.target else "?"
+    return replace(call, target=f"{call.target}{joint}wait={held_s:g}&seen={answer_digest(known)}")
+
+
+def _no_address(url: str) -> str:
+    return (
+        f"{url!r} is not an address of a server; write it like https://collect.example.org or "
+        "http://127.0.0.1:8000"
+    )
+
+
+_WORDS: Final = {
+    "lottery": "waiting for the round, and for the lottery that draws the groups",
+    "questions": "mixing the group's questions",
+    "asking": "asking how many others share them",
+    "releases": "mixing what the group releases",
+    "storing": "having it stored",
+    "claiming": "claiming it at the authority",
+    "over": "done",
+}

@@ -1,0 +1,154 @@
+"""Whatever a device keeps, as JSON and back: values, the protocol's own objects, and what these share.
+
+Nothing is carried out when a text is read: an object is made without its constructor, and only classes of the
+protocol itself are looked up, in modules of this package. A list or an object that two others share is still
+one when it comes back.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from importlib import import_module
+from typing import Any, Final
+
+import gmpy2
+from pydantic import BaseModel
+
+from shoal.errors import InputError
+
+_PACKAGE: Final = "shoal_collect."
+_PARTS: Final = ("crypto.", "matching.", "mix.", "roles.")
+_MPZ: Final = type(gmpy2.mpz())
+
+# where classes were before they moved: an older state still names them so
+MOVED: Final[Mapping[str, str]] = {}
+
+
+class NotAStateError(InputError):
+    """A text that is no state of this version's classes."""
+
+
+def encode(value: Any) -> Any:
+    """Turn values and objects of the protocol into what JSON holds.
+
+    Raises TypeError for anything else: a fault of whoever keeps it.
+    """
+    return _Writer().write(value)
+
+
+def decode(document: Any) -> Any:
+    """Turn it back; raise NotAStateError for what ``encode`` does not write."""
+    try:
+        return _Reader().read(document)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise NotAStateError(f"no state of a device ({type(error).__name__})") from error
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+        self._held: list[Any] = []  # so that no number of an object is given to another one
+
+    def write(self, value: Any) -> Any:  # noqa: PLR0911  (one for each kind of value)
+        if value is None or isinstance(value, bool | float) or type(value) in (int, str):
+            return value
+        if isinstance(value, bytes):
+            return {"bytes": value.hex()}
+        if isinstance(value, _MPZ):
+            return {"mpz": format(int(value), "x")}
+        if isinstance(value, Enum):
+            return {"enum": _name_of(type(value)), "of": value.name}
+        if type(value) is tuple:
+            return {"tuple": [self.write(one) for one in value]}
+        if type(value) is frozenset:
+            return {"frozenset": [self.write(one) for one in value]}
+        if isinstance(value, BaseModel):
+            return {"model": _name_of(type(value)), "fields": value.model_dump(mode="json")}
+        if id(value) in self._seen:
+            return {"same": self._seen[id(value)]}
+        self._seen[id(value)] = number = len(self._held)
+        self._held.append(value)
+        if type(value) is list:
+            return {"list": [self.write(one) for one in value], "number": number}
+        if type(value) is set:
+            return {"set": [self.write(one) for one in value], "number": number}
+        if type(value) is dict:
+            pairs = [[self.write(key), self.write(one)] for key, one in value.items()]
+            return {"dict": pairs, "number": number}
+        fields = {name: self.write(one) for name, one in vars(value).items()}
+        return {"object": _name_of(type(value)), "fields": fields, "number": number}
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}
+
+    def read(self, document: Any) -> Any:
+        if document is None or isinstance(document, bool | int | float | str):
+            return document
+        (kind, content), *_ = document.items()
+        return self._kinds[kind](content, document)
+
+    @property
+    def _kinds(self) -> Mapping[str, Callable[[Any, Any], Any]]:
+        return {
+            "bytes": lambda content, _: bytes.fromhex(content),
+            "mpz": lambda content, _: gmpy2.mpz(int(content, 16)),
+            "enum": lambda content, document: _class_of(content, Enum)[document["of"]],
+            "tuple": lambda content, _: tuple(map(self.read, content)),
+            "frozenset": lambda content, _: frozenset(map(self.read, content)),
+            "model": lambda content, document: _class_of(content, BaseModel).model_validate(
+                document["fields"]
+            ),
+            "same": lambda content, _: self._made[content],
+            "list": self._list,
+            "set": self._set,
+            "dict": self._dict,
+            "object": self._object,
+        }
+
+    def _list(self, content: Any, document: Any) -> Any:
+        made: list[Any] = []
+        self._made[document["number"]] = made
+        made.extend(map(self.read, content))
+        return made
+
+    def _set(self, content: Any, document: Any) -> Any:
+        made: set[Any] = set()
+        self._made[document["number"]] = made
+        made.update(map(self.read, content))
+        return made
+
+    def _dict(self, content: Any, document: Any) -> Any:
+        made: dict[Any, Any] = {}
+        self._made[document["number"]] = made
+        made.update((self.read(key), self.read(one)) for key, one in content)
+        return made
+
+    def _object(self, content: Any, document: Any) -> Any:
+        kind = _class_of(content, object)
+        made = kind.__new__(kind)
+        self._made[document["number"]] = made
+        for name, one in document["fields"].items():
+            if hasattr(kind, name) and callable(getattr(kind, name)):
+                raise NotAStateError("no state of a device (a field in the place of a method)")
+            vars(made)[str(name)] = self.read(one)
+        return made
+
+
+def _name_of(kind: type) -> str:
+    if not kind.__module__.startswith(_PACKAGE):
+        raise TypeError(f"{kind.__module__}.{kind.__qualname__} is nothing that a device keeps")
+    return f"{kind.__module__.removeprefix(_PACKAGE)}:{kind.__qualname__}"
+
+
+def _class_of(name: str, base: Any) -> Any:
+    module, _, own = MOVED.get(name, name).partition(":")
+    if not module.startswith(_PARTS) or not module.replace(".", "").replace("_", "").isalnum():
+        raise NotAStateError("no state of a device (a class of another package)")
+    try:
+        found = getattr(import_module(_PACKAGE + module), own)
+    except (ImportError, AttributeError) as error:
+        raise NotAStateError("a state of another version of shoal (a class that this one lacks)") from error
+    if not isinstance(found, type) or found.__module__ != _PACKAGE + module or not issubclass(found, base):
+        raise NotAStateError("no state of a device (not a class of the protocol)")
+    return found

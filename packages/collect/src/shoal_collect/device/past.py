@@ -1,0 +1,88 @@
+"""What a person has released to a collector from any state of this account: her past is never her crowd.
+
+A release counts as its owner's by the tag of her device. Another state has other tags, so to it the releases
+of the first would be those of somebody else. So a file beside all states holds them. It is for her account on
+this machine alone, one for each collector and user name; people who share an account take part under names of
+their own.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from shoal.errors import InputError
+from shoal.runtime.staging import staged_file
+from shoal_collect.device.json_state import NotAStateError, decode, encode
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.roles.participant_round import Device
+from shoal_collect.roles.succession import first_key
+
+Sent = Sequence[tuple[tuple[Cylinder, ...], int]]
+_VERSION: Final = 1
+
+
+def folder_of_account() -> Path:
+    """Return where an account keeps what all its states share: XDG_STATE_HOME, by default ~/.local/state."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
+    return base / "shoal" / "collect"
+
+
+class Past:
+    """The releases of all states of an account.
+
+    Parameters
+    ----------
+    folder
+        Where they lie, from ``folder_of_account``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, device: Device) -> None:
+        """Write down what a device has released, before it is sent; raises OutputError."""
+        if not device.sent:
+            return
+        known, name = self._read(device), _name_of(device)
+        every = list(dict.fromkeys([*known.get(name, []), *device.sent]))
+        if every == known.get(name):
+            return
+        document = {"shoal past": _VERSION, "states": encode({**known, name: every})}
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with staged_file(self._file(device), lambda file: file.write(json.dumps(document).encode())):
+            pass
+
+    def of(self, device: Device) -> tuple[Sent, Sent]:
+        """Return what this state has released, as far as it is known here, and what the others have."""
+        known, name = self._read(device), _name_of(device)
+        others = [one for state, sent in known.items() if state != name for one in sent]
+        return known.get(name, []), others
+
+    def _file(self, device: Device) -> Path:
+        key = first_key("collector", device.server_key, device.followed)
+        person = hashlib.blake2b(device.user.encode(), digest_size=16, key=key)
+        return self._folder / f"{person.hexdigest()}.json"
+
+    def _read(self, device: Device) -> dict[str, list[Any]]:
+        file = self._file(device)
+        try:
+            document = json.loads(file.read_bytes())
+            if document["shoal past"] != _VERSION:
+                raise InputError(f"{file} was written by another version of shoal; use that one")
+            return dict(decode(document["states"]))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, NotAStateError) as error:
+            raise InputError(
+                f"{file} cannot be read, and without it what you released before could count as your crowd; "
+                "restore it"
+            ) from error
+
+
+def _name_of(device: Device) -> str:
+    """What a state is called here: it says nothing of the key, and is the same for every copy."""
+    return hashlib.blake2b(b"state", digest_size=16, key=device.device_key).hexdigest()

@@ -1,0 +1,165 @@
+"""The page that a person sees before anything is sent: what she is about to share, on a local map."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal.report.figures import axes
+from shoal.report.figures.drawing import GRAY, Areas, Drawing, Marks
+from shoal.report.pages.frame import page
+from shoal.units import show_m, show_s
+from shoal_collect.device.profile import ELSEWHERE, Applied, Profile
+from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
+from shoal_collect.roles.consent import OPEN, promise
+
+_MOST_CIRCLES: Final = 300
+_CORNERS: Final = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRow:
+    """One line of the table of rules: how many points it met and leaves out, and what it says."""
+
+    name: str
+    met: int
+    left_out: int
+    says: str
+
+
+def preview_page(
+    profile: Profile, applied: Applied, cylinders: Sequence[Cylinder], special: Sequence[str] = ()
+) -> str:
+    """Render the preview, which holds her own points and is for her alone.
+
+    Parameters
+    ----------
+    profile, applied
+        What she set, and what it does to her points.
+    cylinders
+        What is left, as it would be sent.
+    special
+        Sentences on what differs between collectors.
+
+    Returns
+    -------
+    str
+        One HTML file that makes no request.
+
+    Raises
+    ------
+    MisuseError
+        If there are more cylinders than points that are left, or only one of the two.
+    """
+    if len(cylinders) > len(applied.points) or bool(cylinders) != bool(applied.points):
+        raise MisuseError(
+            f"{len(cylinders)} cylinders for {len(applied.points)} points that are left; blur what the "
+            "profile leaves"
+        )
+    days = [point.t_min / 1440 for point in applied.original]
+    return page(
+        "preview.html.j2",
+        {"map": preview_map(applied, cylinders)} if applied.original else {},
+        profile=profile,
+        applied=applied,
+        n_shared=len(cylinders),
+        n_dropped=len(applied.original) - len(applied.points),
+        days=math.floor(max(days)) - math.floor(min(days)) + 1 if days else 0,
+        radius_m=statistics.median(one.radius_m for one in cylinders) if cylinders else math.nan,
+        gap_s=statistics.median(one.gap_min * 60 for one in cylinders) if cylinders else math.nan,
+        rules=rule_rows(profile, applied),
+        drawn=min(len(cylinders), _MOST_CIRCLES),
+        promise=promise(profile.k, profile.trimming),
+        special=special,
+        still_open=OPEN,
+    )
+
+
+def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
+    """List every rule, even one that met no point, and at the end what holds elsewhere."""
+    said = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
+    said = {
+        **{
+            kind: (profile.kinds[kind], profile.kinds[kind].within)
+            for kind in ("home", "work")
+            if kind in profile.kinds
+        },
+        **said,
+    }
+    met, dropped = applied.by_rule, applied.dropped
+    rows = []
+    for name, (rule, within) in said.items():
+        blur = (show_m(rule.radius or profile.blur.radius), show_s((rule.gap or profile.blur.gap) * 60))
+        says = (
+            "not found in your data, so nothing was done"
+            if name in applied.not_found
+            else f"within {show_m(within)}: "
+        )
+        if name not in applied.not_found:
+            says += "left out" if rule.drop else f"circles of {blur[0]}, intervals of {blur[1]}"
+        rows.append(RuleRow(name=name, met=met.get(name, 0), left_out=dropped.get(name, 0), says=says))
+    usual = f"circles of {show_m(profile.blur.radius)}, intervals of {show_s(profile.blur.gap * 60)}"
+    return [*rows, RuleRow(name=ELSEWHERE, met=met.get(ELSEWHERE, 0), left_out=0, says=usual)]
+
+
+def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
+    """Draw the circles that would be sent, her points, and the places of rules, in km around their middle."""
+    middle = (
+        statistics.median(p.lat_deg for p in applied.original),
+        statistics.median(p.lon_deg for p in applied.original),
+    )
+    shown = (
+        [cylinders[at * len(cylinders) // _MOST_CIRCLES] for at in range(_MOST_CIRCLES)]
+        if len(cylinders) > _MOST_CIRCLES
+        else cylinders
+    )
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for one in shown:
+        _ring(x, y, _km(one.lat_udeg / MICRO, one.lon_udeg / MICRO, middle), one.radius_m)
+    layers: list[Areas | Marks] = [Areas(name="would be shared", x=x, y=y, number=0)]
+    for kept, name, symbol, number in (
+        (True, "your points", "circle", GRAY),
+        (False, "left out", "cross", 1),
+    ):
+        points = [
+            p
+            for p, fate in zip(applied.original, applied.fates, strict=True)
+            if (fate.blur is not None) == kept
+        ]
+        dots = [_km(p.lat_deg, p.lon_deg, middle) for p in points]
+        layers.append(
+            Marks(name=name, x=[e for e, _ in dots], y=[n for _, n in dots], number=number, symbol=symbol)
+        )
+    for number, circle in enumerate(applied.circles):
+        x, y = [], []
+        _ring(x, y, _km(circle.lat_deg, circle.lon_deg, middle), circle.within_m)
+        layers.append(Areas(name=circle.name, x=x, y=y, number=2 + number % 4, filled=False, dashed=True))
+    x_axis, y_axis, height = axes.of_a_map(
+        "east, km",
+        "north, km",
+        axes.around_all(*(layer.x for layer in layers)),
+        axes.around_all(*(layer.y for layer in layers)),
+    )
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height, legend=True)
+
+
+def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[float, float]:
+    """East and north of the middle in km, the shorter way around the earth."""
+    per_degree = math.radians(1) * EARTH_M / 1000
+    east = (lon_deg - middle[1] + 180) % 360 - 180
+    return round(east * per_degree * math.cos(math.radians(middle[0])), 4), round(
+        (lat_deg - middle[0]) * per_degree, 4
+    )
+
+
+def _ring(x: list[float | None], y: list[float | None], center: tuple[float, float], radius_m: float) -> None:
+    """A circle as a closed line, followed by a break."""
+    for corner in range(_CORNERS + 1):
+        angle = 2 * math.pi * corner / _CORNERS
+        x.append(round(center[0] + radius_m / 1000 * math.cos(angle), 4))
+        y.append(round(center[1] + radius_m / 1000 * math.sin(angle), 4))
+    x.append(None)
+    y.append(None)

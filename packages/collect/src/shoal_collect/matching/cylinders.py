@@ -1,0 +1,230 @@
+"""Uncertain points: a circle and an interval that hold the true place and time.
+
+Source: Romero-Tris and Megías 2018, Def. 2.2.
+
+Circles drawn again and again around one place would average out. A cylinder is therefore drawn from a device
+key and the public cell and slot that hold the point, so that all visits to one cell show the same circle. It
+contains the whole cell, so that it says no more than the cell does.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto.chance import Chance
+
+EARTH_M: Final = 6_371_008.8
+MICRO: Final = 1_000_000
+MAX_RADIUS_M: Final = 65_535
+MAX_GAP_MIN: Final = 65_535
+MAX_MINUTE: Final = 2**32 - 1
+_ROUNDING_M: Final = 0.2  # a center is rounded to micro-degrees: at most 0.08 m away
+
+
+@dataclass(frozen=True, order=True)
+class Cylinder:
+    """A circle around a center, and an interval.
+
+    Parameters
+    ----------
+    start_min, gap_min
+        The interval: its first minute since 1970, and its length in minutes.
+    lat_udeg, lon_udeg
+        The center, in micro-degrees.
+    radius_m
+        The circle's radius, in meters.
+
+    Raises
+    ------
+    MisuseError
+        If no record can hold the cylinder.
+    """
+
+    start_min: int
+    gap_min: int
+    lat_udeg: int
+    lon_udeg: int
+    radius_m: int
+
+    def __post_init__(self) -> None:
+        if not (
+            -90 * MICRO <= self.lat_udeg <= 90 * MICRO
+            and -180 * MICRO <= self.lon_udeg < 180 * MICRO
+            and 0 <= self.radius_m <= MAX_RADIUS_M
+            and 0 <= self.gap_min <= MAX_GAP_MIN
+            and 0 <= self.start_min <= MAX_MINUTE - self.gap_min
+        ):
+            raise MisuseError(
+                "a cylinder outside the latitudes, longitudes, radii or times that a record can hold"
+            )
+
+    @property
+    def end_min(self) -> int:
+        """The last minute of the interval."""
+        return self.start_min + self.gap_min
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where somebody was, in degrees, and when, in minutes since 1970."""
+
+    lat_deg: float
+    lon_deg: float
+    t_min: float
+
+    def __post_init__(self) -> None:
+        # NaN fails all of these
+        if not (abs(self.lat_deg) <= 90 and abs(self.lon_deg) <= 180 and 0 <= self.t_min <= MAX_MINUTE):
+            raise MisuseError(
+                "a point outside latitude -90..90, longitude -180..180 or the years 1970..10135"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blur:
+    """How much a person blurs a point.
+
+    Parameters
+    ----------
+    radius_m, gap_min
+        The circle's radius in meters, and the interval's length in minutes.
+    cell_m, slot_min
+        The public cell and slot that the circle and the interval contain.
+
+    Raises
+    ------
+    MisuseError
+        If a size is out of range, or the interval hides nothing of a slot.
+    """
+
+    radius_m: int
+    gap_min: int
+    cell_m: int = 100
+    slot_min: int = 5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.radius_m <= MAX_RADIUS_M or not 0 < self.gap_min <= MAX_GAP_MIN:
+            raise MisuseError(
+                f"radius {self.radius_m} m, gap {self.gap_min} min: choose radii and gaps of 1 to "
+                f"{MAX_RADIUS_M}"
+            )
+        if self.cell_m < 1 or self.slot_min < 1 or self.gap_min <= self.slot_min:
+            raise MisuseError(
+                f"a gap of {self.gap_min} min hides nothing of a slot of {self.slot_min} min; choose a "
+                "longer gap"
+            )
+
+
+def distance_m(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
+    """Measure the great-circle distance (haversine) in meters; the antimeridian is no border."""
+    return distances_from(lat1_deg, lon1_deg)(lat2_deg, lon2_deg)
+
+
+def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float], float]:
+    """Return a function that measures great-circle distances from one place, for when there are many."""
+    radians, sin, cos, lat1 = math.radians, math.sin, math.cos, math.radians(lat1_deg)
+    cos_lat1 = cos(lat1)
+
+    def distance(lat2_deg: float, lon2_deg: float) -> float:
+        lat2 = radians(lat2_deg)
+        h = sin((lat2 - lat1) / 2) ** 2 + cos_lat1 * cos(lat2) * sin(radians(lon2_deg - lon1_deg) / 2) ** 2
+        return 2 * EARTH_M * math.asin(min(1.0, math.sqrt(h)))
+
+    return distance
+
+
+def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cylinder:
+    """Draw the sticky cylinder of a point, uniform over those that hold its whole cell and slot.
+
+    Parameters
+    ----------
+    point
+        The true place and time.
+    blur
+        How much it is blurred.
+    device_key
+        32 secret bytes that the draw depends on.
+    period
+        The number of the release period; a new one gives new draws.
+
+    Raises
+    ------
+    MisuseError
+        If the radius is no larger than half the cell's diagonal.
+    """
+    lat, lon, half_diagonal_m = _cell(point, blur.cell_m)
+    room_m = blur.radius_m - half_diagonal_m - _ROUNDING_M
+    if room_m <= 0:
+        raise MisuseError(
+            f"a radius of {blur.radius_m} m cannot hide a cell with {half_diagonal_m:.0f} m to its corners; "
+            "choose a larger one"
+        )
+    slot = math.floor(point.t_min / blur.slot_min)
+    place = Chance(_key(device_key, "place", period, blur.cell_m, blur.radius_m, *_udeg(lat, lon)))
+    moment = Chance(_key(device_key, "time", period, blur.slot_min, blur.gap_min, slot))
+    away_m, bearing = room_m * math.sqrt(place.unit()), 2 * math.pi * place.unit()
+    before_min = moment.below(blur.gap_min - blur.slot_min + 1)
+    lat_udeg, lon_udeg = _udeg(*destination(lat, lon, away_m, bearing))
+    start_min = max(0, slot * blur.slot_min - before_min)
+    return Cylinder(start_min, blur.gap_min, lat_udeg, lon_udeg, blur.radius_m)
+
+
+def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chance) -> Cylinder:
+    """Draw a fresh cylinder around the point itself, as the paper does but uniform over the disc.
+
+    For replication only.
+    """
+    bearing, away_m = 2 * math.pi * chance.unit(), max(0.0, radius_m - _ROUNDING_M) * math.sqrt(chance.unit())
+    lat_udeg, lon_udeg = _udeg(*destination(point.lat_deg, point.lon_deg, away_m, bearing))
+    start_min = max(0, math.floor(point.t_min) - chance.below(gap_min + 1))
+    return Cylinder(start_min, gap_min + 1, lat_udeg, lon_udeg, radius_m)
+
+
+def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
+    """Center of the public cell that holds the point, and how far from there the cell reaches at most."""
+    height = math.degrees(cell_m / EARTH_M)
+    band = min(math.floor((point.lat_deg + 90) / height), math.ceil(180 / height) - 1)
+    low, high = -90 + band * height, min(90.0, -90 + (band + 1) * height)
+    middle = (low + high) / 2
+    columns = max(1, math.floor(2 * math.pi * EARTH_M * math.cos(math.radians(middle)) / cell_m))
+    width = 360 / columns
+    column = min(math.floor((point.lon_deg + 180) / width), columns - 1)
+    lon = -180 + (column + 0.5) * width
+    along_m = EARTH_M * math.cos(math.radians(middle)) * math.radians(width / 2) + EARTH_M * math.radians(
+        (high - low) / 2
+    )
+    corners_m = max(distance_m(middle, lon, edge, lon + width / 2) for edge in (low, high))
+    return middle, lon, along_m if width > 90 else corners_m
+
+
+def destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -> tuple[float, float]:
+    """Return the place ``away_m`` from here along a great circle, in degrees, perhaps beyond 180."""
+    lat, angle = math.radians(lat_deg), away_m / EARTH_M
+    north = math.sin(lat) * math.cos(angle) + math.cos(lat) * math.sin(angle) * math.cos(bearing)
+    new_lat = math.asin(max(-1.0, min(1.0, north)))
+    turn = math.atan2(
+        math.sin(bearing) * math.sin(angle) * math.cos(lat), math.cos(angle) - math.sin(lat) * north
+    )
+    return math.degrees(new_lat), lon_deg + math.degrees(turn)
+
+
+def bearing_between(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
+    """Return in which direction, in radians from north, the second place lies from the first."""
+    lat1, lat2, east = math.radians(lat1_deg), math.radians(lat2_deg), math.radians(lon2_deg - lon1_deg)
+    return math.atan2(
+        math.sin(east) * math.cos(lat2),
+        math.cos(lat1) * math.sin(lat2) - math.sin(lat1) * math.cos(lat2) * math.cos(east),
+    )
+
+
+def _udeg(lat_deg: float, lon_deg: float) -> tuple[int, int]:
+    """Micro-degrees, longitude within -180..180."""
+    return round(lat_deg * MICRO), (round(lon_deg * MICRO) + 180 * MICRO) % (360 * MICRO) - 180 * MICRO
+
+
+def _key(device_key: bytes, *parts: object) -> bytes:
+    text = "|".join(map(str, parts)).encode()
+    return hashlib.blake2b(text, digest_size=32, key=device_key, person=b"shoal cylinder").digest()

@@ -1,0 +1,226 @@
+"""Fixed-size records: queries, pieces of releases and padding all look the same in the mix.
+
+A record is a header of 4 bytes, 16 random bytes that name it, and 8 slots of 16 bytes. Each record has
+exactly one encoding; anything else is refused.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.cylinders import Cylinder
+
+SLOT_BYTES: Final = 16
+SLOTS: Final = 8
+NAME_BYTES: Final = 16
+RECORD_BYTES: Final = 4 + NAME_BYTES + SLOTS * SLOT_BYTES
+MAX_POINTS: Final = 255
+
+_VERSION: Final = 1
+_QUERY, _PIECE, _PADDING = 1, 2, 3
+_POINT: Final = struct.Struct(">iiHIH")
+_PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of points
+
+
+@dataclass(frozen=True)
+class Query:
+    """A sub-trajectory to be counted; its name tells its owner, and nobody else, which answer is hers."""
+
+    name: bytes
+    points: tuple[Cylinder, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.name) != NAME_BYTES or not 2 <= len(self.points) <= SLOTS:
+            raise MisuseError(f"a query needs a name of {NAME_BYTES} bytes and 2 to {SLOTS} points")
+
+
+@dataclass(frozen=True)
+class Release:
+    """A trimmed trajectory on its way to the database.
+
+    Parameters
+    ----------
+    name
+        16 bytes that only its owner knows in advance.
+    contributor
+        The tag (16 bytes) under which it counts as a person.
+    claim_key
+        The key (32 bytes) that can claim it.
+    points
+        1 to MAX_POINTS cylinders.
+    """
+
+    name: bytes
+    contributor: bytes
+    claim_key: bytes
+    points: tuple[Cylinder, ...]
+
+    def __post_init__(self) -> None:
+        if (
+            len(self.name) != NAME_BYTES
+            or len(self.contributor) != SLOT_BYTES
+            or len(self.claim_key) != 2 * SLOT_BYTES
+        ):
+            raise MisuseError("a release needs a name and a contributor of 16 bytes and a key of 32")
+        if not 1 <= len(self.points) <= MAX_POINTS:
+            raise MisuseError(f"a release of {len(self.points)} points; give 1 to {MAX_POINTS}")
+
+
+def encode_query(query: Query) -> bytes:
+    """Encode a query as a record of RECORD_BYTES."""
+    return _record(_QUERY, len(query.points), 0, query.name, b"".join(map(_encode_point, query.points)))
+
+
+def decode_query(record: bytes) -> Query:
+    """Read a query; raise PeerError unless this is its one encoding."""
+    kind, count, part, name, body = _parts(record)
+    if kind != _QUERY or part != 0 or not 2 <= count <= SLOTS:
+        raise PeerError("bad-record", "a record that is not a query of 2 to 8 points")
+    query = Query(name, tuple(_decode_point(slot) for slot in _slots(body)[:count]))
+    if encode_query(query) != record:
+        raise PeerError("bad-record", "a query with bytes behind its last point")
+    return query
+
+
+def pieces_needed(n_points: int) -> int:
+    """Count the records that a release of so many points takes."""
+    return -(-(_PREAMBLE_SLOTS + n_points) // SLOTS)
+
+
+def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
+    """Encode a release as exactly ``n_pieces`` records in order, padded so that their number says nothing.
+
+    Parameters
+    ----------
+    release
+        What is released; None for nothing but padding.
+    n_pieces
+        How many records there are.
+    chance
+        Where the names of padding come from.
+
+    Raises
+    ------
+    MisuseError
+        If the release needs more records.
+    """
+    records = []
+    if release is not None:
+        preamble = release.contributor + release.claim_key + len(release.points).to_bytes(SLOT_BYTES)
+        stream = preamble + b"".join(map(_encode_point, release.points))
+        size = SLOTS * SLOT_BYTES
+        total = pieces_needed(len(release.points))
+        for part in range(total):
+            body = stream[part * size : (part + 1) * size]
+            records.append(_record(_PIECE, total, part, release.name, body))
+    if len(records) > n_pieces:
+        raise MisuseError(
+            f"a release of {len(records)} records for {n_pieces}; allow more records, or release fewer points"
+        )
+    return records + [
+        _record(_PADDING, 0, 0, chance.take(NAME_BYTES), b"") for _ in range(n_pieces - len(records))
+    ]
+
+
+def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
+    """Find the complete releases among records in any order.
+
+    A bad record spoils only the release whose name it bears. Padding is not a fault.
+
+    Returns
+    -------
+    list of Release
+        The releases, by name.
+    int
+        How many records were not part of one.
+    """
+    pieces: dict[bytes, dict[int, bytes]] = {}
+    totals: dict[bytes, set[int]] = {}
+    bad = 0
+    for record in records:
+        try:
+            kind, total, part, name, body = _parts(record)
+        except PeerError:
+            bad += 1
+            continue
+        if kind == _PADDING and total == part == 0 and body == bytes(len(body)):
+            continue
+        if kind != _PIECE or part >= total or part in pieces.get(name, {}):
+            bad += 1
+            continue
+        pieces.setdefault(name, {})[part] = body
+        totals.setdefault(name, set()).add(total)
+    releases = []
+    for name, found in pieces.items():
+        release = _assemble(name, found, totals[name])
+        if release is None:
+            bad += len(found)
+        else:
+            releases.append(release)
+    return sorted(releases, key=lambda release: release.name), bad
+
+
+def encode_points(points: Sequence[Cylinder]) -> bytes:
+    """Encode points alone, 16 bytes each."""
+    return b"".join(map(_encode_point, points))
+
+
+def decode_points(stored: bytes) -> tuple[Cylinder, ...]:
+    """Read points alone; raise PeerError for what is not made of whole points."""
+    if len(stored) % SLOT_BYTES:
+        raise PeerError("bad-length", f"{len(stored)} bytes of points instead of {SLOT_BYTES} each")
+    return tuple(map(_decode_point, _slots(stored)))
+
+
+def _assemble(name: bytes, found: dict[int, bytes], totals: set[int]) -> Release | None:
+    """The release of these pieces, or None when any is missing, too many, or not canonical."""
+    total = min(totals)
+    if len(totals) != 1 or len(found) != total:
+        return None
+    slots = _slots(b"".join(found[part] for part in range(total)))
+    n_points = int.from_bytes(slots[3]) if len(slots) > _PREAMBLE_SLOTS else 0
+    if (
+        not 1 <= n_points <= MAX_POINTS
+        or pieces_needed(n_points) != total
+        or any(map(any, slots[_PREAMBLE_SLOTS + n_points :]))
+    ):
+        return None
+    try:
+        points = tuple(_decode_point(slot) for slot in slots[_PREAMBLE_SLOTS : _PREAMBLE_SLOTS + n_points])
+    except PeerError:
+        return None
+    return Release(name, slots[0], slots[1] + slots[2], points)
+
+
+def _record(kind: int, count: int, part: int, name: bytes, body: bytes) -> bytes:
+    return bytes((_VERSION, kind, count, part)) + name + body.ljust(SLOTS * SLOT_BYTES, b"\x00")
+
+
+def _parts(record: bytes) -> tuple[int, int, int, bytes, bytes]:
+    if len(record) != RECORD_BYTES:
+        raise PeerError("bad-length", f"a record of {len(record)} bytes instead of {RECORD_BYTES}")
+    version, kind, count, part = record[:4]
+    if version != _VERSION or kind not in (_QUERY, _PIECE, _PADDING):
+        raise PeerError("bad-record", "a record of an unknown kind or version")
+    return kind, count, part, record[4 : 4 + NAME_BYTES], record[4 + NAME_BYTES :]
+
+
+def _slots(body: bytes) -> list[bytes]:
+    return [body[at : at + SLOT_BYTES] for at in range(0, len(body), SLOT_BYTES)]
+
+
+def _encode_point(point: Cylinder) -> bytes:
+    return _POINT.pack(point.lat_udeg, point.lon_udeg, point.radius_m, point.start_min, point.gap_min)
+
+
+def _decode_point(slot: bytes) -> Cylinder:
+    """A point from outside; raises PeerError, where a cylinder of our own would be a MisuseError."""
+    lat_udeg, lon_udeg, radius_m, start_min, gap_min = _POINT.unpack(slot)
+    try:
+        return Cylinder(start_min, gap_min, lat_udeg, lon_udeg, radius_m)
+    except MisuseError as error:
+        raise PeerError("out-of-range", str(error)) from error

@@ -1,0 +1,136 @@
+"""When two sub-trajectories count as the same, and how often one occurs.
+
+Source: Romero-Tris and Megías 2018, Def. 2.5.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder, distances_from
+
+_Alike = Callable[[int, int, int, int, float], bool]
+_SLACK: Final = 1.01  # a cell's middle is rounded to micro-degrees, and its rows are bent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """How far apart two uncertain points may be and still be similar.
+
+    Parameters
+    ----------
+    theta_m, theta_min
+        theta_L in meters and theta_T in minutes.
+    literal
+        Whether to take condition 2.5(b) as printed, which calls identical intervals different; for
+        replication only.
+    resolution_m, resolution_min
+        What is stored is compared as if its center lay in the middle of its cell of a public grid this
+        wide, in meters, and its interval between the marks of a clock, in minutes. However many questions
+        are asked, their answers say no more. Nobody counts who would not count exactly. 0 compares exactly.
+
+    Raises
+    ------
+    MisuseError
+        If a threshold is negative or not finite.
+    """
+
+    theta_m: float = 1_000.0
+    theta_min: float = 60.0
+    literal: bool = False
+    resolution_m: float = 0.0
+    resolution_min: int = 0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.theta_m < 1e8 and 0 <= self.theta_min < 1e9):
+            raise MisuseError(
+                f"theta = {self.theta_m} m and {self.theta_min} min; give two finite numbers that are not "
+                "negative, for example 1000 and 60"
+            )
+        if not (0 <= self.resolution_m <= 100_000 and 0 <= self.resolution_min <= 1440):
+            raise MisuseError(
+                f"a resolution of {self.resolution_m} m and {self.resolution_min} min; give at most 100 km "
+                "and a day, 0 for exact comparisons"
+            )
+
+
+def alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
+    """Return a function that says whether a point is similar to this one, for when there are many.
+
+    It takes the other's start_min, gap_min, lat_udeg, lon_udeg and radius_m.
+    """
+    start, end, own_radius_m = point.start_min, point.end_min, point.radius_m
+    theta_m, theta = thresholds.theta_m, thresholds.theta_min
+    away_m, literal = distances_from(point.lat_udeg / MICRO, point.lon_udeg / MICRO), thresholds.literal
+
+    if thresholds.resolution_m or thresholds.resolution_min:
+        return _coarsely_alike(point, thresholds)
+
+    def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: float) -> bool:
+        its_end = its_start + its_gap
+        if literal:
+            times = start <= its_end + theta <= end or its_start <= end + theta <= its_end
+        else:
+            times = start <= its_end + theta and its_start <= end + theta
+        return times and away_m(lat_udeg / MICRO, lon_udeg / MICRO) <= own_radius_m + radius_m + theta_m
+
+    return is_similar
+
+
+def _coarsely_alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
+    """The same, from the other's cell and marks alone; never true where the exact comparison is not."""
+    wide_m, mark = thresholds.resolution_m, max(1, thresholds.resolution_min)
+    exactly = alike(point, replace(thresholds, resolution_m=0.0, resolution_min=0))
+    least_m = _SLACK * wide_m / math.sqrt(2)  # how far the middle may lie from the center
+
+    def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: float) -> bool:
+        first, last = -(-its_start // mark) * mark, (its_start + its_gap) // mark * mark
+        lat, lon = _middle_of_cell(lat_udeg, lon_udeg, wide_m)
+        return exactly(first, last - first, lat, lon, radius_m - least_m)
+
+    return is_similar
+
+
+def _middle_of_cell(lat_udeg: int, lon_udeg: int, wide_m: float) -> tuple[int, int]:
+    """The middle of a point's cell: rows of one height, each with columns of about the same width."""
+    if not wide_m:
+        return lat_udeg, lon_udeg
+    step = MICRO * math.degrees(wide_m / EARTH_M)
+    row = math.floor(lat_udeg / step)
+    lat = min(max((row + 0.5) * step, -90.0 * MICRO), 90.0 * MICRO)
+    nearest = max(0.0, min(abs(row), abs(row + 1)) * step / MICRO)  # where the row is widest
+    columns = max(1, math.ceil(360 * MICRO * max(0.0, math.cos(math.radians(min(90.0, nearest)))) / step))
+    wide = 360 * MICRO / columns
+    return round(lat), round((math.floor(lon_udeg / wide) + 0.5) * wide)
+
+
+def similar(a: Cylinder, b: Cylinder, thresholds: Thresholds) -> bool:
+    """Say whether two uncertain points are at most theta_T apart, and their circles at most theta_L."""
+    return alike(a, thresholds)(b.start_min, b.gap_min, b.lat_udeg, b.lon_udeg, b.radius_m)
+
+
+def occurrences(query_places: Sequence[Sequence[int]]) -> int:
+    """Count the sub-trajectories similar to a query: ascending choices of one place from each list.
+
+    Parameters
+    ----------
+    query_places
+        For each point of the query, the places of a trajectory's points that are similar to it, ascending.
+    """
+    choices = {-1: 1}
+    for places in query_places:
+        choices = {place: sum(n for earlier, n in choices.items() if earlier < place) for place in places}
+    return sum(choices.values())
+
+
+def occurs(query_places: Sequence[Sequence[int]]) -> bool:
+    """Say whether there is at least one such choice; the earliest place that fits is always the best."""
+    reached = -1
+    for places in query_places:
+        later = [place for place in places if place > reached]
+        if not later:
+            return False
+        reached = min(later)
+    return True

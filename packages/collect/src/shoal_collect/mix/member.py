@@ -1,0 +1,416 @@
+"""A member of a group in one mix run, as a state machine: bytes and the time in, bytes and events out.
+
+The members commit to their keys and show them, commit to their ciphertexts and show them; then each in turn
+strips, re-masks and permutes, and all vote. When all vote GO over one transcript, they give their inner keys
+and the records open. Otherwise each erases her inner key first and then shows everything else, so that a
+replay finds the culprit. No honest member ever gives both. ``member_states`` holds the transitions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto import envelope
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.elgamal import Ciphertext, combined_key, prove_key
+from shoal_collect.faults import PeerError
+from shoal_collect.mix.blame import Findings, audit, read_testimonies
+from shoal_collect.mix.member_states import AWAITED, TABLE, Action, Event, State
+from shoal_collect.mix.messages import Confession, Key, Opening, Vote, encode_list
+from shoal_collect.mix.proof import evidence
+from shoal_collect.mix.received import Received
+from shoal_collect.mix.session import Kind, Session, Signed, open_frame, sign
+from shoal_collect.mix.transcript import (
+    commitment,
+    make_hop,
+    make_input,
+    read_hop,
+    read_input,
+    read_key,
+    transcript_hash,
+)
+from shoal_collect.transitions import Table
+
+PHASE_LIMIT_S: Final = 120.0
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """Bytes for all other members."""
+
+    frame: bytes
+
+
+@dataclass(frozen=True)
+class Opened:
+    """All records of the group in canonical order, and how many envelopes held none."""
+
+    records: tuple[bytes, ...]
+    spoiled: int
+
+
+@dataclass(frozen=True)
+class Aborted:
+    """The run is over and nothing was opened here."""
+
+    findings: Findings
+
+
+@dataclass(frozen=True)
+class Unheeded:
+    """Bytes that had no effect, and why."""
+
+    fault: PeerError
+
+
+Output = Broadcast | Opened | Aborted | Unheeded
+
+
+class Member:
+    """One member: ``start`` once, then ``receive`` and ``tick`` in any order.
+
+    The same seed and the same calls give the same outputs.
+
+    Parameters
+    ----------
+    session
+        The run that she takes part in.
+    me
+        Her place in the group, from 0.
+    signing_seed
+        32 secret bytes; they belong to ``session.identities[me]``.
+    records
+        What she puts in: exactly ``session.n_records`` of ``session.record_bytes``, fakes included.
+    chance
+        Where all her randomness comes from.
+    limit_s
+        How long she waits in each state, in seconds.
+
+    Raises
+    ------
+    MisuseError
+        If the records do not fit the session.
+    """
+
+    table: Table[State, Event, Action] = TABLE
+
+    def __init__(
+        self,
+        session: Session,
+        me: int,
+        signing_seed: bytes,
+        records: Sequence[bytes],
+        chance: Chance,
+        limit_s: float = PHASE_LIMIT_S,
+    ) -> None:
+        if len(records) != session.n_records or {len(record) for record in records} != {session.record_bytes}:
+            raise MisuseError(
+                f"give exactly {session.n_records} records of {session.record_bytes} bytes, fakes included"
+            )
+        self.session, self.me, self._signing_seed, self._limit_s = session, me, signing_seed, limit_s
+        self._records = tuple(records)
+        self._key_chance = Chance(chance.seed())
+        self._input_seed, self._hop_seed = chance.seed(), chance.seed()
+        self._inner_chance: Chance | None = Chance(chance.seed())
+        self._secret = session.group.draw_secret(self._key_chance)
+        self._inner_secret: bytes | None = envelope.draw_secret(self._inner_chance)
+        self._received = Received(session, me)
+        self._slots = self._received.slots
+        self._evidence: Signed | None = None
+        self._wrong_openers: frozenset[int] = frozenset()
+        self._keys: list[Key] = []
+        self._sealed: tuple[bytes, ...] = ()
+        self._list: tuple[Ciphertext, ...] = ()
+        self._finals: list[bytes] = []
+        self._state = self.table.start
+        self._hop = -1
+        self._deadline_s = 0.0
+        self._outputs: list[Output] = []
+
+    def start(self, now_s: float) -> list[Output]:
+        """Send the first message."""
+        self._step(Event.START, now_s)
+        return self._drained()
+
+    def receive(self, frame: bytes, now_s: float) -> list[Output]:
+        """Take a message from anybody; one that is not of this session has no effect and is reported."""
+        try:
+            signed = open_frame(self.session, frame)
+            self._step(Event.MESSAGE, now_s)
+            self._received.take(signed)
+        except PeerError as fault:
+            return [Unheeded(fault)]
+        self._advance(now_s)
+        return self._drained()
+
+    def tick(self, now_s: float) -> list[Output]:
+        """Let time pass: whoever keeps the others waiting beyond the limit ends the run."""
+        if now_s > self._deadline_s:
+            self._evidence = None
+            self._step(Event.LATE, now_s)
+            self._advance(now_s)
+        return self._drained()
+
+    @property
+    def waiting_for(self) -> frozenset[int]:
+        """The members who have to send next."""
+        if self._state is State.HOPS:
+            return frozenset({self._hop}) - {sender for kind, sender in self._slots if kind is Kind.HOP}
+        awaited = AWAITED.get(self._state)
+        return frozenset() if awaited is None else self._received.silent(awaited) or self._received.overdue()
+
+    @property
+    def deadline_s(self) -> float:
+        """The time after which she stops waiting; ``tick`` has no effect before."""
+        return self._deadline_s
+
+    def evidence_against(self, culprit: int) -> list[bytes]:
+        """Return the messages that may prove a member's fault to somebody who was not there."""
+        _, testimonies = read_testimonies(self.session, self._slots)
+        return evidence(self._received, testimonies, culprit)
+
+    # what a member says; a cheater in the tests says something else
+
+    def _make_key(self) -> bytes:
+        group, context = self.session.group, self.session.context(self.me)
+        share = group.secret_power(group.g, self._secret)
+        proof = prove_key(group, self._secret, share, context, self._key_chance)
+        inner_secret, chance = self._inner()
+        inner = envelope.public_key(inner_secret)
+        return Key(share, proof, inner, envelope.prove(inner_secret, inner, context, chance)).encode(group)
+
+    def _make_input(self) -> bytes:
+        _, chance = self._inner()
+        inner_key = envelope.combined_key([key.inner for key in self._keys])
+        self._sealed = tuple(
+            envelope.seal(record, inner_key, self.session.name, chance) for record in self._records
+        )
+        y = combined_key(self.session.group, [key.share for key in self._keys])
+        return encode_list(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
+
+    def _make_hop(self) -> bytes:
+        shares = [key.share for key in self._keys]
+        keys = (shares[self.me], combined_key(self.session.group, shares[self.me + 1 :]))
+        return make_hop(self.session, self.me, self._secret, keys, self._list, self._hop_seed).encode(
+            self.session.group
+        )
+
+    def _make_vote(self) -> Vote:
+        """GO when all her envelopes came through exactly once and there are as many as there should be."""
+        whole = len(set(self._finals)) == self.session.n * self.session.n_records and set(
+            self._sealed
+        ) <= set(self._finals)
+        return Vote(whole, transcript_hash(self._slots))
+
+    def _make_opening(self) -> bytes:
+        inner_secret, _ = self._inner()
+        return Opening(inner_secret, self._received.attestation()).encode()
+
+    def _make_confession(self) -> bytes:
+        sealed = self._sealed or (bytes(self.session.sealed_bytes),) * self.session.n_records
+        return Confession(
+            self._secret, self._input_seed, self._hop_seed, sealed, self._received.attestation()
+        ).encode(self.session.group)
+
+    # the run: each step reads the table
+
+    @property
+    def _actions(self) -> Mapping[Action, Callable[[], None]]:
+        return {
+            Action.COMMIT_KEYS: self._commit_keys,
+            Action.SHOW_KEYS: self._show_keys,
+            Action.COMMIT_INPUT: self._commit_input,
+            Action.SHOW_INPUT: self._show_input,
+            Action.MIX: self._mix,
+            Action.VOTE: self._vote,
+            Action.OPEN: self._open,
+            Action.STOP: self._stop,
+            Action.CONFESS: self._confess,
+            Action.FINISH: self._finish,
+            Action.AUDIT: self._abort_after_audit,
+            Action.NAME: self._name,
+        }
+
+    @property
+    def _readers(self) -> Mapping[State, Callable[[], Event]]:
+        """How what has come is judged; commitments say nothing yet, and the audit judges confessions."""
+        return {
+            State.KEYS: self._read_keys,
+            State.INPUTS: self._read_inputs,
+            State.HOPS: self._read_hop,
+            State.VOTES: self._compare_votes,
+            State.OPENINGS: self._read_openings,
+        }
+
+    def _step(self, event: Event, now_s: float) -> None:
+        """Do what the table says; every step but an ignored one starts the clock again."""
+        step = self.table.step(self._state, event)
+        if step is None:
+            return
+        self._state, self._deadline_s = step.state, now_s + self._limit_s
+        if step.action is not None:
+            self._actions[step.action]()
+
+    def _advance(self, now_s: float) -> None:
+        """Go as far as the messages allow."""
+        while self._state not in self.table.final and (event := self._due()) is not None:
+            self._step(event, now_s)
+
+    def _due(self) -> Event | None:
+        """What the messages amount to in this state; None while some are missing."""
+        if self._received.conflicts and self.table.reacts(self._state, Event.CONFLICT):
+            self._evidence = next(iter(self._received.conflicts.values()))
+            return Event.CONFLICT
+        if self.table.reacts(self._state, Event.STOPPED) and self._received.others_stop():
+            return Event.STOPPED
+        if self._state is State.NEW or self.waiting_for:
+            return None
+        reader = self._readers.get(self._state)
+        return Event.SOUND if reader is None else reader()
+
+    # readers: is what has come sound?
+
+    def _read_keys(self) -> Event:
+        for member in range(self.session.n):
+            commit, shown = self._slots[Kind.KEY_COMMIT, member], self._slots[Kind.KEY, member]
+            try:
+                self._keys.append(read_key(self.session, commit, shown))
+            except PeerError:
+                self._evidence = shown
+                return Event.FAULTY
+        return Event.SOUND
+
+    def _read_inputs(self) -> Event:
+        lists: list[Ciphertext] = []
+        for member in range(self.session.n):
+            commit, shown = self._slots[Kind.INPUT_COMMIT, member], self._slots[Kind.INPUT, member]
+            try:
+                lists += read_input(self.session, commit, shown)
+            except PeerError:
+                self._evidence = shown
+                return Event.FAULTY
+        self._list = tuple(lists)
+        return Event.SOUND
+
+    def _read_hop(self) -> Event:
+        shown = self._slots[Kind.HOP, self._hop]
+        try:
+            hop = read_hop(self.session, [key.share for key in self._keys], self._list, shown)
+        except PeerError:
+            self._evidence = shown
+            return Event.FAULTY
+        if self._hop < self.session.n - 1:
+            self._list = hop.shuffled
+            return Event.SOUND
+        try:
+            self._finals = [
+                self.session.group.decode(element, self.session.sealed_bytes) for element in hop.stripped
+            ]
+        except PeerError:
+            # somebody tampered with an envelope: vote NO-GO, and the replay will say who it was
+            self._finals = []
+        return Event.LAST
+
+    def _compare_votes(self) -> Event:
+        """All vote GO here; they must mean the same transcript."""
+        votes = [Vote.decode(self._slots[Kind.VOTE, member].body) for member in range(self.session.n)]
+        return Event.FAULTY if len({vote.transcript for vote in votes}) > 1 else Event.SOUND
+
+    def _read_openings(self) -> Event:
+        if len(self._openings()) < self.session.n or self._received.conflicts:
+            return Event.DISSENT
+        self._wrong_openers = frozenset(m for m, secret in self._openings().items() if secret is None)
+        return Event.FAULTY if self._wrong_openers else Event.SOUND
+
+    def _openings(self) -> dict[int, bytes | None]:
+        """The inner secret that each member gave; None for one that does not fit her key."""
+        given: dict[int, bytes | None] = {}
+        for (kind, sender), signed in sorted(self._slots.items()):
+            if kind is Kind.OPEN:
+                try:
+                    secret = Opening.decode(self.session, signed.body).inner_secret
+                except PeerError:
+                    given[sender] = None
+                else:
+                    given[sender] = secret if envelope.fits(secret, self._keys[sender].inner) else None
+        return given
+
+    # actions
+
+    def _commit_keys(self) -> None:
+        self._key_body = self._make_key()
+        self._post(Kind.KEY_COMMIT, commitment(self.session, self.me, self._key_body))
+
+    def _show_keys(self) -> None:
+        self._post(Kind.KEY, self._key_body)
+
+    def _commit_input(self) -> None:
+        self._input_body = self._make_input()
+        self._post(Kind.INPUT_COMMIT, commitment(self.session, self.me, self._input_body))
+
+    def _show_input(self) -> None:
+        self._post(Kind.INPUT, self._input_body)
+
+    def _mix(self) -> None:
+        self._hop += 1
+        if self._hop == self.me:
+            self._post(Kind.HOP, self._make_hop())
+
+    def _vote(self) -> None:
+        self._post(Kind.VOTE, self._make_vote().encode())
+
+    def _open(self) -> None:
+        self._post(Kind.OPEN, self._make_opening())
+
+    def _stop(self) -> None:
+        """NO-GO, with the message that shows the fault when there is one."""
+        self._erase_inner_key()
+        if (Kind.VOTE, self.me) not in self._slots:
+            evidence = b"" if self._evidence is None else self._evidence.frame
+            self._post(Kind.VOTE, Vote(False, transcript_hash(self._slots), evidence).encode())
+        self._confess()
+
+    def _confess(self) -> None:
+        """Erase the inner key first, then show everything else."""
+        if (Kind.OPEN, self.me) in self._slots:
+            raise AssertionError("no honest member gives both")
+        self._erase_inner_key()
+        self._post(Kind.BLAME, self._make_confession())
+
+    def _finish(self) -> None:
+        secret = envelope.combined_secret([one for one in self._openings().values() if one is not None])
+        records = []
+        for sealed in self._finals:
+            try:
+                records.append(envelope.unseal(sealed, secret, self.session.name))
+            except PeerError:
+                continue  # its sender spoiled it herself: nobody else could have, and it is counted
+        self._end(Opened(tuple(sorted(records)), len(self._finals) - len(records)))
+
+    def _abort_after_audit(self) -> None:
+        self._end(Aborted(audit(self.session, self._slots, frozenset(self._received.conflicts))))
+
+    def _name(self) -> None:
+        self._end(Aborted(Findings(self._wrong_openers, reason="gave an inner key that does not fit")))
+
+    def _end(self, outcome: Opened | Aborted) -> None:
+        self._erase_inner_key()
+        self._outputs.append(outcome)
+
+    def _post(self, kind: Kind, body: bytes) -> None:
+        signed = sign(self.session, kind, self.me, body, self._signing_seed)
+        self._slots[kind, self.me] = signed
+        self._outputs.append(Broadcast(signed.frame))
+
+    def _erase_inner_key(self) -> None:
+        self._inner_secret = self._inner_chance = None
+
+    def _inner(self) -> tuple[bytes, Chance]:
+        if self._inner_secret is None or self._inner_chance is None:
+            raise AssertionError("the inner key is erased")
+        return self._inner_secret, self._inner_chance
+
+    def _drained(self) -> list[Output]:
+        outputs, self._outputs = self._outputs, []
+        return outputs

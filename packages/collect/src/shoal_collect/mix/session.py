@@ -1,0 +1,162 @@
+"""A mix run, and its messages as frames: named kinds, signed by their sender, with strict lengths.
+
+A signature covers the digest of everything before it. A digest with its signature is therefore enough to
+prove what somebody sent: members compare these to find out who told different things to different people.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
+from nacl.exceptions import BadSignatureError
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto import envelope
+from shoal_collect.crypto.group import Group
+from shoal_collect.crypto.shuffle_proof import proof_bytes
+from shoal_collect.crypto.signatures import SIGNATURE_BYTES
+from shoal_collect.faults import PeerError
+
+MAX_RECORDS: Final = 1024
+SMALLEST, LARGEST = 3, 25  # groups of 3 to 24, or one more when the number of people does not divide
+DIGEST_BYTES: Final = 32
+_MAGIC: Final = b"shoal1"
+_HEAD_BYTES: Final = len(_MAGIC) + 1 + 32 + 1
+_ATTESTATION_BYTES: Final = 65_536  # room for what testimonies attest
+
+
+class Kind(IntEnum):
+    """The messages in the order of the protocol."""
+
+    KEY_COMMIT = 1
+    KEY = 2
+    INPUT_COMMIT = 3
+    INPUT = 4
+    HOP = 5
+    VOTE = 6
+    OPEN = 7
+    BLAME = 8
+
+
+KINDS: Final = frozenset(map(int, Kind))
+
+
+@dataclass(frozen=True)
+class Session:
+    """One mix run: who takes part, in which order, and what everybody puts in.
+
+    Parameters
+    ----------
+    name
+        32 bytes that no other run has.
+    identities
+        The members' public identity keys, in order; at least SMALLEST and at most LARGEST.
+    n_records
+        How many records each member puts in; at most MAX_RECORDS.
+    record_bytes
+        The length of each record.
+    group
+        Where the arithmetic takes place.
+    proven
+        Whether every mixer proves her shuffle. A bad one is then found at once, for many times the cost.
+
+    Raises
+    ------
+    MisuseError
+        If a size is outside the limits.
+    """
+
+    name: bytes
+    identities: tuple[bytes, ...]
+    n_records: int
+    record_bytes: int
+    group: Group
+    proven: bool = False
+
+    def __post_init__(self) -> None:
+        distinct = len(set(self.identities)) == len(self.identities)
+        if len(self.name) != 32 or not distinct or not SMALLEST <= self.n <= LARGEST:
+            raise MisuseError(
+                f"a session needs a name of 32 bytes and {SMALLEST} to {LARGEST} different members"
+            )
+        if not 1 <= self.n_records <= MAX_RECORDS or self.sealed_bytes > self.group.text_bytes:
+            raise MisuseError(
+                f"{self.n_records} records of {self.record_bytes} bytes; give 1 to {MAX_RECORDS}, each small "
+                "enough for one group element"
+            )
+
+    @property
+    def n(self) -> int:
+        """How many members there are."""
+        return len(self.identities)
+
+    @property
+    def sealed_bytes(self) -> int:
+        """The length of a record in its inner envelope."""
+        return self.record_bytes + envelope.OVERHEAD_BYTES
+
+    def context(self, member: int) -> bytes:
+        """Return what binds a proof to this session and one member."""
+        return self.name + bytes((member,))
+
+    def frame_limit(self) -> int:
+        """Return the length of the longest message; longer ones can be refused unread."""
+        size = self.n * self.n_records
+        proofs = proof_bytes(self.group, size) if self.proven else 0
+        return (
+            _HEAD_BYTES + SIGNATURE_BYTES + 6 * size * self.group.element_bytes + proofs + _ATTESTATION_BYTES
+        )
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A message whose signature holds."""
+
+    kind: Kind
+    sender: int
+    body: bytes
+    digest: bytes
+    signature: bytes
+    frame: bytes
+
+
+def sign(session: Session, kind: Kind, sender: int, body: bytes, signing_seed: bytes) -> Signed:
+    """Sign a message with the sender's identity key."""
+    head = _MAGIC + bytes((kind,)) + session.name + bytes((sender,))
+    digest = hashlib.blake2b(head + body, digest_size=DIGEST_BYTES).digest()
+    _, secret = crypto_sign_seed_keypair(signing_seed)
+    signature = bytes(crypto_sign(_attested(session, kind, sender, digest), secret)[:SIGNATURE_BYTES])
+    return Signed(kind, sender, body, digest, signature, head + body + signature)
+
+
+def open_frame(session: Session, frame: bytes) -> Signed:
+    """Read a message; raise PeerError for anything that is not a signed message of this session."""
+    if not _HEAD_BYTES + SIGNATURE_BYTES <= len(frame) <= session.frame_limit():
+        raise PeerError("bad-length", f"a message of {len(frame)} bytes")
+    if frame[: len(_MAGIC)] != _MAGIC or frame[len(_MAGIC)] not in KINDS:
+        raise PeerError("bad-frame", "bytes that are not a message of a mix run")
+    if frame[len(_MAGIC) + 1 : _HEAD_BYTES - 1] != session.name:
+        raise PeerError("wrong-session", "a message of another session")
+    kind, sender = Kind(frame[len(_MAGIC)]), frame[_HEAD_BYTES - 1]
+    if sender >= session.n:
+        raise PeerError("unknown-member", "a message from nobody in this group")
+    digest = hashlib.blake2b(frame[:-SIGNATURE_BYTES], digest_size=DIGEST_BYTES).digest()
+    signature = frame[-SIGNATURE_BYTES:]
+    if not attests(session, kind, sender, digest, signature):
+        raise PeerError("bad-signature", "a message that its sender did not sign")
+    return Signed(kind, sender, frame[_HEAD_BYTES:-SIGNATURE_BYTES], digest, signature, frame)
+
+
+def attests(session: Session, kind: Kind, sender: int, digest: bytes, signature: bytes) -> bool:
+    """Say whether the sender signed a message with this digest."""
+    try:
+        crypto_sign_open(signature + _attested(session, kind, sender, digest), session.identities[sender])
+    except BadSignatureError:
+        return False
+    return True
+
+
+def _attested(session: Session, kind: Kind, sender: int, digest: bytes) -> bytes:
+    return b"shoal message" + session.name + bytes((kind, sender)) + digest

@@ -1,0 +1,146 @@
+"""A proof of blame as a registrar takes it: everything that a stranger needs to judge a member's fault.
+
+The culprit signed the round and its terms when she joined; these, the lottery's seed and the members make the
+name of each mix run, for which all its messages are signed. So nobody can move a message into another run,
+or judge it by other terms. Her token shows for which collector and period she was admitted.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.records import RECORD_BYTES
+from shoal_collect.mix.proof import proven
+from shoal_collect.mix.session import LARGEST, SMALLEST, Session
+from shoal_collect.roles.admission import (
+    KEY_STATEMENT_BYTES,
+    TOKEN_BYTES,
+    Purpose,
+    purpose_of,
+    require_token,
+    split_roster,
+    stated_key,
+)
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import channel_name
+
+_MAGIC: Final = b"shoal blame1"
+_KEY_BYTES: Final = 32
+QUESTIONS_TAG, RELEASES_TAG = 0, 3  # of the letters in each of the two mix runs
+
+
+def mix_run(channel: bytes, identities: tuple[bytes, ...], terms: Terms, tag: int) -> Session:
+    """Return one of a group's two mix runs: of its questions, or of its releases."""
+    name = hashlib.blake2b(channel + bytes((tag,)), digest_size=32, person=b"shoal mix").digest()
+    rules = terms.rules
+    n_records = terms.n_questions if tag == QUESTIONS_TAG else terms.n_pieces
+    return Session(name, identities, n_records, RECORD_BYTES, rules.group, rules.proven_shuffle)
+
+
+@dataclass(frozen=True)
+class Accusation:
+    """One member of a group, and the messages that prove her fault.
+
+    Parameters
+    ----------
+    collector_key
+        The collector of the round.
+    round_name, seed, terms
+        The round, the seed of its lottery, and its terms as JSON.
+    tag
+        Which of the two mix runs it was.
+    identities, culprit
+        The members in order, and the place of the one who is accused.
+    entry
+        Her signature of the terms, and her token.
+    token_key
+        The registrar's key of the period, as it states it.
+    frames
+        Messages of the run.
+    """
+
+    collector_key: bytes
+    round_name: bytes
+    seed: bytes
+    terms: bytes
+    tag: int
+    identities: tuple[bytes, ...]
+    culprit: int
+    entry: bytes
+    token_key: bytes
+    frames: tuple[bytes, ...]
+
+    def encode(self) -> bytes:
+        """Encode it; what has no fixed length stands after its length."""
+        head = bytes((self.tag, len(self.identities), self.culprit)) + b"".join(self.identities)
+        fixed = _MAGIC + self.collector_key + self.round_name + self.seed + head + self.entry + self.token_key
+        return fixed + b"".join(len(one).to_bytes(4) + one for one in (self.terms, *self.frames))
+
+
+def read_accusation(body: bytes) -> Accusation:
+    """Read an accusation; raise PeerError when it is cut or has other parts."""
+    at = len(_MAGIC)
+
+    def take(n: int) -> bytes:
+        nonlocal at
+        part, at = body[at : at + n], at + n
+        if len(part) != n:
+            raise PeerError("bad-length", "an accusation that is cut")
+        return part
+
+    if body[:at] != _MAGIC:
+        raise PeerError("bad-frame", "bytes that are not an accusation")
+    collector_key, round_name, seed = take(_KEY_BYTES), take(32), take(32)
+    tag, n, culprit = take(3)
+    if tag not in (QUESTIONS_TAG, RELEASES_TAG) or not SMALLEST <= n <= LARGEST or culprit >= n:
+        raise PeerError("out-of-range", "an accusation of a mix run, or of a member, that cannot be")
+    identities = tuple(take(_KEY_BYTES) for _ in range(n))
+    entry, token_key = take(SIGNATURE_BYTES + TOKEN_BYTES), take(KEY_STATEMENT_BYTES)
+    parts: list[bytes] = []
+    while at < len(body) or not parts:
+        parts.append(take(int.from_bytes(take(4))))
+    return Accusation(
+        collector_key,
+        round_name,
+        seed,
+        parts[0],
+        tag,
+        identities,
+        culprit,
+        entry,
+        token_key,
+        tuple(parts[1:]),
+    )
+
+
+def require_proof(accusation: Accusation, registrar_key: bytes) -> Purpose:
+    """Find out what the culprit's token was good for; raise PeerError unless her fault is proven.
+
+    Parameters
+    ----------
+    accusation
+        Who is accused, and the messages.
+    registrar_key
+        The key of the registrar that admitted her.
+    """
+    one, culprit = accusation, accusation.identities[accusation.culprit]
+    try:
+        terms = Terms.model_validate_json(one.terms)
+    except ValidationError as error:
+        raise PeerError("bad-record", "an accusation with terms that cannot be") from error
+    if terms.registrar is None or bytes.fromhex(terms.registrar.key) != registrar_key:
+        raise PeerError("not-entitled", "an accusation in a round of another registrar, or of none")
+    if len(set(one.identities)) < len(one.identities):
+        raise PeerError("out-of-range", "an accusation in a group that has somebody twice")
+    signed, token = split_roster(one.entry, admitted=True)
+    require_signature(culprit, b"join", terms.joined_by(one.round_name), signed)
+    purpose = purpose_of(one.collector_key, terms.registrar)
+    require_token(stated_key(registrar_key, purpose, one.token_key), culprit, token)
+    channel = channel_name(terms.joined_by(one.round_name), one.seed, one.identities)
+    if one.culprit not in proven(mix_run(channel, one.identities, terms, one.tag), one.frames):
+        raise PeerError("bad-proof", "messages that prove no fault of the member whom they accuse")
+    return purpose

@@ -1,0 +1,292 @@
+"""Tokens of admission: a registrar says that a key is a person's, and cannot tell whose.
+
+A token is the registrar's blind signature of an identity key. It is good for one collector and one period:
+the registrar signs with a key of its own for each, and states that key under its lasting one. Everybody can
+check a token, and whoever has none is on no roster.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shoal_collect.crypto.blind_signatures import (
+    MODULUS_BYTES,
+    PREFIX_BYTES,
+    PROOF_BYTES,
+    VerifyKey,
+    blind,
+    finalize,
+    prepare,
+    read_key,
+    require_blind_signature,
+    require_key_proof,
+)
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, verify_key
+from shoal_collect.faults import PeerError
+from shoal_collect.roles.requests import Call
+from shoal_collect.roles.terms import LAST_DAY, RegistrarTerms
+from shoal_collect.roles.wire import DAY_S
+
+TOKEN_BYTES: Final = PREFIX_BYTES + MODULUS_BYTES
+CLEARANCE_BYTES: Final = 4 + TOKEN_BYTES
+EXCLUDED_DAYS: Final = 30  # so long after its period a token without clearance keeps its owner out
+MOST_CLEARANCES: Final = 31  # as many periods as an exclusion can span, and the present one
+KEY_STATEMENT_BYTES: Final = MODULUS_BYTES + SIGNATURE_BYTES
+TOKEN_KEY, CLEARANCE_KEY = b"token key", b"clearance key"  # what a registrar's keys of a period sign
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a token is good for.
+
+    Parameters
+    ----------
+    collector_key
+        The key of the one collector.
+    days
+        The length of a period.
+    period
+        The number of the period since 1970.
+    """
+
+    collector_key: bytes
+    days: int
+    period: int
+
+    @property
+    def text(self) -> bytes:
+        """What statements and secrets are bound to."""
+        return self.collector_key + self.days.to_bytes(2) + self.period.to_bytes(4)
+
+    @classmethod
+    def read(cls, text: bytes) -> "Purpose":
+        """Read what ``text`` wrote."""
+        return cls(text[:-6], int.from_bytes(text[-6:-4]), int.from_bytes(text[-4:]))
+
+    @property
+    def first_day(self) -> int:
+        """The day since 1970 on which the period begins."""
+        return self.period * self.days
+
+    @property
+    def over_day(self) -> int:
+        """The day since 1970 on which the next period begins."""
+        return self.first_day + self.days
+
+    @property
+    def parts(self) -> tuple[bytes, int, int]:
+        """The collector's key, the length and the number of the period."""
+        return self.collector_key, self.days, self.period
+
+    def is_recent(self, now_s: float) -> bool:
+        """Say whether a token of this period still has to be cleared."""
+        return now_s // DAY_S < self.over_day + EXCLUDED_DAYS
+
+
+def period_at(now_s: float, days: int) -> int:
+    """Return the number of the period in which a moment (seconds since 1970) lies."""
+    return int(now_s // DAY_S) // days
+
+
+def purpose_of(collector_key: bytes, registrar: RegistrarTerms) -> Purpose:
+    """Return what the tokens of a round are good for, by its terms."""
+    return Purpose(collector_key, registrar.days, registrar.period)
+
+
+def stated_key(
+    registrar_key: bytes, purpose: Purpose, statement: bytes, what: bytes = TOKEN_KEY
+) -> VerifyKey:
+    """Read the key of one purpose; raise PeerError unless the registrar has signed that it is the one.
+
+    ``what`` is TOKEN_KEY or CLEARANCE_KEY.
+    """
+    if len(statement) != KEY_STATEMENT_BYTES:
+        raise PeerError("bad-length", f"a registrar's key of {len(statement)} bytes")
+    modulus, signed = statement[:MODULUS_BYTES], statement[MODULUS_BYTES:]
+    require_signature(registrar_key, what, purpose.text + modulus, signed)
+    return read_key(modulus)
+
+
+def require_token(key: VerifyKey, identity: bytes, token: bytes) -> None:
+    """Raise PeerError unless a token admits this identity; the key comes from ``stated_key``."""
+    if len(token) != TOKEN_BYTES:
+        raise PeerError("bad-length", f"a token of {len(token)} bytes instead of {TOKEN_BYTES}")
+    require_blind_signature(key, token[:PREFIX_BYTES] + _subject(identity), token[PREFIX_BYTES:])
+
+
+def _subject(identity: bytes) -> bytes:
+    return b"shoal token" + identity
+
+
+@dataclass(frozen=True)
+class Entry:
+    """With what somebody enters a round: a key that lives one round, and the token that admits it.
+
+    Attributes
+    ----------
+    signing_seed
+        32 secret bytes that sign for her in this round alone.
+    token, statement
+        The token, and the key that it is checked with as the registrar states it; empty where nobody asks.
+    """
+
+    signing_seed: bytes
+    token: bytes = b""
+    statement: bytes = b""
+
+
+class TokenRequest:
+    """How a device gets its token of a period: two requests to the registrar.
+
+    All secrets follow from the device's own, so that a request whose reply was lost is made again exactly
+    alike, and the registrar gives the same answer.
+
+    Parameters
+    ----------
+    device_key
+        32 secret bytes of the device.
+    collector_key
+        The collector that the token is for.
+    registrar
+        The registrar in the terms of the round.
+    account_key
+        The registrar's key under which she was admitted, where another one has followed.
+    """
+
+    def __init__(
+        self,
+        device_key: bytes,
+        collector_key: bytes,
+        registrar: RegistrarTerms,
+        account_key: bytes | None = None,
+    ) -> None:
+        self._device_key, self._registrar, self._account_key = device_key, registrar, account_key
+        self._registrar_key = bytes.fromhex(registrar.key)
+        self.purpose = purpose_of(collector_key, registrar)
+        self.account_seed = account_seed(device_key, account_key or self._registrar_key)
+        text = self._registrar_key + self.purpose.text
+        secrets = Chance(_derived(device_key, b"shoal entry", text))
+        self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()
+        self._clearing_seed = _derived(device_key, b"shoal clear", text)
+        self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"
+
+    def of_period(self, period: Any) -> "TokenRequest":
+        """Return the same for another period; raise PeerError for a number that is none."""
+        if not isinstance(period, int) or not 0 <= period <= LAST_DAY:
+            raise PeerError("out-of-range", "a period that cannot be")
+        registrar = self._registrar.model_copy(update={"period": period})
+        return TokenRequest(self._device_key, self.purpose.collector_key, registrar, self._account_key)
+
+    def ask_what_to_clear(self) -> Call:
+        """Ask which of her earlier tokens are still to be cleared."""
+        path = f"{self.purpose.collector_key.hex()}/{self.purpose.days}"
+        return Call("GET", f"/v1/clearances/{path}", to="registrar")
+
+    def ask_for_key(self) -> Call:
+        """Ask for the key of this collector and period."""
+        return Call("GET", f"/v1/keys/{self._path}", to="registrar")
+
+    def ask_for_token(self, said: bytes, clearances: bytes = b"") -> Call:
+        """Send the blinded identity, and clearances of earlier periods; ``said`` is the registrar's key.
+
+        Raises PeerError for a key that the registrar does not state, or under which blinding hides nothing.
+        """
+        body = self._blinded(said)[2] + clearances
+        return Call("POST", f"/v1/tokens/{self._path}", body, to="registrar")
+
+    def entry(self, said: bytes, signed: bytes) -> Entry:
+        """Take the blinding off the registrar's answer; raise PeerError unless a token is left."""
+        key, prepared, _, inverse = self._blinded(said)
+        token = prepared[:PREFIX_BYTES] + finalize(key, prepared, signed, inverse)
+        return Entry(self._signing_seed, token, said[:KEY_STATEMENT_BYTES])
+
+    def ask_for_clearing_key(self) -> Call:
+        """Ask for the key that clears this period."""
+        return Call("GET", f"/v1/clearance-keys/{self._path}", to="registrar")
+
+    def ask_for_clearance(self, said: bytes, token: bytes) -> Call:
+        """Send her account, blinded, with her token of the period: under the key that the token admits."""
+        body = token + self._blinded(said, clearing=True)[2]
+        return Call("POST", f"/v1/clearances/{self._path}", body, to="registrar")
+
+    def clearance(self, said: bytes, signed: bytes) -> bytes:
+        """Take the blinding off; what she shows with her next request for a token."""
+        key, prepared, _, inverse = self._blinded(said, clearing=True)
+        return (
+            self.purpose.period.to_bytes(4)
+            + prepared[:PREFIX_BYTES]
+            + finalize(key, prepared, signed, inverse)
+        )
+
+    def _blinded(self, said: bytes, *, clearing: bool = False) -> tuple[VerifyKey, bytes, bytes, int]:
+        if len(said) != KEY_STATEMENT_BYTES + PROOF_BYTES:
+            raise PeerError("bad-length", f"a registrar's key with its proof in {len(said)} bytes")
+        what = CLEARANCE_KEY if clearing else TOKEN_KEY
+        key = stated_key(self._registrar_key, self.purpose, said[:KEY_STATEMENT_BYTES], what)
+        require_key_proof(key, said[KEY_STATEMENT_BYTES:])
+        if clearing:
+            subject = cleared_text(verify_key(self.account_seed), self.purpose)
+        else:
+            subject = _subject(verify_key(self._signing_seed))
+        chance = Chance(self._clearing_seed if clearing else self._chance_seed)
+        prepared = prepare(subject, chance)
+        blinded = blind(key, prepared, chance)
+        return key, prepared, blinded.text, int(blinded.inverse)
+
+
+def cleared_text(account: bytes, purpose: Purpose) -> bytes:
+    """Return what a clearance says: this account's token of this period stands under no proof of blame."""
+    return b"shoal clearance" + account + purpose.text
+
+
+def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
+    """Read clearances: the period, the random prefix and the signature of each; raise PeerError when cut."""
+    if len(body) % CLEARANCE_BYTES or len(body) > MOST_CLEARANCES * CLEARANCE_BYTES:
+        raise PeerError("bad-length", f"clearances in {len(body)} bytes")
+    rows = (body[at : at + CLEARANCE_BYTES] for at in range(0, len(body), CLEARANCE_BYTES))
+    return [(int.from_bytes(row[:4]), row[4 : 4 + PREFIX_BYTES], row[4 + PREFIX_BYTES :]) for row in rows]
+
+
+def account_seed(device_key: bytes, registrar_key: bytes) -> bytes:
+    """Return the secret that signs for a person at one registrar, and nowhere else."""
+    return _derived(device_key, b"shoal account", registrar_key)
+
+
+def _derived(device_key: bytes, what: bytes, text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=32, key=device_key, person=what).digest()
+
+
+def split_entry(body: bytes, *, admitted: bool) -> tuple[bytes, bytes, bytes]:
+    """Read what somebody joins with: her signature of the terms, her token, the registrar's key.
+
+    Parameters
+    ----------
+    body
+        The body of the request.
+    admitted
+        Whether the terms name a registrar; without one there is only the signature.
+
+    Raises
+    ------
+    PeerError
+        If a token is missing, or anything has another length.
+    """
+    if not admitted:
+        return body, b"", b""
+    if len(body) == SIGNATURE_BYTES:
+        raise PeerError(
+            "not-entitled", "this collector takes only people with a registrar's token; get one first"
+        )
+    if len(body) != SIGNATURE_BYTES + TOKEN_BYTES + KEY_STATEMENT_BYTES:
+        raise PeerError("bad-length", f"a signature with a token in {len(body)} bytes")
+    token_end = SIGNATURE_BYTES + TOKEN_BYTES
+    return body[:SIGNATURE_BYTES], body[SIGNATURE_BYTES:token_end], body[token_end:]
+
+
+def split_roster(entry: bytes, *, admitted: bool) -> tuple[bytes, bytes]:
+    """Read what a roster shows of somebody: her signature of the terms, and her token; raises PeerError."""
+    length = SIGNATURE_BYTES + (TOKEN_BYTES if admitted else 0)
+    if len(entry) != length:
+        raise PeerError("bad-length", f"{len(entry)} bytes of somebody on a roster instead of {length}")
+    return entry[:SIGNATURE_BYTES], entry[SIGNATURE_BYTES:]

@@ -1,0 +1,117 @@
+"""The legal authority: it knows who owns which identifier, and sees no trajectory (Sec. 3.3.7).
+
+Anyone could claim any identifier. So each release carries a key of its own, the collector signs which
+identifier belongs to which key, and a claim is signed with that key.
+"""
+
+import itertools
+from dataclasses import dataclass
+from typing import Final
+
+from shoal_collect.crypto import envelope
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import KEY_BYTES, SIGNATURE_BYTES, require_signature, signature
+from shoal_collect.faults import PeerError
+
+IDENTIFIER_BYTES: Final = 32  # 16 random bytes in hexadecimal
+MAX_USER_BYTES: Final = 256
+_CONTEXT: Final = b"shoal claim"
+_FIXED_BYTES: Final = IDENTIFIER_BYTES + KEY_BYTES + 2 * SIGNATURE_BYTES
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The collector's word that an identifier belongs to a release's key."""
+
+    identifier: str
+    claim_key: bytes
+    signed: bytes
+
+
+def receipt(collector_seed: bytes, identifier: str, claim_key: bytes) -> Receipt:
+    """Sign a receipt, as the collector does when it stores a release."""
+    signed = signature(collector_seed, b"receipt", identifier.encode() + claim_key)
+    return Receipt(identifier, claim_key, signed)
+
+
+def claim(given: Receipt, user: str, claim_seed: bytes, authority_key: bytes, chance: Chance) -> bytes:
+    """Claim an identifier.
+
+    Parameters
+    ----------
+    given
+        The collector's receipt.
+    user
+        The owner's name at the authority.
+    claim_seed
+        The seed of the release's own key.
+    authority_key
+        What the claim is sealed with, so that only the authority reads it.
+    chance
+        Where the seal's randomness comes from.
+    """
+    own = signature(claim_seed, b"claim", authority_key + given.identifier.encode() + user.encode())
+    text = given.identifier.encode() + given.claim_key + given.signed + own + user.encode()
+    return envelope.seal(text, authority_key, _CONTEXT, chance)
+
+
+class Authority:
+    """Takes claims, and says on lawful request which identifiers are a user's.
+
+    Parameters
+    ----------
+    secret
+        The secret that opens claims, from ``envelope.draw_secret``.
+    collector_keys
+        The collectors whose receipts hold.
+    """
+
+    def __init__(self, secret: bytes, collector_keys: frozenset[bytes]) -> None:
+        self._secret, self._collector_keys = secret, collector_keys
+        self._owners: dict[str, str] = {}
+
+    @property
+    def public_key(self) -> bytes:
+        """What claims are sealed with."""
+        return envelope.public_key(self._secret)
+
+    def take(self, sealed: bytes) -> None:
+        """Keep a claim; the same again has no effect.
+
+        Raises PeerError for a claim that proves nothing, or that somebody else has made before.
+        """
+        identifier, user = self.read(sealed)
+        if self._owners.setdefault(identifier, user) != user:
+            raise PeerError("not-entitled", "an identifier that somebody else has claimed")
+
+    def read(self, sealed: bytes) -> tuple[str, str]:
+        """Return identifier and user of a claim; raise PeerError unless it proves itself."""
+        if not _FIXED_BYTES < len(sealed) - envelope.OVERHEAD_BYTES <= _FIXED_BYTES + MAX_USER_BYTES:
+            raise PeerError("bad-length", f"a claim of {len(sealed)} bytes")
+        text = envelope.unseal(sealed, self._secret, _CONTEXT)
+        sizes = (IDENTIFIER_BYTES, KEY_BYTES, SIGNATURE_BYTES, SIGNATURE_BYTES)
+        ends = (0, *itertools.accumulate(sizes), len(text))
+        raw_id, key, receipt_signed, own, raw_user = (text[a:b] for a, b in itertools.pairwise(ends))
+        try:
+            identifier, user = raw_id.decode("ascii"), raw_user.decode()
+        except UnicodeDecodeError as error:
+            raise PeerError("bad-record", "a claim whose identifier or user is not text") from error
+        if not any(_holds(one, b"receipt", raw_id + key, receipt_signed) for one in self._collector_keys):
+            raise PeerError(
+                "unknown-collector",
+                "an identifier of no collector that this authority knows; its operator has to name each one",
+            )
+        require_signature(key, b"claim", self.public_key + raw_id + raw_user, own)
+        return identifier, user
+
+    def identifiers_of(self, user: str) -> tuple[str, ...]:
+        """Return all identifiers that a user has claimed."""
+        return tuple(sorted(identifier for identifier, owner in self._owners.items() if owner == user))
+
+
+def _holds(key: bytes, purpose: bytes, text: bytes, signed: bytes) -> bool:
+    try:
+        require_signature(key, purpose, text, signed)
+    except PeerError:
+        return False
+    return True

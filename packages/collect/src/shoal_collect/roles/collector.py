@@ -1,0 +1,216 @@
+"""The collector: it answers how many people share a sub-trajectory, and stores releases.
+
+It learns what is asked, and not by whom. Answers are signed and capped. They come from the state at the end
+of the day before, so that nobody can watch the count move when a neighbor sends. Several collectors with one
+database can be asked, and must agree.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from shoal_collect.crypto.merkle import DIGEST_BYTES
+from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import Scoping
+from shoal_collect.matching.counting import CAP, Count
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import Release, decode_query, decode_releases
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.matching.utility import utility_of
+from shoal_collect.roles.authority import Receipt, receipt
+from shoal_collect.roles.days import NO_STATE
+
+_BODY_BYTES: Final = 32 + 2 + 4 + DIGEST_BYTES  # the record's digest, people, day, state
+ANSWER_BYTES: Final = _BODY_BYTES + SIGNATURE_BYTES
+DEFAULT_QUOTA: Final = 4096
+
+
+@dataclass(frozen=True)
+class Answer:
+    """People (at most CAP) with a similar sub-trajectory before the day ``snapshot`` (since 1970).
+
+    ``state`` is what was counted over: a digest of all days before that one.
+    """
+
+    people: int
+    snapshot: int
+    state: bytes = NO_STATE
+
+
+class Store(Protocol):
+    """Where releases lie."""
+
+    def add(self, release: Release, day: int, scope: bytes = b"") -> str:
+        """Keep a release whose tag counts in a scope; its identifier."""
+
+    def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
+        """Keep it until a day as a record of nobody."""
+
+    def count(
+        self,
+        points: Sequence[Cylinder],
+        thresholds: Thresholds,
+        before_day: int,
+        *,
+        enough: int | None = None,
+    ) -> Count:
+        """Count who shares a query over everything stored before a day.
+
+        A count of ``enough`` people or more need not be complete.
+        """
+
+
+@dataclass
+class Collector:
+    """The server's side, without a network.
+
+    Parameters
+    ----------
+    store
+        Where releases lie.
+    signing_seed
+        32 secret bytes; answers and receipts are signed with them.
+    thresholds
+        When two uncertain points count as similar.
+    quota
+        How many questions one member may submit in a day.
+    least_utility
+        A release with less utility (Eq. 1) is not taken. Its original length is unknown here, so all of it
+        counts as kept.
+    count_bootstrap
+        Whether records of nobody count, too.
+    by_occurrence
+        Whether to count sub-trajectories, as the paper does, instead of people.
+    scoping
+        How far and how long a contributor's tag lasts; None for tags that last for ever.
+    least_count
+        Fewer than that are answered as nobody.
+    require
+        Raises PeerError for points that a release may not have here.
+    """
+
+    store: Store
+    signing_seed: bytes
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    quota: int = DEFAULT_QUOTA
+    least_utility: float = 0.0
+    count_bootstrap: bool = False
+    by_occurrence: bool = False
+    scoping: Scoping | None = None
+    least_count: int = 0
+    require: Callable[[Sequence[Cylinder]], None] = lambda _: None
+    _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)
+
+    @property
+    def public_key(self) -> bytes:
+        """What answers and receipts are checked with."""
+        return verify_key(self.signing_seed)
+
+    def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
+        """Answer one question; raise PeerError for what is not a question, and beyond the quota.
+
+        Parameters
+        ----------
+        submitter
+            The identity key of the member who brings the question.
+        record
+            The encoded question.
+        today
+            The day since 1970.
+        """
+        asked = self._asked.get((submitter, today), 0)
+        if asked >= self.quota:
+            raise PeerError("too-many", f"more than {self.quota} questions in a day; try again tomorrow")
+        decode_query(record)
+        if asked == 0:
+            self._asked = {who: n for who, n in self._asked.items() if who[1] == today}
+        self._asked[submitter, today] = asked + 1
+        return self.reply(record, today)
+
+    def reply(self, record: bytes, today: int) -> bytes:
+        """Answer one question without a quota."""
+        return self.signed(record, self.people(record, today), today)
+
+    def people(self, record: bytes, today: int) -> int:
+        """Count what one question asks for, as it is answered: between the threshold and the cap."""
+        enough = None if self.by_occurrence else CAP
+        count = self.store.count(decode_query(record).points, self.thresholds, today, enough=enough)
+        people = count.people + (count.bootstrap if self.count_bootstrap else 0)
+        phi = count.occurrences if self.by_occurrence else people
+        return min(phi, CAP) if phi >= self.least_count else 0
+
+    def signed(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
+        """Sign an answer to one question, counted over the state before a day."""
+        digest = hashlib.blake2b(record, digest_size=32).digest()
+        body = digest + people.to_bytes(2) + today.to_bytes(4) + state
+        return body + signature(self.signing_seed, b"answer", body)
+
+    def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
+        """Store the releases among these records.
+
+        Returns
+        -------
+        dict
+            A receipt for each release, by its name.
+        int
+            How many records were not part of a release that can be kept.
+        """
+        receipts: dict[bytes, Receipt] = {}
+
+        def keep(one: Release) -> None:
+            scope = b"" if self.scoping is None else self.scoping.scope_of(one.points[0])
+            receipts[one.name] = receipt(self.signing_seed, self.store.add(one, today, scope), one.claim_key)
+
+        return receipts, self._each(records, keep)
+
+    def accept_bootstrap(
+        self, records: Sequence[bytes], today: int, until_day: int
+    ) -> tuple[list[bytes], int]:
+        """Store the releases among these records as records of nobody until a day.
+
+        Returns
+        -------
+        list of bytes
+            The names of those that are stored.
+        int
+            How many records were not part of a release that can be kept.
+        """
+        names: list[bytes] = []
+
+        def keep(one: Release) -> None:
+            self.store.add_bootstrap(one, today, until_day)
+            names.append(one.name)
+
+        return names, self._each(records, keep)
+
+    def _each(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
+        """Keep the releases among these records; returns how many records were not part of one."""
+        releases, bad = decode_releases(records)
+        for one in releases:
+            if utility_of(one.points, len(one.points)) >= self.least_utility:
+                try:
+                    self.require(one.points)
+                    keep(one)
+                except PeerError:
+                    bad += 1  # out of bounds, or the name of another release: whose it is spoils only her own
+        return bad
+
+
+def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
+    """Read what a collector answered to this very record; raise PeerError unless it signed that."""
+    if len(answer) != ANSWER_BYTES:
+        raise PeerError("bad-length", f"an answer of {len(answer)} bytes instead of {ANSWER_BYTES}")
+    body, signed = answer[:_BODY_BYTES], answer[_BODY_BYTES:]
+    require_signature(collector_key, b"answer", body, signed)
+    if body[:32] != hashlib.blake2b(record, digest_size=32).digest():
+        raise PeerError("bad-answer", "an answer to another question")
+    return Answer(int.from_bytes(body[32:34]), int.from_bytes(body[34:38]), body[38:])
+
+
+def agreed(answers: Sequence[Answer]) -> Answer:
+    """Return the one answer of all collectors; raise PeerError when they differ, so that one of them lies."""
+    if not answers or len(set(answers)) != 1:
+        raise PeerError("bad-answer", "collectors that do not agree; send nothing to any of them")
+    return answers[0]

@@ -1,0 +1,210 @@
+"""What a person is told before she consents: what is shared, the promise, and what stays open.
+
+The sentences are for readers of 14; a test measures that (``test_collect_consent.py``).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from shoal.units import counted
+from shoal_collect.matching.trimming import Trimming
+from shoal_collect.roles.lottery import OwnGroup
+from shoal_collect.roles.terms import OtherCollector, RegistrarTerms, Terms
+
+SHARED: Final = (
+    "Your raw points stay on your own device. It turns each place into a circle, and each time into a span "
+    "of time.",
+    "It then asks how many other people share parts of your blurred trip. Your group mixes its questions. So "
+    "the collector sees what the group asks, but not which honest member asks it.",
+    "Then your device releases a part of your blurred trip. Your settings say which, and how many others "
+    "must share it. Your group mixes these parts, too. The collector stores them under a random number, "
+    "without your name.",
+)
+
+OPEN: Final = (
+    "The other members of your group and the collector see the circles in your questions before anything is "
+    "cut. They can tell that one of the honest members was there, but not which one. If you are the only "
+    "honest one, they know that it was you.",
+    "Your questions use the same circles and times again for at least a year. So they can be linked with "
+    "each other, with your other rounds, and with what you share.",
+    "Members of your group can put all the circles of your trip together from your questions. They see "
+    "invented trips that look like yours beside it.",
+    "Whoever sees your network address can follow you from round to round.",
+    "A place that you leave out leaves a hole. Whoever sees enough of what you share can tell that the hole "
+    "hides something.",
+    "The authority and the collector together can find out what you have shared. That is what the authority "
+    "is for.",
+    "You can have a release deleted at the collector (shoal collect mine). But others may have read or "
+    "copied it by then.",
+)
+
+_PROMISES: Final[dict[Trimming, str]] = {
+    "verified-pairs": "At least {others} shared every two points that you release, the day before. They also "
+    "shared every part of it that was asked about. Nobody needs to share all of it.",
+    "hitting-set": "Warning: not all that you release was checked. At least {others} shared every part that "
+    "was asked about, the day before. Nothing is known of the other parts. It may be that nobody else shares "
+    "them.",
+    "strict": "Some of your parts are asked about. If fewer than {others} shared one, all its points are "
+    "taken out. Warning: nothing is known of the other parts. It may be that nobody else shares them.",
+    "verified-only": "You release one part that was asked about. It is the longest one that at least "
+    "{others} shared the day before.",
+}
+
+
+def promise(k: int, trimming: Trimming) -> str:
+    """Say what holds for everything that is released under these settings."""
+    if k == 0:
+        return "You share without a crowd (k = 0). Everything shown here is released, whoever else was there."
+    others = "1 other person" if k == 1 else f"{k} other people"
+    return _PROMISES[trimming].format(others=others)
+
+
+_STATED: Final = (
+    ("controller", "Responsible"),
+    ("purpose", "Purpose"),
+    ("recipients", "Who receives what is released"),
+    ("retention", "How long it is kept"),
+    ("contact", "Whom to ask, and to whom to object"),
+)
+
+
+def stated(terms: Terms) -> list[str]:
+    """Say what the collector states of itself, and what it leaves out."""
+    said = [(words, getattr(terms, name)) for name, words in _STATED]
+    missing = [words.lower() for words, text in said if not text]
+    lines = [f"{words}: {text}" for words, text in said if text]
+    if missing:
+        lines.append(f"This collector does not say: {'; '.join(missing)}. Ask before you agree.")
+    if len(missing) < len(said):
+        lines.append("These are the collector's own words; nothing here checks them.")
+    return lines
+
+
+def days_and_hours(first_min: float, last_min: float) -> str:
+    """Say which days and hours a trip covers, in minutes since 1970."""
+    first, last = (np.datetime64(int(minute), "m") for minute in (first_min, last_min))
+    first_text, last_text = (str(moment).replace("T", " ") for moment in (first, last))
+    until = last_text[11:] if first_text[:10] == last_text[:10] else last_text
+    return f"This trip goes from {first_text} to {until} (UTC)."
+
+
+def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
+    """Say what the collector's own settings mean for a promise; without them k says little.
+
+    Parameters
+    ----------
+    theta_m, theta_min
+        How far apart, in meters and minutes, two uncertain points may be and still be similar.
+    group_size
+        How many people meet in a group.
+    """
+    return (
+        "Here somebody shares a part of your trip if each of her circles is at most "
+        f"{theta_m / 1000:g} km from yours. Each of her times must be at most {theta_min:g} min from yours. "
+        "The larger these limits are, the less a crowd hides you. "
+        f"You will be in a group of {group_size} or {group_size + 1} people."
+    )
+
+
+def linking(area_km: int, period_days: int) -> str:
+    """Say which of her releases the collector can tell to be one person's."""
+    return (
+        f"What you share gets a tag. Trips that start in one area (of {area_km} km) within {period_days} "
+        "days get the same tag, so that you count once. The collector can see by the tag that they are from "
+        "one person. So can whoever is in a group with you more than once."
+    )
+
+
+def keeping(kept_days: int | None) -> str:
+    """Say how long a collector keeps a release; None for as long as its owner does not delete it."""
+    how_long = "until you delete it" if kept_days is None else f"for {counted(kept_days, 'day')}"
+    return f"The collector keeps what you share {how_long}. It may hand it on, or publish it, at any time."
+
+
+def date_of(day: int) -> str:
+    """Write a day since 1970 (UTC) as people do."""
+    return str(np.datetime64(day, "D"))
+
+
+def bootstrapping(until_day: int, k: int) -> str:
+    """Say what is different while a collector fills its database, until a day since 1970."""
+    crowd = (
+        f" Your k = {k} holds. While the database is almost empty, nearly everything is too rare."
+        if k
+        else ""
+    )
+    return (
+        "The collector is just starting (the bootstrapping phase). It keeps what you share as a record of "
+        "nobody, without an identifier and without your tag. It counts in nobody's crowd, and you cannot "
+        f"claim it. It is deleted on {date_of(until_day)}.{crowd}"
+    )
+
+
+def who_takes_part(registrar: RegistrarTerms | None, least: int) -> str:
+    """Say who can be in a group with her, by the terms of a round: groups are drawn from ``least`` people."""
+    if registrar is None:
+        return (
+            "Anybody can join here, under as many names as she likes. Somebody who does can be everybody "
+            "else in your group, and all of your crowd. Nothing here stops that."
+        )
+    each = "a day" if registrar.days == 1 else f"in {registrar.days} days"
+    return (
+        f"Only people whom the registrar at {registrar.url} lets in take part: one token a person {each}. "
+        "The registrar knows that you ask for a token. It does not know what you do with it, unless it and "
+        "the collector compare times or addresses. You rely on it to let in nobody twice. Groups are drawn "
+        f"from at least {least} people. The registrar's key is {registrar.key}."
+    )
+
+
+def counting(witnesses: Sequence[OtherCollector]) -> list[str]:
+    """Say who counts her crowd, and who would notice a false count."""
+    several = "Somebody who changes her device can count as several people in your crowd."
+    if not witnesses:
+        return [
+            "The collector alone counts how many people share a part. No witness checks its answers here. "
+            "If it lies, your crowd may be smaller than you are told, or nobody at all.",
+            several,
+        ]
+    return [
+        *(
+            f"A witness checks the answers, and sees the questions, too: {one.url}, key {one.key}."
+            for one in witnesses
+        ),
+        "If the collector and all witnesses tell the same lie, nobody finds out.",
+        several,
+    ]
+
+
+def hiding(n_real: int, n_fake: int) -> list[str]:
+    """Say when a collector's terms leave no room for an invented trip beside hers."""
+    if n_fake >= n_real:
+        return []
+    return [
+        "Your device may ask too few invented questions here to hide your trip. Then there is no invented "
+        "trip beside yours."
+    ]
+
+
+def terms_in_words(terms: Terms, k: int = 0) -> list[str]:
+    """Say what the terms of a round mean for whoever takes part; ``k`` is hers, 0 where not known."""
+    kept = (
+        keeping(terms.kept_days) if terms.bootstrap_until is None else bootstrapping(terms.bootstrap_until, k)
+    )
+    return [
+        sharing(terms.theta_m, terms.theta_min, terms.group_size),
+        who_takes_part(terms.registrar, terms.enough),
+        linking(terms.area_km, terms.period_days),
+        kept,
+        *counting(terms.witnesses),
+        *hiding(terms.n_real, terms.n_fake),
+    ]
+
+
+def roster_in_words(group: OwnGroup) -> str:
+    """Say what stands behind the roster that a group was drawn from."""
+    drawn = f"your group of {len(group.identities)} was drawn from a roster of {group.n_roster}"
+    if group.terms.registrar is None:
+        return f"{drawn} names; nobody knows how many people they are"
+    return f"{drawn} people, with {counted(group.n_tokens, 'different token')} of the registrar"

@@ -1,0 +1,398 @@
+"""A member's session with her group: two mix runs over sealed letters, and the questions between them.
+
+``group_session_states`` holds the transitions.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.sealing import Correspondence
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import Query, decode_query, encode_query
+from shoal_collect.mix.member import Aborted, Broadcast, Member, Opened, Output
+from shoal_collect.roles.accusation import QUESTIONS_TAG, RELEASES_TAG, Accusation, mix_run
+from shoal_collect.roles.collector import ANSWER_BYTES, Answer, read_answer
+from shoal_collect.roles.group_session_states import TABLE, Action, Event, State
+from shoal_collect.roles.lottery import OwnGroup
+from shoal_collect.roles.requests import Call
+from shoal_collect.roles.vouching import Batch, enough_vouchers, require_voucher, vouch
+from shoal_collect.roles.wire import bundles, questions_digest, unpack
+
+# the first byte of a letter says what it belongs to
+_TAGS: Final[Mapping[State, int]] = {
+    State.QUESTIONS: QUESTIONS_TAG,
+    State.VOUCHING: 1,
+    State.ASKING: 2,
+    State.CHASING: 2,
+    State.LIED_TO: 2,
+    State.RELEASES: RELEASES_TAG,
+    State.MIXED: 4,
+}
+_EMPTY_SEA_UDEG: Final = -140_000_000  # of longitude, on the equator
+_LIE: Final = "collectors do not agree over the same state, so one of them lies; send nothing to any of them"
+
+
+class GroupSession:
+    """One member's session.
+
+    Replies and the time go in, requests gather in ``outbox``. When ``stage`` is MIXED, ``records`` holds what
+    the group releases.
+
+    Parameters
+    ----------
+    group
+        The group, and her place in it.
+    signing_seed
+        32 secret bytes that sign for her.
+    server_key
+        The collector's key, which its answers are checked with.
+    questions
+        Her questions, as encoded records.
+    chance
+        Where the session's randomness comes from.
+    now_s
+        The time, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        group: OwnGroup,
+        signing_seed: bytes,
+        server_key: bytes,
+        questions: list[bytes],
+        chance: Chance,
+        now_s: float,
+    ) -> None:
+        self.group, self._signing_seed, self._chance = group, signing_seed, chance
+        witnesses = (bytes.fromhex(one.key) for one in group.terms.witnesses)
+        self._keys = (server_key, *witnesses)  # whose answers must agree
+        self._said: dict[
+            int, list[bytes]
+        ] = {}  # what each collector answered so far to a slice that she brought
+        self.stage = TABLE.start
+        self.outbox: list[Call] = []
+        self.after = 0
+        self.records: tuple[bytes, ...] = ()
+        self.answers: dict[bytes, bytes] = {}
+        self.accusations: list[bytes] = []  # of members against whom there is proof, for the registrar
+        self._letters = Correspondence(group.channel, group.identities, group.me, signing_seed)
+        self._early: list[bytes] = []
+        self._slices: tuple[bytes, ...] = ()  # the digest of each member's slice
+        self._vouchers: dict[int, bytes] = {}  # who has signed them
+        self._now_s, self._ask_until_s = now_s, 0.0
+        self._mix = self._start(questions)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all questions are answered."""
+        return self.stage in (State.ASKING, State.CHASING) and len(self.answers) == len(set(self.records))
+
+    def release(self, pieces: list[bytes], now_s: float) -> None:
+        """Begin the second mix, after the answers."""
+        self._now_s = now_s
+        self._step(Event.RELEASE, pieces)
+
+    def look(self) -> Call:
+        """Ask for new letters; those before are on this device."""
+        return Call("GET", f"/v1/letters?after={self.after}", poll=True)
+
+    def received(self, batch: bytes, now_s: float) -> None:
+        """Take letters, perhaps none; raise PeerError when the run has to end."""
+        self._now_s = now_s
+        self._step(Event.NEWS)
+        for number, letter in unpack(batch):
+            self.after = max(self.after, number)
+            try:
+                text = self._letters.open(letter).text
+            except PeerError:
+                # of another round, a copy, or damaged; the time limit finds whoever keeps us waiting
+                continue
+            self._read(text)
+        self._step(Event.TIME)
+        if TABLE.reacts(self.stage, Event.LATE) and now_s > self._ask_until_s and not self.complete:
+            self._step(Event.LATE)
+
+    def answered(self, call: Call, answers: bytes) -> None:
+        """Take a collector's answers to a slice that she brought.
+
+        Raises PeerError when they do not hold, or contradict those of another collector.
+        """
+        self._step(Event.ANSWERS, call, answers)
+
+    def refused(self, batch: bytes) -> None:
+        """Ask the next member to bring the slice: the collector takes no more questions of hers today."""
+        self._step(Event.QUOTA, batch)
+
+    def slice_of(self, number: int) -> list[bytes]:
+        """Return the questions that a member brings to the collector; slices are disjoint and in order."""
+        n = len(self.group.identities)
+        return [
+            record for place, record in enumerate(self.records) if place * n // len(self.records) == number
+        ]
+
+    # the run: each step reads the table
+
+    def _step(self, event: Event, *what: Any) -> None:
+        step = TABLE.step(self.stage, event)
+        if step is not None:
+            self.stage = step.state
+            if step.action is not None:
+                self._actions[step.action](*what)
+
+    @property
+    def _actions(self) -> Mapping[Action, Callable[..., None]]:
+        return {
+            Action.HAND_ON: self._hand_on,
+            Action.KEEP: self._early.append,
+            Action.TICK: self._tick,
+            Action.VOUCH: self._vouch,
+            Action.TAKE_VOUCHER: self._take_voucher,
+            Action.ASK: self._begin_asking,
+            Action.HEAR: self._hear,
+            Action.TAKE_ANSWERS: self._take_answers,
+            Action.ASK_NEXT: self._ask_next,
+            Action.CHASE: self._chase,
+            Action.MIX: self._mix_releases,
+            Action.TAKE_RECORDS: self._take_records,
+            Action.GIVE_UP: self._give_up,
+            Action.REPORT: self._report,
+            Action.ABORT: self._abort,
+        }
+
+    def _read(self, text: bytes) -> None:
+        """A letter's text, which belongs to this stage, a later or an earlier one."""
+        if not text or text[0] > max(_TAGS.values()):
+            return
+        here = _TAGS[self.stage]
+        if text[0] > here:
+            self._step(Event.EARLY, text)
+        elif text[0] < here:
+            self._step(Event.STALE)
+        else:
+            self._step(Event.LETTER, text[1:])
+
+    def _read_early(self) -> None:
+        early, self._early = self._early, []
+        for text in early:
+            self._read(text)
+
+    def _follow(self, outputs: list[Output]) -> None:
+        for output in outputs:
+            if isinstance(output, Broadcast):
+                self._tell_all(output.frame)
+            elif isinstance(output, Aborted):
+                self._step(Event.ABORTED, output)
+            elif isinstance(output, Opened):
+                self._step(Event.OPENED, output)
+
+    def _start(self, records: list[bytes]) -> Member:
+        group, self._mix_tag = self.group, _TAGS[self.stage]
+        session = mix_run(group.channel, group.identities, group.terms, self._mix_tag)
+        seed, limit_s = Chance(self._chance.seed()), self.group.terms.phase_limit_s
+        mix = Member(session, self.group.me, self._signing_seed, records, seed, limit_s)
+        # nothing that is kept leads back to an inner key that has to be erased
+        self._chance = Chance(self._chance.seed())
+        self._follow(mix.start(self._now_s))
+        return mix
+
+    def _tell_all(self, text: bytes) -> None:
+        tag = bytes((_TAGS[self.stage],))
+        others = (i for i in range(len(self.group.identities)) if i != self.group.me)
+        letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
+        self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
+
+    # the mixes
+
+    def _hand_on(self, frame: bytes) -> None:
+        self._follow(self._mix.receive(frame, self._now_s))
+
+    def _tick(self) -> None:
+        self._follow(self._mix.tick(self._now_s))
+
+    def _mix_releases(self, pieces: list[bytes]) -> None:
+        self._mix = self._start(pieces)
+        self._read_early()
+
+    def _take_records(self, opened: Opened) -> None:
+        self.records = opened.records
+
+    def _abort(self, aborted: Aborted) -> None:
+        found = aborted.findings
+        self._accuse(found.culprits)
+        raise PeerError(
+            "too-late" if found.silent and not found.culprits else "bad-answer",
+            f"the group stopped its run: {found}",
+        )
+
+    def _accuse(self, culprits: frozenset[int]) -> None:
+        """Put together what proves a fault to the registrar, where there is one."""
+        group, drawn = self.group, self.group.drawn
+        if group.terms.registrar is None or drawn is None:
+            return
+        for culprit in sorted(culprits - {group.me}):
+            frames = self._mix.evidence_against(culprit)
+            self.accusations.append(
+                Accusation(
+                    self._keys[0],
+                    drawn.round_name,
+                    drawn.seed,
+                    group.terms.model_dump_json().encode(),
+                    self._mix_tag,
+                    group.identities,
+                    culprit,
+                    drawn.entries[culprit],
+                    drawn.token_key,
+                    tuple(frames),
+                ).encode()
+            )
+
+    # questions and answers
+
+    def _vouch(self, opened: Opened) -> None:
+        """Sign the set that the mix opened, and nothing else."""
+        asked = dict.fromkeys(record for record in opened.records if _is_query(record))
+        self.records = (*asked, *self._blanks(len(opened.records) + opened.spoiled - len(asked)))
+        members = range(len(self.group.identities))
+        self._slices = tuple(questions_digest(b"".join(self.slice_of(number))) for number in members)
+        self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
+        signed = vouch(self._signing_seed, self.group.channel, self._slices)
+        self._vouchers[self.group.me] = signed
+        self._tell_all(bytes((self.group.me,)) + signed)
+        self._read_early()
+
+    def _take_voucher(self, text: bytes) -> None:
+        """Another member's signature of the same questions; anything else is not heard."""
+        place = text[0] if text else len(self.group.identities)
+        if place >= len(self.group.identities):
+            return
+        try:
+            require_voucher(self.group.identities[place], self.group.channel, self._slices, text[1:])
+        except PeerError:
+            return
+        self._vouchers[place] = text[1:]
+        if len(self._vouchers) >= enough_vouchers(len(self.group.identities)):
+            self._step(Event.VOUCHED)
+
+    def _begin_asking(self) -> None:
+        self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
+        self._ask(self.group.me)
+        self._read_early()
+
+    def _blanks(self, n: int) -> list[bytes]:
+        """Questions about nobody in the place of what was none, the same for all: the number is fixed."""
+        terms = self.group.terms
+        points = tuple(
+            Cylinder(at * terms.least_gap_min, terms.least_gap_min, 0, _EMPTY_SEA_UDEG, terms.least_radius_m)
+            for at in (0, 2)
+        )
+        names = (
+            hashlib.blake2b(self.group.channel + bytes((at >> 8, at & 255)), digest_size=16).digest()
+            for at in range(n)
+        )
+        return [encode_query(Query(name, points)) for name in names]
+
+    def _ask(self, number: int) -> None:
+        batch = self._batch(number)
+        self.outbox.append(Call("POST", f"/v1/groups/{self.group.channel.hex()}/questions", batch))
+
+    def _batch(self, number: int) -> bytes:
+        return Batch(b"".join(self.slice_of(number)), self._slices, self._vouchers).encode()
+
+    def _number_of(self, batch: bytes) -> int:
+        members = range(len(self.group.identities))
+        return next(number for number in members if self._batch(number) == batch)
+
+    def _take_answers(self, call: Call, answers: bytes) -> None:
+        number = self._number_of(call.body)
+        said = self._said.setdefault(number, [])
+        if call.to != _addressee(len(said)):
+            return  # a slice that was brought twice; one chain of answers is enough
+        said.append(answers)
+        read = self._checked(number, said)
+        if len(said) < len(self._keys):
+            target = f"{call.target.split('?')[0]}?snapshot={read[0][0].snapshot}"
+            self.outbox.append(Call("POST", target, call.body, to=_addressee(len(said))))
+            return
+        self._tell_all(bytes((number,)) + b"".join(said))
+        try:
+            self._learn(number, said)
+        except PeerError:
+            self._step(Event.CONTRADICTION)  # the run ends when the proof is sent
+
+    def _ask_next(self, batch: bytes) -> None:
+        self._tell_all(bytes((self._number_of(batch),)))
+
+    def _hear(self, text: bytes) -> None:
+        """Another member's slice: an empty one calls for the next member, and a bad one is not heard.
+
+        Raises PeerError when it shows that collectors contradict each other.
+        """
+        number, answers = text[:1], text[1:]
+        if number and not answers:
+            self._stand_in(number[0])
+        elif answers:
+            size = max(1, -(-len(answers) // len(self._keys)))
+            said = [answers[at : at + size] for at in range(0, len(answers), size)]
+            try:
+                self._checked(number[0], said)
+            except PeerError:
+                return
+            self._learn(number[0], said)
+
+    def _checked(self, number: int, said: list[bytes]) -> list[list[Answer]]:
+        """The answers so far to each question of a slice; raises PeerError unless all are from one state."""
+        records, read = self.slice_of(number), list[list[Answer]]()
+        for key, answers in zip(self._keys, said, strict=False):
+            if not len(answers) == len(records) * ANSWER_BYTES > 0:
+                raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
+            parts = zip(records, _parts(answers), strict=True)
+            read.append([read_answer(key, record, part) for record, part in parts])
+        if len({one.snapshot for answers in read for one in answers}) > 1:
+            raise PeerError("bad-answer", "answers from the states of several days")
+        return [list(one) for one in zip(*read, strict=True)]
+
+    def _learn(self, number: int, said: list[bytes]) -> None:
+        """Raises PeerError unless all collectors have answered, and the same."""
+        if any(len(read) != len(self._keys) or len(set(read)) > 1 for read in self._checked(number, said)):
+            raise PeerError("bad-answer", _LIE)
+        self.answers.update(zip(self.slice_of(number), _parts(said[0]), strict=True))
+
+    def _stand_in(self, number: int) -> None:
+        """Bring a missing slice when she comes next after its member; each has one backup."""
+        follows = (number + 1) % len(self.group.identities) == self.group.me
+        if follows and not set(self.slice_of(number)) <= set(self.answers):
+            self._ask(number)
+
+    def _chase(self) -> None:
+        self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
+        for number in range(len(self.group.identities)):
+            self._stand_in(number)
+
+    def _give_up(self) -> None:
+        raise PeerError(
+            "too-late",
+            "vouchers for the group's questions, or answers, did not come in time; nothing was released",
+        )
+
+    def _report(self) -> None:
+        raise PeerError("bad-answer", _LIE)
+
+
+def _addressee(place: int) -> str:
+    """What the collectors are called in requests: the first, and its witnesses."""
+    return f"witness {place}" if place else "collector"
+
+
+def _parts(answers: bytes) -> list[bytes]:
+    return [answers[at : at + ANSWER_BYTES] for at in range(0, len(answers), ANSWER_BYTES)]
+
+
+def _is_query(record: bytes) -> bool:
+    try:
+        decode_query(record)
+    except PeerError:
+        return False
+    return True

@@ -1,0 +1,476 @@
+"""A device's way through one round, as a state machine: replies and the time in, requests out.
+
+The lottery, the questions' mix, asking, trimming, the releases' mix, storing, claiming:
+``participant_round_states`` holds the transitions. The state can be kept and resumed, and every request may
+be sent again, since the servers take the same for the same.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import require_signature, verify_key
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import encode_release
+from shoal_collect.matching.subtrajectories import Places, Prior
+from shoal_collect.matching.trimming import needed, trim
+from shoal_collect.roles.admission import Entry
+from shoal_collect.roles.authority import Receipt, claim
+from shoal_collect.roles.collector import read_answer
+from shoal_collect.roles.consent import date_of
+from shoal_collect.roles.group_session import GroupSession
+from shoal_collect.roles.group_session_states import State as SessionState
+from shoal_collect.roles.lottery import LotteryPart, NoGroup, OwnGroup
+from shoal_collect.roles.own_releases import OwnRelease
+from shoal_collect.roles.participant import Draft, Participant, Questions, ask_for, draft, phi_of
+from shoal_collect.roles.participant_round_states import TABLE, Action, Event, State
+from shoal_collect.roles.requests import SKEW_S, Call, Reply, read_json
+from shoal_collect.roles.rules import require_room
+from shoal_collect.roles.succession import Successor
+from shoal_collect.roles.terms import OtherCollector, Terms
+from shoal_collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
+
+_STORE_LIMITS: Final = 2  # phases that the others have to bring the same releases
+# nobody can be late while the collector is away, this device sleeps, or its clock is set: of a pause between
+# two replies, only so much counts
+_MOST_PAUSE_S: Final = 60.0
+# refusals in the lottery: the roster was frozen, or the phase was over, and the next view says what became of
+# us
+_PASSED: Final = ("too-late", "bad-frame", "unknown-member")
+
+Kind = Literal["shared", "nothing-left", "alone", "failed", "declined", "left"]
+_KINDS: Final[Mapping[State, Kind]] = {
+    State.SHARED: "shared",
+    State.NOTHING_LEFT: "nothing-left",
+    State.NO_GROUP: "alone",
+    State.FAILED: "failed",
+}
+# how far a session must be before the next state begins
+_OPENED: Final[Mapping[State, tuple[SessionState, ...]]] = {
+    State.QUESTIONS: (SessionState.ASKING, SessionState.CHASING, SessionState.LIED_TO),
+    State.RELEASES: (SessionState.MIXED,),
+}
+
+
+@dataclass
+class Device:
+    """What lasts between rounds.
+
+    Parameters
+    ----------
+    user
+        Her name at the authority.
+    signing_seed, device_key
+        32 secret bytes each.
+    server_key, authority_key, authority_signing_key
+        The servers' keys as the device first saw them.
+    witnesses
+        The witnesses that the collector has named.
+    registrar_key
+        The key of the registrar that the collector has named; None for none.
+    sent
+        What she released before, and on which day since 1970.
+    owned
+        What can fetch each of her releases, and take it back.
+    followed
+        By which statements servers' keys were replaced.
+    account_key
+        The registrar's key under which she was admitted, where another one has followed.
+    """
+
+    user: str
+    signing_seed: bytes
+    device_key: bytes
+    server_key: bytes
+    authority_key: bytes
+    authority_signing_key: bytes
+    witnesses: tuple[OtherCollector, ...] = ()
+    sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
+    registrar_key: bytes | None = None
+    owned: list[OwnRelease] = field(default_factory=list)
+    followed: list[Successor] = field(default_factory=list)
+    account_key: bytes | None = None
+
+    @property
+    def identity(self) -> bytes:
+        """Her public identity key."""
+        return verify_key(self.signing_seed)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What became of a round.
+
+    Attributes
+    ----------
+    kind
+        "shared", "nothing-left" (all was rare), "alone" (no group this time) or "failed"; of a round that was
+        not begun, or not gone on with, "declined" or "left".
+    message
+        The same in words.
+    checked
+        How many others share each sub-trajectory that she asked about, by its places.
+    snapshot_day
+        The day since 1970 before which everything was counted.
+    kept, released
+        The places that were left, and their cylinders once they are stored.
+    identifier
+        What her release is called at the authority.
+    k
+        The k that she set.
+    bootstrap_until, bootstrap_records
+        The day since 1970 on which a record of nobody is deleted, and how many of them there were.
+    """
+
+    kind: Kind
+    message: str
+    checked: Mapping[Places, int] = field(default_factory=dict)
+    snapshot_day: int | None = None
+    kept: Places = ()
+    released: tuple[Cylinder, ...] = ()
+    identifier: str | None = None
+    k: int = 0
+    bootstrap_until: int | None = None
+    bootstrap_records: int | None = None
+
+
+class ParticipantRound:
+    """One person in one round: send ``next_call``, give its reply to ``replied``, until ``ending``.
+
+    Parameters
+    ----------
+    device
+        What lasts between rounds; what is released is noted in it.
+    member
+        Her wishes.
+    points
+        Her cylinders.
+    terms
+        The terms that she accepted.
+    prior
+        What fakes are drawn from.
+    chance
+        Where the round's randomness comes from.
+    entry
+        What she enters this round with; by default the device's own key, and no token.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        member: Participant,
+        points: tuple[Cylinder, ...],
+        terms: Terms,
+        prior: Prior,
+        chance: Chance,
+        entry: Entry | None = None,
+    ) -> None:
+        self.device, self.member, self.points, self.terms = device, member, points, terms
+        self.entry = entry or Entry(device.signing_seed)
+        self._prior, self._chance = prior, chance
+        self.ending: Ending | None = None
+        self.requests = self.messages = self.bytes_out = 0
+        self._state = TABLE.start
+        self._now_s = self._waited_s = 0.0
+        self._outbox: list[Call] = []
+        self._lottery = LotteryPart(self.entry, device.server_key, terms, Chance(chance.seed()))
+        self._session: GroupSession | None = None
+        self._questions: Questions | None = None
+        self._phi: dict[Places, int] = {}
+        self._snapshot: int | None = None
+        self._kept: Places = ()
+        self._draft: Draft | None = None
+        self._store_until_s = 0.0
+        self._identifier: str | None = None
+        self._bootstrap_records: int | None = None
+
+    @property
+    def phase(self) -> str:
+        """Where she is: lottery, questions, asking, releases, storing, claiming, or over."""
+        return "over" if self._state in TABLE.final else str(self._state)
+
+    @property
+    def identity(self) -> bytes:
+        """The key that everybody in this round knows her by."""
+        return verify_key(self.entry.signing_seed)
+
+    @property
+    def group(self) -> OwnGroup | None:
+        """Her group, once it is drawn."""
+        return self._lottery.group
+
+    @property
+    def accusations(self) -> list[bytes]:
+        """Proofs of blame for the registrar, when the round was stopped by somebody who is proven guilty."""
+        return [] if self._session is None else self._session.accusations
+
+    @property
+    def waiting_calls(self) -> list[Call]:
+        """What is still to be sent, in order."""
+        return self._outbox if self._session is None else self._session.outbox
+
+    def next_call(self) -> Call:
+        """Return what to send now: the first request that waits, or a look whether there is something new."""
+        if self.waiting_calls:
+            return self.waiting_calls[0]
+        if self._session is None:
+            return self._lottery.look()
+        if self._state is State.STORING:
+            target = f"/v1/groups/{self._session.group.channel.hex()}/releases"
+            return Call("POST", target, b"".join(self._session.records), poll=True)
+        return self._session.look()
+
+    def replied(self, call: Call, reply: Reply, now_s: float) -> bool:
+        """Take a reply.
+
+        Parameters
+        ----------
+        call
+            The request.
+        reply
+            What came back, with its signature checked.
+        now_s
+            The time, in seconds since 1970.
+
+        Returns
+        -------
+        bool
+            Whether anything has changed that must be kept before the next request.
+        """
+        self._let_pass(now_s)
+        self.requests += 1
+        self.messages += not call.poll
+        self.bytes_out += len(call.body)
+        if self.waiting_calls and call == self.waiting_calls[0]:
+            self.waiting_calls.pop(0)
+        before = self._progress()
+        try:
+            self._step(*self._event_of(call, reply))
+            while (event := self._due()) is not None:
+                self._step(event)
+        except NoGroup as no_group:
+            self._step(Event.NO_GROUP, f"{no_group}; try again later")
+        except PeerError as error:
+            self._step(Event.FAULT, str(error))
+        return before != self._progress()
+
+    def _let_pass(self, now_s: float) -> None:
+        """Let time pass for those who wait for others: it does while the servers answer."""
+        self._waited_s += min(max(now_s - self._now_s, 0.0), _MOST_PAUSE_S)
+        self._now_s = now_s
+
+    def _progress(self) -> tuple[Any, ...]:
+        session = self._session
+        heard = None if session is None else (session.after, len(session.answers))
+        return self._state, len(self.waiting_calls), heard
+
+    # what a reply means
+
+    def _event_of(self, call: Call, reply: Reply) -> tuple[Any, ...]:
+        """The event, and what its action needs; raises PeerError for a reply that breaks the protocol."""
+        if reply.refusal is not None:
+            return self._refusal(call, *reply.refusal)
+        if self._session is None:
+            return Event.VIEW, read_json(reply.body)
+        if call.to == "authority":
+            return self._read_confirmation(reply.body)
+        if call.target.endswith("/releases"):
+            return self._read_storing(read_json(reply.body))
+        if "/questions" in call.target:
+            return Event.ANSWERS, call, reply.body
+        return (Event.LETTERS, reply.body) if call.poll else (Event.SENT,)
+
+    def _refusal(self, call: Call, kind: str, message: str) -> tuple[Any, ...]:
+        """What a refusal means depends on what was asked."""
+        if self._session is None and kind in _PASSED:
+            return (Event.PASSED,)
+        if self._session is not None and call.target.endswith("/questions") and kind == "too-many":
+            return Event.QUOTA, call.body
+        return Event.REFUSED, f"the {call.to} refused: {message}"
+
+    def _read_storing(self, said: Any) -> tuple[Any, ...]:
+        """The collector's word on the group's releases; raises PeerError when hers is missing."""
+        if not isinstance(said, dict):
+            raise PeerError("bad-frame", "words that say nothing of releases")
+        if not said.get("stored"):
+            late = "too-late: too few of the group brought its releases; the collector has not stored them"
+            return (Event.LATE, late) if self._waited_s > self._store_until_s else (Event.WAITING,)
+        if self._draft is None:
+            return Event.EMPTY, "nothing was shared: every part of it was too rare"
+        if self.terms.bootstrap_until is not None:
+            return self._read_of_nobody(said, self._draft.release.name, self.terms.bootstrap_until)
+        return self._read_receipt(said, self._draft)
+
+    def _read_of_nobody(self, said: Any, name: bytes, until: int) -> tuple[Any, ...]:
+        """No identifier, nothing to claim, and nothing that would count as hers later."""
+        names, n = said.get("of_nobody"), said.get("bootstrap_records")
+        if not isinstance(names, list) or name.hex() not in names or not isinstance(n, int):
+            raise PeerError(
+                "bad-answer", "the collector does not say that it keeps a release; ask its operator"
+            )
+        self._bootstrap_records = n
+        return Event.OF_NOBODY, f"shared without identifier, as a record of nobody until {date_of(until)}"
+
+    def _read_receipt(self, said: Any, own: Draft) -> tuple[Any, ...]:
+        release = own.release
+        try:
+            one = said["receipts"][release.name.hex()]
+            receipt = Receipt(
+                str(one["identifier"]), bytes.fromhex(one["claim_key"]), bytes.fromhex(one["signed"])
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise PeerError(
+                "bad-answer", "the collector gives no receipt for a release; ask its operator"
+            ) from error
+        text = receipt.identifier.encode() + release.claim_key
+        require_signature(self.device.server_key, b"receipt", text, receipt.signed)
+        return Event.RECEIPT, receipt, own
+
+    def _read_confirmation(self, body: bytes) -> tuple[Any, ...]:
+        said = read_json(body)
+        try:
+            proof = bytes.fromhex(said["proof"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise PeerError("bad-answer", "the authority does not confirm the claim") from error
+        text = f"{self._identifier} {self.device.user}".encode()
+        require_signature(self.device.authority_signing_key, b"claimed", text, proof)
+        return Event.CONFIRMED, "shared, and claimed at the authority"
+
+    def _due(self) -> Event | None:
+        """What follows from where the lottery or the session is now."""
+        session = self._session
+        if session is None:
+            return Event.GROUPED if self._lottery.group is not None else None
+        if session.stage in _OPENED.get(self._state, ()):
+            return Event.OPENED
+        return Event.ANSWERED if self._state is State.ASKING and session.complete else None
+
+    # the run: each step reads the table
+
+    def _step(self, event: Event, *what: Any) -> None:
+        step = TABLE.step(self._state, event)
+        if step is not None:
+            self._state = step.state
+            if step.action is not None:
+                self._actions[step.action](*what)
+
+    @property
+    def _actions(self) -> Mapping[Action, Callable[..., None]]:
+        return {
+            Action.FOLLOW: self._follow,
+            Action.ENTER: self._enter,
+            Action.READ: self._read,
+            Action.TAKE_ANSWERS: self._take_answers,
+            Action.STAND_BACK: self._stand_back,
+            Action.TRIM: self._trim,
+            Action.STORE: self._store,
+            Action.CLAIM: self._claim,
+            Action.END: self._end,
+        }
+
+    @property
+    def _own_session(self) -> GroupSession:
+        if self._session is None:
+            raise AssertionError("a session begins with the group")
+        return self._session
+
+    def _follow(self, view: Any) -> None:
+        self._outbox += self._lottery.take_view(view)
+
+    def _enter(self) -> None:
+        group = self._lottery.group
+        if group is None:
+            raise AssertionError("the lottery has found a group")
+        self._session = self._begin(group)
+        self._chance = Chance(self._chance.seed())  # as in the session: no way back to its keys
+
+    def _begin(self, group: OwnGroup) -> GroupSession:
+        require_room(group.terms.rules, len(self.points))
+        self._questions = ask_for(self.member, self.points, self._prior, group.terms.rules, self._chance)
+        return GroupSession(
+            group,
+            self.entry.signing_seed,
+            self.device.server_key,
+            list(self._questions.records),
+            Chance(self._chance.seed()),
+            self._waited_s,
+        )
+
+    def _read(self, batch: bytes) -> None:
+        self._own_session.received(batch, self._waited_s)
+
+    def _take_answers(self, call: Call, answers: bytes) -> None:
+        self._own_session.answered(call, answers)
+
+    def _stand_back(self, batch: bytes) -> None:
+        self._own_session.refused(batch)
+
+    def _trim(self) -> None:
+        """Steps 7 and 8: her own counts, what she keeps of her points, the second mix."""
+        session, member, rules = self._own_session, self.member, self.terms.rules
+        if self._questions is None:
+            raise AssertionError("the answers are to questions")
+        answers = {
+            record: read_answer(self.device.server_key, record, said)
+            for record, said in session.answers.items()
+        }
+        self._phi = phi_of(member, self._questions, answers, rules.thresholds)
+        self._snapshot = self._require_one_day(
+            {answers[record].snapshot for record in self._questions.records}
+        )
+        least = needed(member.k, member.reading)
+        self._kept = trim(len(self.points), self._phi, least, member.trimming)
+        of_nobody = self.terms.bootstrap_until is not None
+        self._draft = draft(
+            member, self.points, self._kept, self._chance, of_nobody=of_nobody, scoping=rules.scoping
+        )
+        release = None if self._draft is None else self._draft.release
+        if release is not None and not of_nobody:
+            # others may have it stored from now on, whatever she hears: her own count must not exceed the
+            # truth
+            self.device.sent.append((release.points, int((self._now_s - SKEW_S) // DAY_S)))
+        session.release(encode_release(release, self.terms.n_pieces, self._chance), self._waited_s)
+
+    def _require_one_day(self, days: set[int]) -> int:
+        """The day of the answers; raises PeerError when it is too old, or still to come."""
+        oldest, newest = snapshot_day(self._now_s - LIFETIME_S - SKEW_S), snapshot_day(self._now_s + SKEW_S)
+        if not oldest <= min(days) <= max(days) <= newest:
+            raise PeerError(
+                "bad-answer", "the collector answers from the state of another day; send it nothing"
+            )
+        return min(days)
+
+    def _store(self) -> None:
+        self._store_until_s = self._waited_s + _STORE_LIMITS * self.terms.phase_limit_s
+
+    def _claim(self, receipt: Receipt, own: Draft) -> None:
+        self._identifier = receipt.identifier
+        day = int(self._now_s // DAY_S)
+        self.device.owned.append(OwnRelease(receipt.identifier, own.claim_seed, day))
+        sealed = claim(receipt, self.device.user, own.claim_seed, self.device.authority_key, self._chance)
+        self._own_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
+
+    def _end(self, message: str) -> None:
+        stored = self._identifier is not None or self._bootstrap_records is not None
+        released = self._draft.release.points if self._draft is not None and stored else ()
+        if self._state is State.FAILED and self._draft is not None and not stored:
+            message += "; what you released may be stored all the same, without your claim to it"
+        elif self._state is State.FAILED and self._identifier is not None:
+            message += (
+                "; what you released is stored all the same, without your claim to it: 'shoal collect mine' "
+                "shows it, and deletes it"
+            )
+        self.ending = Ending(
+            _KINDS[self._state],
+            message,
+            self._phi,
+            self._snapshot,
+            self._kept,
+            released,
+            self._identifier,
+            k=self.member.k,
+            bootstrap_until=self.terms.bootstrap_until,
+            bootstrap_records=self._bootstrap_records,
+        )

@@ -1,0 +1,120 @@
+"""What a size of groups means: how likely everybody else in a group plays together, and what a round costs.
+
+Source: Romero-Tris and Megías 2018, Sec. 4 (dishonest server), after Lindell and Waisbard 2010.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto.group import FFDHE3072
+from shoal_collect.crypto.shuffle_proof import proof_bytes
+from shoal_collect.mix.grouping import MOST_RESTARTS
+
+SHOTS: Final = 1 + MOST_RESTARTS  # lotteries that somebody who waits for a bad one can see in a round
+MIX_BROADCASTS: Final = 7
+MIXES: Final = 2  # the questions, and the releases
+
+# Seconds of one core, fitted to mixes of 3 to 24 members, who asked 3 to 1,000 questions each: within 6 %
+# (bench/bench_mix.py; docs/collect.md has the measurements)
+_FIXED_S: Final = 0.745
+_EXPONENTIATION_S: Final = 0.000_836
+_CHECK_S: Final = 0.002_07  # one ciphertext of one hop
+_SHUFFLE_PROOF_S: Final = 0.005  # for one ciphertext, to make (0.006) or to check (0.004)
+_BESIDE: Final = 2  # broadcasts beside the mixes: vouchers for the questions, and their answers
+_INPUT_BYTES: Final = 2 * FFDHE3072.element_bytes
+_HOP_BYTES: Final = 3 * FFDHE3072.element_bytes
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one round costs one member who is not the last, without the lottery.
+
+    Attributes
+    ----------
+    messages
+        Letters that she sends, a broadcast counted as one to each other member.
+    cpu_s
+        Seconds of one core, as fitted to what was measured.
+    sent_mb
+        Megabytes that she sends in letters, about.
+    """
+
+    messages: int
+    cpu_s: float
+    sent_mb: float
+
+
+def isolated(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
+    """Return the probability that everybody else in an honest person's group plays together.
+
+    It is an upper bound over all that they can do with their shots: in each lottery the group is a fair draw.
+
+    Parameters
+    ----------
+    people, dishonest
+        How many are on the roster, and how many of them play together.
+    size
+        How many people meet in a group.
+    shots
+        Among how many lotteries they can choose.
+
+    Raises
+    ------
+    MisuseError
+        If there are fewer people than a group has, or more dishonest ones than others leave room for.
+    """
+    _require_roster(people, dishonest, size)
+    if dishonest < size - 1:
+        return 0.0
+    once = math.prod((dishonest - i) / (people - 1 - i) for i in range(size - 1))
+    return -math.expm1(shots * math.log1p(-once)) if once < 1 else 1.0
+
+
+def somebody_isolated(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
+    """Return a bound on the probability that this befalls any honest person of a round."""
+    return min(1.0, (people - dishonest) * isolated(people, dishonest, size, shots))
+
+
+def bad_grouping_as_printed(people: int, dishonest: int, size: int) -> float:
+    """Return the paper's expression for a bad grouping (Sec. 4), for one lottery.
+
+    It is printed as a product from i = 1 to n - 2, times (N - t) / (N - n + 1), times N. As a bound on a
+    probability it may exceed 1.
+    """
+    _require_roster(people, dishonest, size)
+    product = math.prod(max(0, dishonest - i) / (people - i) for i in range(1, size - 1))
+    return product * (people - dishonest) / (people - size + 1) * people
+
+
+def cost_of(size: int, questions: int, pieces: int, *, proven: bool = False) -> Cost:
+    """Return what a round costs a member.
+
+    Parameters
+    ----------
+    size
+        How many people meet in a group.
+    questions, pieces
+        How many records each puts into the first and the second mix.
+    proven
+        Whether every mixer proves her shuffle.
+    """
+    cpu_s = sent = 0.0
+    for records in (questions, pieces):
+        passed_on = size * records
+        cpu_s += _FIXED_S + _EXPONENTIATION_S * (1 + 2 * records + 3 * passed_on)
+        cpu_s += _CHECK_S * size * passed_on
+        if proven:
+            cpu_s += _SHUFFLE_PROOF_S * (size - 1) * passed_on
+            sent += (size - 1) * proof_bytes(FFDHE3072, passed_on)
+        sent += (size - 1) * (_INPUT_BYTES * records + _HOP_BYTES * passed_on)
+    return Cost((MIXES * MIX_BROADCASTS + _BESIDE) * (size - 1), round(cpu_s, 1), round(sent / 1e6, 2))
+
+
+def _require_roster(people: int, dishonest: int, size: int) -> None:
+    if not 3 <= size <= people or not 0 <= dishonest < people:
+        raise MisuseError(
+            f"{people} people with {dishonest} dishonest ones and groups of {size}: give at least as many "
+            "people as a group has, and one honest one"
+        )

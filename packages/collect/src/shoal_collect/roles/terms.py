@@ -1,0 +1,265 @@
+"""The terms of a round, and the public places that fakes are drawn from, as a collector states them."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from shoal.errors import MisuseError
+from shoal_collect.crypto.group import FFDHE3072
+from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import Scoping
+from shoal_collect.matching.counting import CAP
+from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
+from shoal_collect.matching.records import RECORD_BYTES
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.matching.subtrajectories import Prior
+from shoal_collect.mix.session import MAX_RECORDS, Session
+from shoal_collect.roles.rules import Rules
+
+LAST_DAY: Final = 2_932_896  # 9999-12-31
+# to check a mixer's proof and make the next, for each record: four times what was measured
+_PROVEN_RECORD_S: Final = 0.045
+# shown on a device, which no control character may steer
+Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+
+
+class OtherCollector(BaseModel):
+    """A witness: its address, and the key that its answers are checked with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(min_length=1, max_length=200)
+    key: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class RegistrarTerms(BaseModel):
+    """Who admits people to rounds: one token for each person and period.
+
+    Parameters
+    ----------
+    url, key
+        Its address, and the key that its statements are checked with.
+    days
+        The length of a period.
+    period
+        The number of the period since 1970 in which the round opened; the collector fills it in.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(min_length=1, max_length=200)
+    key: str = Field(pattern="^[0-9a-f]{64}$")
+    days: int = Field(default=1, ge=1, le=366)
+    period: int = Field(default=0, ge=0, le=LAST_DAY)
+
+
+class Terms(BaseModel):
+    """What all members of a round do alike, and how long a phase may take.
+
+    The terms are fixed when the round opens, and everybody who joins signs them.
+
+    Parameters
+    ----------
+    group_size, n_real, n_fake, longest, n_pieces, period_days, proven_shuffle
+        As in ``Rules``.
+    theta_m, theta_min
+        How far apart, in meters and minutes, two uncertain points may be and still be similar.
+    area_km
+        The size of an area, in kilometers: a person has one contributor tag in each area and period.
+    phase_limit_s
+        How long a phase may take, in seconds.
+    bootstrap_until
+        The day since 1970 on which what is released is deleted, as a record of nobody. None after the
+        bootstrapping phase.
+    witnesses
+        Further collectors whose answers have to be the same.
+    controller, purpose, recipients, retention, contact
+        What the collector states to whoever is to consent: who is responsible, what for, who receives what
+        is released, how long it is kept, whom to ask. Nothing checks it; everybody signs that it was said.
+    least_roster
+        Groups are drawn from that many people at least; never from fewer than a group has.
+    registrar
+        Who admits people. None where anybody can join, under as many names as she likes.
+    kept_days
+        After how many days a release is deleted; None for as long as its owner does not take it back.
+    least_k
+        The least k with which devices take part; only they can keep to it, since k stays with them.
+    least_radius_m, most_radius_m, least_gap_min, most_gap_min
+        Circles and intervals between these bounds, in meters and minutes, may be asked about and released.
+    least_count
+        Fewer people than that are answered as nobody.
+    resolution_m, resolution_min
+        No answer depends on where or when something stored lies more finely than that (``Thresholds``).
+    area_questions
+        So many questions about one area and day are answered in 30 days, besides those with CAP people.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group_size: int = Field(default=4, ge=3, le=24)
+    n_real: int = Field(default=15, ge=1)
+    n_fake: int = Field(default=46, ge=1)
+    longest: int = Field(default=4, ge=2, le=8)
+    n_pieces: int = Field(default=4, ge=1, le=33)
+    theta_m: float = Field(default=1_000.0, ge=0, lt=1e7, allow_inf_nan=False)
+    theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
+    period_days: int = Field(default=365, ge=365, le=36_500)  # fresh circles more often would average out
+    area_km: int = Field(default=50, ge=20, le=5_000)
+    phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
+    proven_shuffle: bool = False
+    bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
+    witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
+    least_roster: int = Field(default=0, ge=0, le=10_000)
+    registrar: RegistrarTerms | None = None
+    kept_days: int | None = Field(default=None, ge=1, le=36_500)
+    least_k: int = Field(default=0, ge=0, lt=CAP)
+    least_radius_m: int = Field(default=75, ge=1, le=MAX_RADIUS_M)
+    most_radius_m: int = Field(default=2_000, ge=1, le=MAX_RADIUS_M)
+    least_gap_min: int = Field(default=6, ge=1, le=MAX_GAP_MIN)
+    most_gap_min: int = Field(default=720, ge=1, le=MAX_GAP_MIN)
+    least_count: int = Field(default=2, ge=1, le=CAP)
+    resolution_m: float = Field(default=250.0, ge=0, le=10_000, allow_inf_nan=False)
+    resolution_min: int = Field(default=15, ge=0, le=1440)
+    area_questions: int = Field(default=2_000, ge=1, le=10**9)
+    controller: Statement = ""
+    purpose: Statement = ""
+    recipients: Statement = ""
+    retention: Statement = ""
+    contact: Statement = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Terms":
+        if len({one.key for one in self.witnesses}) < len(self.witnesses):
+            raise ValueError("two witnesses with one key; give each witness a key of its own")
+        if self.least_radius_m > self.most_radius_m or self.least_gap_min > self.most_gap_min:
+            raise ValueError("a least radius or gap above the greatest")
+        if self.n_real + self.n_fake > MAX_RECORDS:
+            raise ValueError(
+                f"{self.n_real} real and {self.n_fake} fake sub-trajectories; at most {MAX_RECORDS} together"
+            )
+        if self._largest.frame_limit() >= MAX_TEXT_BYTES:
+            longest_mib = self._largest.frame_limit() >> 20
+            raise ValueError(
+                f"messages of {longest_mib} MiB; make groups smaller or ask for fewer sub-trajectories"
+            )
+        hop_s = _PROVEN_RECORD_S * self._largest.n * self._largest.n_records
+        if self.proven_shuffle and self.phase_limit_s < hop_s:
+            raise ValueError(
+                f"proofs of shuffles need about {hop_s:.0f} s a hop; allow a phase that long, or ask for "
+                "fewer sub-trajectories"
+            )
+        return self
+
+    @property
+    def enough(self) -> int:
+        """How many people a roster needs."""
+        return max(self.group_size, self.least_roster)
+
+    @property
+    def _largest(self) -> Session:
+        """A mix run of as many members and records as these terms can lead to."""
+        members = tuple(bytes((i,)) for i in range(self.group_size + 1))
+        each = max(self.n_real + self.n_fake, self.n_pieces)
+        return Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle)
+
+    @property
+    def letter_bytes(self) -> int:
+        """The length of the longest sound letter: a message of a mix run under its stage's byte, sealed."""
+        return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
+
+    @property
+    def n_questions(self) -> int:
+        """How many questions each member brings to the collector."""
+        return self.n_real + self.n_fake
+
+    def require_bounds(self, points: Iterable[Cylinder]) -> None:
+        """Raise PeerError for a circle or interval outside the bounds."""
+        for point in points:
+            if not self.least_radius_m <= point.radius_m <= self.most_radius_m:
+                raise PeerError(
+                    "out-of-range",
+                    f"a circle of {point.radius_m} m; here {self.least_radius_m} to {self.most_radius_m} m",
+                )
+            if not self.least_gap_min <= point.gap_min <= self.most_gap_min:
+                raise PeerError(
+                    "out-of-range",
+                    f"an interval of {point.gap_min} min; here {self.least_gap_min} to "
+                    f"{self.most_gap_min} min",
+                )
+
+    def joined_by(self, round_name: bytes) -> bytes:
+        """Return what a member signs to join a round; other terms lead to another text."""
+        terms = hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms")
+        return round_name + terms.digest()
+
+    @property
+    def rules(self) -> Rules:
+        """The same for those who take part."""
+        thresholds = Thresholds(
+            theta_m=self.theta_m,
+            theta_min=self.theta_min,
+            resolution_m=self.resolution_m,
+            resolution_min=self.resolution_min,
+        )
+        sizes = self.model_dump(
+            include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days", "proven_shuffle"}
+        )
+        return Rules(**sizes, thresholds=thresholds, scoping=Scoping(self.area_km, self.period_days))
+
+
+def read_terms(entries: Any) -> Terms:
+    """Read terms that a collector states; raise PeerError for terms that no honest collector sets."""
+    try:
+        return Terms.model_validate(entries)
+    except ValidationError as error:
+        raise PeerError("out-of-range", f"terms that cannot be kept: {error.errors()[0]['msg']}") from error
+
+
+_Latitude = Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
+_Longitude = Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
+_Weight = Annotated[int, Field(ge=0, le=10**12)]
+
+
+class PublicPlaces(BaseModel):
+    """A public mobility prior: places with weights, and the span of time in which fakes lie.
+
+    Parameters
+    ----------
+    lat_deg, lon_deg
+        Where the places are, in degrees.
+    weights
+        How often a fake passes each place, relative to the others.
+    first_min, last_min
+        The span of time, in minutes since 1970.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    lat_deg: tuple[_Latitude, ...] = Field(min_length=1, max_length=10_000)
+    lon_deg: tuple[_Longitude, ...] = Field(max_length=10_000)
+    weights: tuple[_Weight, ...] = Field(max_length=10_000)
+    first_min: int
+    last_min: int
+
+    @model_validator(mode="after")
+    def _is_a_prior(self) -> "PublicPlaces":
+        try:
+            self.prior  # noqa: B018  (raises for places that make no prior)
+        except MisuseError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def until(self, now_s: float) -> "PublicPlaces":
+        """Move the span so that it ends now; otherwise fakes would soon be older than all real trips."""
+        last_min = max(int(now_s // 60), self.last_min - self.first_min)
+        return self.model_copy(
+            update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min}
+        )
+
+    @property
+    def prior(self) -> Prior:
+        """The same for those who take part."""
+        return Prior(self.lat_deg, self.lon_deg, self.weights, self.first_min, self.last_min)

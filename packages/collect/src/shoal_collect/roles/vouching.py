@@ -1,0 +1,112 @@
+"""Which questions are a group's: more than half of its members have signed the whole set.
+
+Otherwise one member could ask whatever she likes, without having mixed it with anybody's questions. Each
+member signs the digests of all slices of the set that the mix opened. A batch brings these digests and the
+signatures of more than half of the group before its own slice, so that every collector can check it alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature
+from shoal_collect.faults import PeerError
+from shoal_collect.roles.wire import questions_digest, split_records
+
+_SLICE_BYTES: Final = 32  # of a slice's digest
+_ROW_BYTES: Final = 1 + SIGNATURE_BYTES  # a member's place, and what she signed
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a member brings to a collector: one slice of the questions, and who vouches for the set.
+
+    Parameters
+    ----------
+    questions
+        The records of the slice, one after the other.
+    slices
+        The digest of each member's slice, in their order.
+    vouchers
+        The signatures of members over ``slices``, by their places.
+    """
+
+    questions: bytes
+    slices: tuple[bytes, ...]
+    vouchers: Mapping[int, bytes]
+
+    @property
+    def records(self) -> list[bytes]:
+        """The questions; raises PeerError when they are not whole records."""
+        return split_records(self.questions)
+
+    def encode(self) -> bytes:
+        """Encode a byte with the number of vouchers, the vouchers by place, the digests, the questions."""
+        rows = b"".join(bytes((place,)) + signed for place, signed in sorted(self.vouchers.items()))
+        return bytes((len(self.vouchers),)) + rows + b"".join(self.slices) + self.questions
+
+
+def enough_vouchers(n_members: int) -> int:
+    """Return the least number that is more than half of a group."""
+    return n_members // 2 + 1
+
+
+def longest_vouching(n_members: int) -> int:
+    """Return how many bytes stand before the questions of a batch at most."""
+    return 1 + n_members * (_ROW_BYTES + _SLICE_BYTES)
+
+
+def vouch(signing_seed: bytes, session: bytes, slices: Sequence[bytes]) -> bytes:
+    """Sign that these are the group's questions, by the digests of its slices."""
+    return signature(signing_seed, b"questions", session + b"".join(slices))
+
+
+def require_voucher(identity: bytes, session: bytes, slices: Sequence[bytes], signed: bytes) -> None:
+    """Raise PeerError unless this member signed these slices for this session."""
+    require_signature(identity, b"questions", session + b"".join(slices), signed)
+
+
+def read_batch(session: bytes, members: Sequence[bytes], body: bytes) -> Batch:
+    """Read what a member brings.
+
+    Parameters
+    ----------
+    session
+        The group's channel.
+    members
+        The identity keys of its members, in order.
+    body
+        The body of the request.
+
+    Raises
+    ------
+    PeerError
+        If it is cut, if a voucher is forged, doubled, of somebody else or for another session, if not more
+        than half of the group vouches, or if the slice is not one of the set.
+    """
+    at, vouchers, last = 1, dict[int, bytes](), -1
+    for _ in range(body[0] if body else 0):
+        row = body[at : at + _ROW_BYTES]
+        if len(row) != _ROW_BYTES:
+            break
+        place, at = row[0], at + _ROW_BYTES
+        if place >= len(members):
+            raise PeerError("unknown-member", "a voucher of somebody who is not in this group")
+        if place <= last:
+            raise PeerError("duplicate", "a member's voucher twice, or vouchers out of order")
+        last, vouchers[place] = place, row[1:]
+    end = at + len(members) * _SLICE_BYTES
+    if not body or len(vouchers) != body[0] or len(body) <= end:
+        raise PeerError("bad-length", f"a batch of {len(body)} bytes that ends before its questions")
+    slices = tuple(body[one : one + _SLICE_BYTES] for one in range(at, end, _SLICE_BYTES))
+    batch = Batch(body[end:], slices, vouchers)
+    for place, signed in vouchers.items():
+        require_voucher(members[place], session, slices, signed)
+    if len(vouchers) < enough_vouchers(len(members)):
+        raise PeerError(
+            "not-entitled",
+            f"questions that {len(vouchers)} of {len(members)} members vouch for; more than half must",
+        )
+    if questions_digest(batch.questions) not in slices:
+        raise PeerError("not-entitled", "questions that are not among those the group vouched for")
+    return batch

@@ -1,0 +1,97 @@
+"""How letters and records stand in the bodies of requests, with the limits that both sides keep."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.records import RECORD_BYTES
+
+DAY_S: Final = 86_400
+SETTLE_S: Final = (
+    300.0  # so long after midnight all of the day before is stored, and its end can be asked about
+)
+LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups are drawn
+LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
+BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request
+BATCH_BYTES: Final = 2 * LETTER_BYTES  # the longest batch of letters from a mailbox
+ROW_BYTES: Final = 8 + 4  # before each letter in a batch: its number and its length
+LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 16
+
+
+def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
+    """Name the channel on which a group's members write to each other.
+
+    Whoever joined on other terms, or was shown another outcome of the lottery, has another channel.
+
+    Parameters
+    ----------
+    joined
+        What everybody signed to join: the round's name, and the digest of its terms.
+    seed
+        The seed of the lottery.
+    identities
+        The members, in order.
+    """
+    return hashlib.blake2b(
+        joined + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
+    ).digest()
+
+
+def unpack(batch: bytes) -> list[tuple[int, bytes]]:
+    """Read numbers and letters of what a mailbox gave; raise PeerError when it is cut."""
+    found: list[tuple[int, bytes]] = []
+    at = 0
+    while at < len(batch):
+        size = int.from_bytes(batch[at + 8 : at + ROW_BYTES])
+        letter = batch[at + ROW_BYTES : at + ROW_BYTES + size]
+        if len(letter) != size or not size:
+            raise PeerError("bad-length", "a batch that ends in the middle of a letter")
+        found.append((int.from_bytes(batch[at : at + 8]), letter))
+        at += ROW_BYTES + size
+    return found
+
+
+def bundles(letters: Sequence[bytes]) -> list[bytes]:
+    """Pack letters in order into as few bodies of requests as fit, each letter after its length."""
+    bodies = [b""]
+    for letter in letters:
+        if bodies[-1] and len(bodies[-1]) + 4 + len(letter) > BODY_BYTES:
+            bodies.append(b"")
+        bodies[-1] += len(letter).to_bytes(4) + letter
+    return bodies
+
+
+def unbundle(body: bytes) -> list[bytes]:
+    """Read the letters in a body; raise PeerError unless there is at least one and all are whole."""
+    found, at = list[bytes](), 0
+    while at < len(body):
+        size = int.from_bytes(body[at : at + 4])
+        found.append(body[at + 4 : at + 4 + size])
+        if len(found[-1]) != size or not size:
+            break
+        at += 4 + size
+    if not found or at != len(body):
+        raise PeerError("bad-length", "letters whose lengths do not add up")
+    return found
+
+
+def split_records(body: bytes) -> list[bytes]:
+    """Split a body into records of RECORD_BYTES; raise PeerError when they do not fill it."""
+    if not body or len(body) % RECORD_BYTES:
+        raise PeerError("bad-length", f"{len(body)} bytes are not whole records of {RECORD_BYTES} bytes")
+    return [body[at : at + RECORD_BYTES] for at in range(0, len(body), RECORD_BYTES)]
+
+
+def questions_digest(questions: bytes) -> bytes:
+    """Return what a batch of questions is known by."""
+    return hashlib.blake2b(questions, digest_size=32).digest()
+
+
+def snapshot_day(now_s: float) -> int:
+    """Return the day since 1970 before which everything counts that is asked about now.
+
+    A day's releases are complete by then, whichever collector counts.
+    """
+    return int((now_s - SETTLE_S) // DAY_S)

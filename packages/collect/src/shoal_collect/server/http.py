@@ -1,0 +1,237 @@
+"""What the web applications of the collector, its witnesses and the authority share.
+
+Bodies with limits, requests and replies with signatures, errors by name.
+"""
+
+import json
+import sqlite3
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+import anyio.to_thread
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from shoal_collect.crypto.signatures import verify_key
+from shoal_collect.faults import PeerError
+from shoal_collect.roles.requests import head_digest, read_authorization, sign_reply
+from shoal_collect.roles.wire import BODY_BYTES, DAY_S, SETTLE_S
+from shoal_collect.server.bodies import BodyBudget, digest_said, read_body, require_digest, require_length
+from shoal_collect.server.pools import Pools
+from shoal_collect.server.watch import TEXT_TYPE, Watch, Watched
+from shoal_collect.storage.database import Database, UnavailableError
+
+DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
+JSON: Final = "application/json"
+_Read = TypeVar("_Read")
+_SMALL_BYTES: Final = 1024
+_THREADS: Final = 8
+_NOT_READ: Final = ("body-too-long", "not-entitled", "bad-signature")
+_SWITCH_S: Final = 0.0005
+
+
+def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
+    """Make an application with named, signed errors and /metrics; nothing on its pages comes from elsewhere.
+
+    A refusal is signed like any other reply: whoever can forge one ends nobody's round.
+    """
+
+    @asynccontextmanager
+    async def few_threads(_: FastAPI) -> Any:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        before_s = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_S)  # whoever counts lets others in sooner
+        yield
+        sys.setswitchinterval(before_s)
+
+    app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=few_threads)
+
+    def refused(request: Request, status: int, name: str, message: str) -> Response:
+        return signed_reply(request, {"error": name, "message": message}, signing_seed, status)
+
+    @app.exception_handler(PeerError)
+    async def peer_fault(request: Request, error: PeerError) -> Response:
+        response = refused(request, error.status, error.wire_name, str(error))
+        if error.kind in _NOT_READ:
+            response.headers["Connection"] = "close"  # else the rest of the body would be taken and dropped
+        if error.kind == "too-many":
+            response.headers["Retry-After"] = str(int(DAY_S - (time.time() - SETTLE_S) % DAY_S) + 1)
+        return response
+
+    async def no_database(request: Request, _: Exception) -> Response:
+        response = refused(
+            request, 503, "unavailable", "the database does not answer; nothing was done, try again"
+        )
+        response.headers["Retry-After"] = "1"
+        return response
+
+    for kind in DOWN:
+        app.exception_handler(kind)(no_database)
+
+    @app.exception_handler(RequestValidationError)
+    async def bad_request(request: Request, _: RequestValidationError) -> Response:
+        said = "an address or parameters that this interface does not have"
+        return refused(request, 422, "bad-frame", said)
+
+    @app.exception_handler(HTTPException)
+    async def no_such_thing(request: Request, error: HTTPException) -> Response:
+        return refused(request, error.status_code, "bad-frame", str(error.detail))
+
+    @app.exception_handler(Exception)
+    async def our_fault(request: Request, error: Exception) -> Response:
+        watch.fault(error)
+        return refused(
+            request,
+            500,
+            "internal",
+            f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again",
+        )
+
+    _add_metrics(app, watch)
+    app.add_middleware(Watched, watch=watch)
+    return app
+
+
+def _add_metrics(app: FastAPI, watch: Watch) -> None:
+    """Add /metrics, as long as it is not at an address of its own."""
+    app.state.watch, app.state.has_metrics = watch, True
+
+    @app.get("/metrics")
+    def metrics() -> Response:
+        if not app.state.has_metrics:
+            raise HTTPException(404, "figures are at another address")
+        return Response(watch.text(), media_type=TEXT_TYPE)
+
+
+class PlainRoute(Route):
+    """A route that reads nothing but the request itself, for addresses that are asked often.
+
+    FastAPI's reading of parameters would be a fifth of what such a request costs (bench/bench_service.py).
+    """
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Say which route it is, as FastAPI's own do."""
+        match, more = super().matches(scope)
+        return match, more if match is Match.NONE else {**more, "route": self}
+
+
+def target_of(request: Request) -> str:
+    """Return path and query, as the request was signed."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def signed_reply(
+    request: Request, content: Any, signing_seed: bytes, status: int = 200, media_type: str | None = None
+) -> Response:
+    """Reply with bytes, or anything else as JSON, and the server's signature for this very request."""
+    binary = isinstance(content, bytes)
+    body = content if binary else json.dumps(content).encode()
+    kind = media_type or ("application/octet-stream" if binary else JSON)
+    said = (request.headers.get("Authorization", ""), request.headers.get("Content-Length", "0"))
+    head = head_digest(request.method, target_of(request), *said, request.headers.get("Shoal-Digest", ""))
+    signed = sign_reply(signing_seed, head, body)
+    return Response(body, status, media_type=kind, headers={"Shoal-Signature": signed})
+
+
+@dataclass
+class Server:
+    """A collector or witness with its own key and clock; whoever sends it something has signed it.
+
+    Parameters
+    ----------
+    signing_seed
+        32 secret bytes; replies are signed with them.
+    clock
+        Tells the time, in seconds since 1970.
+    """
+
+    signing_seed: bytes
+    clock: Callable[[], float]
+    budget: BodyBudget = field(default_factory=BodyBudget)
+    pools: Pools = field(default_factory=Pools)
+
+    @cached_property
+    def key(self) -> bytes:
+        """The public key that its replies are checked with."""
+        return verify_key(self.signing_seed)
+
+    def signed(self, request: Request, content: Any) -> Response:
+        """Reply with a signature."""
+        return signed_reply(request, content, self.signing_seed)
+
+    async def small(self, request: Request) -> tuple[bytes, bytes]:
+        """Return who sent a short body, and the body."""
+        body, digest = await read_body(request, require_length(request, _SMALL_BYTES)), digest_said(request)
+        sender = self.sender_of(request, digest)
+        require_digest(body, digest)
+        return sender, body
+
+    @asynccontextmanager
+    async def large(
+        self, request: Request, limit_bytes: Callable[[bytes], int]
+    ) -> AsyncIterator[tuple[bytes, bytes]]:
+        """Give who sends a long body, and the body; its room is free again at the end.
+
+        Parameters
+        ----------
+        request
+            The request, of which nothing but the head has been read.
+        limit_bytes
+            How long a body this sender may send; raises PeerError for one who may send none.
+        """
+        size, digest = require_length(request, BODY_BYTES), digest_said(request)
+        sender = self.sender_of(request, digest)
+        require_length(request, await self.pools.quick(limit_bytes, sender))
+        with self.budget.of(sender, size):
+            body = await read_body(request, size)
+            require_digest(body, digest)
+            yield sender, body
+
+    def sender_of(self, request: Request, digest: bytes) -> bytes:
+        """Return who signed a request whose body has this digest; raise PeerError when nobody did."""
+        header, target = request.headers.get("Authorization"), target_of(request)
+        return read_authorization(header, self.key, request.method, target, digest, self.clock())
+
+
+def add_health(app: FastAPI, pools: Pools, database: Database, *, writes: bool = True) -> None:
+    """Add /health, which answers within 100 ms however much there is to do."""
+
+    @app.get("/health")
+    async def health() -> Response:
+        found = await pools.health(lambda: database.trouble(write=writes))
+        status = 200 if found in ("", "busy") else 503
+        said = {"status": "ok" if status == 200 else found, "database": found or "answers"}
+        return Response(json.dumps(said), status, media_type="application/json")
+
+
+def read_query(request: Request, name: str, read: Callable[[str], _Read], default: _Read) -> _Read:
+    """Read one parameter of an address."""
+    text = request.query_params.get(name)
+    try:
+        return default if text is None else read(text)
+    except ValueError as error:
+        raise RequestValidationError([]) from error
+
+
+def waiting_of(request: Request) -> tuple[float, str]:
+    """How long a request waits for news, in seconds, and the digest of the answer that it knows."""
+    return read_query(request, "wait", float, 0.0), read_query(request, "seen", str, "")
+
+
+def named(name: str) -> bytes:
+    """Read the 32 bytes of a name in an address; raise PeerError when they are not there."""
+    try:
+        found = bytes.fromhex(name)
+    except ValueError:
+        found = b""
+    if len(found) != 32:
+        raise PeerError("wrong-session", "an address whose name is not 64 hexadecimal digits")
+    return found

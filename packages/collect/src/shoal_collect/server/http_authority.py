@@ -1,0 +1,132 @@
+"""The authority's web application: it takes and confirms sealed claims, and never sees a trajectory."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from shoal_collect.crypto import envelope
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import signature, verify_key
+from shoal_collect.faults import PeerError
+from shoal_collect.roles.authority import Authority
+from shoal_collect.roles.registrar import Registrar
+from shoal_collect.roles.succession import Successor
+from shoal_collect.server.bodies import digest_said, read_body, require_digest
+from shoal_collect.server.http import add_health, new_application, signed_reply
+from shoal_collect.server.http_registrar import add_registrar
+from shoal_collect.server.pools import Pools
+from shoal_collect.server.watch import Watch
+from shoal_collect.storage.database import Database
+
+_CLAIM_BYTES = 4096
+
+
+def secrets_of(seed: bytes) -> tuple[bytes, bytes]:
+    """Return an authority's secrets, from the 32 bytes of its key file: one opens claims, one signs."""
+    chance = Chance(seed)
+    return envelope.draw_secret(chance), chance.seed()
+
+
+class ClaimBook:
+    """Who owns which identifier, in a database of its own.
+
+    Parameters
+    ----------
+    database
+        Where the claims stand.
+    seed
+        32 secret bytes; both keys of the authority come from them.
+    collector_keys
+        The collectors whose receipts hold; ``collectors`` names them in hexadecimal.
+    """
+
+    def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
+        sealing_secret, self.signing_seed = secrets_of(seed)
+        self.database = self._db = database
+        self._authority = Authority(sealing_secret, collector_keys)
+        self.collectors = sorted(key.hex() for key in collector_keys)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The keys that claims are sealed with and that confirmations are checked with."""
+        return {
+            "authority_key": self._authority.public_key.hex(),
+            "signing_key": verify_key(self.signing_seed).hex(),
+        }
+
+    def take(self, sealed: bytes) -> dict[str, str]:
+        """Keep a claim and confirm it; the same again has no effect.
+
+        Raises PeerError for a claim that does not hold.
+        """
+        identifier, user = self._authority.read(sealed)
+        with self._db.transaction():
+            self._db.change("INSERT INTO claim VALUES (?, ?) ON CONFLICT DO NOTHING", (identifier, user))
+            owner = self._db.rows("SELECT owner FROM claim WHERE identifier = ?", (identifier,))[0][0]
+            if owner != user:
+                raise PeerError("not-entitled", "an identifier that somebody else has claimed")
+        return {
+            "identifier": identifier,
+            "proof": signature(self.signing_seed, b"claimed", f"{identifier} {user}".encode()).hex(),
+        }
+
+    def identifiers_of(self, user: str) -> list[str]:
+        """Return all identifiers that a user has claimed."""
+        return [
+            str(row[0])
+            for row in self._db.rows(
+                "SELECT identifier FROM claim WHERE owner = ? ORDER BY identifier", (user,)
+            )
+        ]
+
+    @property
+    def n_claims(self) -> int:
+        """How many identifiers are claimed."""
+        return int(self._db.rows("SELECT COUNT(*) FROM claim")[0][0])
+
+
+def authority_application(
+    book: ClaimBook,
+    *,
+    quiet: bool = False,
+    clock: Callable[[], float] = time.time,
+    registrar: Registrar | None = None,
+    successors: Sequence[Successor] = (),
+) -> FastAPI:
+    """Put the authority behind its addresses; nobody can ask over the network who owns what.
+
+    Parameters
+    ----------
+    book
+        The claims.
+    quiet
+        Whether to leave out the log.
+    clock
+        Tells the time, in seconds since 1970.
+    registrar
+        A registrar that runs here, too.
+    successors
+        How its key followed earlier ones; shown to devices.
+    """
+    watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
+    app = new_application("shoal authority", watch, book.signing_seed)
+
+    add_health(app, Pools(), book.database)
+
+    @app.get("/v1/about")
+    def about(request: Request) -> Response:
+        facts = {**book.facts, "collectors": book.collectors, "time_s": clock()}
+        facts["successors"] = [one.model_dump() for one in successors]
+        return signed_reply(request, facts, book.signing_seed)
+
+    @app.post("/v1/claims")
+    async def claim(request: Request) -> Response:
+        sealed = await read_body(request, _CLAIM_BYTES)
+        require_digest(sealed, digest_said(request))
+        return signed_reply(request, await run_in_threadpool(book.take, sealed), book.signing_seed)
+
+    if registrar is not None:
+        add_registrar(app, registrar, clock)
+    return app

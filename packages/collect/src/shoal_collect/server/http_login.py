@@ -1,0 +1,108 @@
+"""Logins over HTTP: a device begins one, its owner logs in at her institution and confirms it here."""
+
+import secrets
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+from urllib.parse import parse_qs
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from shoal_collect.faults import PeerError
+from shoal_collect.server.bodies import read_body, require_length
+from shoal_collect.server.http import Server
+from shoal_collect.server.login import LoginKeys, Provider
+from shoal_collect.server.plain_pages import plain_page
+from shoal_collect.storage.logins import Logins
+
+RETURN: Final = "/login/return"
+CONFIRM: Final = "/login/confirm"
+_STATE_BYTES: Final = 32
+_LONGEST: Final = 4_096
+
+
+class LoginDesk:
+    """What happens in a login, without a socket.
+
+    Parameters
+    ----------
+    provider
+        The institution.
+    keys
+        What is derived from the registrar's seed.
+    logins
+        Where logins stand.
+    clock
+        Tells the time, in seconds since 1970.
+    """
+
+    def __init__(
+        self, provider: Provider, keys: LoginKeys, logins: Logins, clock: Callable[[], float]
+    ) -> None:
+        self._provider, self._keys, self._logins, self._clock = provider, keys, logins, clock
+
+    def begin(self, account: bytes) -> dict[str, Any]:
+        """Return where the owner of an account logs in, and the number that her device shows."""
+        state = secrets.token_hex(_STATE_BYTES)
+        address = self._provider.address(state, self._keys.nonce(state), self._keys.verifier(state))
+        until_s = self._logins.begin(state.encode(), account, self._clock())
+        return {"url": address, "number": self._keys.number(state), "until_s": until_s}
+
+    def returned(self, state: str, code: str) -> None:
+        """Take what the institution sent back with somebody; raises PeerError for what does not hold."""
+        self._logins.use(state.encode(), self._clock())
+        subject = self._provider.subject_of(code, self._keys.nonce(state), self._keys.verifier(state))
+        self._logins.found(state.encode(), self._keys.person(self._provider.issuer, subject))
+
+    def confirm(self, state: str, number: str) -> None:
+        """Admit the account that the login was begun for; raises PeerError for another number."""
+        given = "".join(number.split())
+        self._logins.confirm(state.encode(), given, self._keys.number(state), self._clock())
+
+
+def add_logins(app: FastAPI, server: Server, desk: LoginDesk) -> None:
+    """Add the addresses of logins to a registrar."""
+    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
+
+    @app.post("/v1/logins")
+    def begin(request: Request, sent: Small) -> Response:
+        return server.signed(request, desk.begin(sent[0]))
+
+    @app.get(RETURN)
+    def come_back(request: Request) -> Response:
+        given = request.query_params
+        if len(str(request.url.query)) > _LONGEST:
+            return _said("bad-length", "an address that is too long", 400)
+        if "error" in given or not given.get("code"):
+            return _said("not-entitled", "the institution did not log you in; begin it again", 403)
+        try:
+            desk.returned(given.get("state", ""), given["code"])
+        except PeerError as error:
+            return _said(error.wire_name, _words(error), error.status)
+        return plain_page("login.html.j2", forms=True, state=given["state"], action=CONFIRM)
+
+    @app.post(CONFIRM)
+    async def confirm(request: Request) -> Response:
+        try:
+            body = await read_body(request, require_length(request, _LONGEST))
+            form = parse_qs(body.decode("ascii", "replace"), max_num_fields=10)
+            state, number = (form.get(name, [""])[0] for name in ("state", "number"))
+        except (PeerError, ValueError):
+            return _said("bad-frame", "a form that this page does not send", 400)
+        try:
+            await run_in_threadpool(desk.confirm, state, number)
+        except PeerError as error:
+            if error.kind != "not-entitled":
+                return _said(error.wire_name, _words(error), error.status)
+            return plain_page(
+                "login.html.j2", error.status, forms=True, state=state, action=CONFIRM, wrong=_words(error)
+            )
+        return plain_page("login.html.j2", done=True)
+
+
+def _said(name: str, words: str, status: int) -> Response:
+    return plain_page("login.html.j2", status, refused=words, name=name)
+
+
+def _words(error: PeerError) -> str:
+    return str(error).removeprefix(f"{error.wire_name}: ")

@@ -1,0 +1,104 @@
+"""The registrar's web application: invitations, keys of periods, blind signatures."""
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Final
+
+from fastapi import Depends, FastAPI, Request, Response
+
+from shoal_collect.crypto.blind_signatures import MODULUS_BYTES
+from shoal_collect.faults import PeerError
+from shoal_collect.roles.admission import CLEARANCE_BYTES, MOST_CLEARANCES
+from shoal_collect.roles.registrar import Registrar
+from shoal_collect.roles.wire import BODY_BYTES
+from shoal_collect.server.http import Server, add_health, named, new_application
+from shoal_collect.server.http_login import LoginDesk, add_logins
+from shoal_collect.server.pools import Pools
+from shoal_collect.server.watch import Watch
+from shoal_collect.storage.register import RegisterBook
+
+_TOKEN_BODY_BYTES: Final = MODULUS_BYTES + MOST_CLEARANCES * CLEARANCE_BYTES
+
+
+def registrar_application(
+    registrar: Registrar,
+    book: RegisterBook,
+    *,
+    quiet: bool = False,
+    clock: Callable[[], float] = time.time,
+    login: LoginDesk | None = None,
+) -> FastAPI:
+    """Put the registrar behind its addresses.
+
+    Parameters
+    ----------
+    registrar
+        Who signs.
+    book
+        Who is admitted.
+    quiet
+        Whether to leave out the log.
+    clock
+        Tells the time, in seconds since 1970.
+    login
+        An institution's login, which admits people, too.
+    """
+    app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
+
+    add_health(app, Pools(), book.database)
+    add_registrar(app, registrar, clock)
+    if login is not None:
+        add_logins(app, Server(registrar.signing_seed, clock), login)
+    return app
+
+
+def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]) -> None:
+    """Add the addresses of a registrar to an application of its own, or to the authority's."""
+    server = Server(registrar.signing_seed, clock)
+    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
+
+    @app.get("/v1/registrar")
+    def about(request: Request) -> Response:
+        facts = {"registrar_key": server.key.hex(), "time_s": clock(), "token_days": registrar.days}
+        return server.signed(request, facts)
+
+    @app.get("/v1/keys/{collector}/{days}/{period}")
+    def key_of(request: Request, collector: str, days: int, period: int) -> Response:
+        return server.signed(request, registrar.key_of(named(collector), days, period, clock()))
+
+    @app.post("/v1/persons")
+    def admit(request: Request, sent: Small) -> Response:
+        try:
+            code = sent[1].decode("ascii")
+        except UnicodeDecodeError as error:
+            raise PeerError("out-of-range", "an invitation that is not text") from error
+        registrar.admit(sent[0], code)
+        return server.signed(request, {"admitted": True})
+
+    @app.post("/v1/tokens/{collector}/{days}/{period}")
+    async def sign(request: Request, collector: str, days: int, period: int) -> Response:
+        about = named(collector), days, period
+        async with server.large(request, lambda _: _TOKEN_BODY_BYTES) as (sender, body):
+            signed = await server.pools.quick(registrar.sign, sender, *about, body, clock())
+        return server.signed(request, signed)
+
+    @app.get("/v1/clearances/{collector}/{days}")
+    def to_clear(request: Request, collector: str, days: int, sent: Small) -> Response:
+        periods = registrar.to_clear(sent[0], named(collector), days, clock())
+        return server.signed(request, {"periods": periods})
+
+    @app.get("/v1/clearance-keys/{collector}/{days}/{period}")
+    def clearing_key_of(request: Request, collector: str, days: int, period: int) -> Response:
+        said = registrar.clearing_key_of(named(collector), days, period, clock())
+        return server.signed(request, said)
+
+    @app.post("/v1/clearances/{collector}/{days}/{period}")
+    def clear(request: Request, collector: str, days: int, period: int, sent: Small) -> Response:
+        signed = registrar.clear(sent[0], named(collector), days, period, sent[1], clock())
+        return server.signed(request, signed)
+
+    @app.post("/v1/accusations")
+    async def accuse(request: Request) -> Response:
+        async with server.large(request, lambda _: BODY_BYTES) as (_, body):
+            first = await server.pools.counting(registrar.accuse, body, clock())
+        return server.signed(request, {"first": first})

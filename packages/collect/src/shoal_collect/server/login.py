@@ -1,0 +1,244 @@
+"""A login at an institution with OpenID Connect (Core 1.0, the code flow with PKCE, RFC 7636).
+
+The tokens are read by the library joserfc; the two requests to the institution are made here.
+"""
+
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+from shoal.errors import InputError, MisuseError
+from shoal_collect.faults import PeerError
+
+_TIMEOUT_S: Final = 10.0
+_MOST_BYTES: Final = 1 << 20
+_FRESH_S: Final = 3600.0
+_LEEWAY_S: Final = 60
+_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+Fetch = Callable[[str, str, Mapping[str, str] | None, Mapping[str, str]], bytes]
+
+
+def fetching(ca: Path | None = None) -> Fetch:
+    """Return what makes requests: HTTPS alone, but to this machine; no redirect is followed."""
+
+    def fetch(method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]) -> bytes:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        try:
+            line: http.client.HTTPConnection
+            if parts.scheme == "https":
+                tls = ssl.create_default_context(cafile=ca)
+                line = http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_S, context=tls)
+            else:
+                line = http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
+            body = None if form is None else urlencode(form)
+            kind = {} if form is None else {"Content-Type": "application/x-www-form-urlencoded"}
+            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            try:
+                line.request(method, target, body, {"Accept": "application/json", **kind, **headers})
+                reply = line.getresponse()
+                content = reply.read(_MOST_BYTES + 1)
+            finally:
+                line.close()
+        except (OSError, http.client.HTTPException) as error:
+            raise PeerError("busy", f"the login does not answer ({type(error).__name__})") from error
+        if reply.status != 200 or len(content) > _MOST_BYTES:
+            raise PeerError("bad-answer", f"the login refused with status {reply.status}; begin it again")
+        return content
+
+    return fetch
+
+
+def require_private(url: str, what: str) -> str:
+    """Return an address that others on the way cannot read; raise MisuseError for any other."""
+    parts = urlsplit(url)
+    encrypted = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not encrypted or not parts.hostname or not url.isprintable() or parts.username is not None:
+        raise MisuseError(f"{url!r} is not {what}; write it like https://login.example.org")
+    return url.rstrip("/")
+
+
+@dataclass
+class Provider:
+    """An institution's login.
+
+    Parameters
+    ----------
+    issuer
+        Its address, exactly as it states it.
+    client_id, client_secret
+        What the registrar is registered with there.
+    return_to
+        The registrar's own address to which people come back, as it is registered there.
+    fetch
+        Makes requests.
+    """
+
+    issuer: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    return_to: str
+    fetch: Fetch = field(default_factory=fetching, repr=False)
+    clock: Callable[[], float] = time.time
+    _known: tuple[float, dict[str, Any], Any] | None = field(default=None, repr=False)
+
+    def address(self, state: str, nonce: str, verifier: str) -> str:
+        """Return where somebody logs in."""
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        asked = {
+            "response_type": "code",
+            "client_id": self.client_id,
+            "redirect_uri": self.return_to,
+            "scope": "openid",
+            "state": state,
+            "nonce": nonce,
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+        }
+        where = self._about()["authorization_endpoint"]
+        return f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}"
+
+    def subject_of(self, code: str, nonce: str, verifier: str) -> str:
+        """Exchange a code for what the institution calls the person.
+
+        Raises PeerError for a code that it does not take, and a token that does not hold.
+        """
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self.return_to,
+            "client_id": self.client_id,
+            "client_secret": self.client_secret,
+            "code_verifier": verifier,
+        }
+        said = _read(self.fetch("POST", self._about()["token_endpoint"], form, {}))
+        return self._subject(str(said.get("id_token", "")), nonce)
+
+    def _subject(self, token: str, nonce: str) -> str:
+        from joserfc import errors, jwt
+
+        try:
+            try:
+                decoded = jwt.decode(token, self._keys(), algorithms=list(_ALGORITHMS))
+            except (errors.InvalidKeyIdError, errors.BadSignatureError):
+                decoded = jwt.decode(token, self._keys(anew=True), algorithms=list(_ALGORITHMS))
+            jwt.JWTClaimsRegistry(
+                now=int(self.clock()),
+                leeway=_LEEWAY_S,
+                iss={"essential": True, "value": self.issuer},
+                aud={"essential": True, "value": self.client_id},
+                nonce={"essential": True, "value": nonce},
+                sub={"essential": True},
+                exp={"essential": True},
+                iat={"essential": True},
+            ).validate(decoded.claims)
+        except errors.ExpiredTokenError as error:
+            raise PeerError("too-late", "the login's token is over; begin the login again") from error
+        except (errors.MissingClaimError, errors.InvalidClaimError) as error:
+            raise PeerError(*_CLAIMS.get(str(error.claim), _OTHER)) from error
+        except (errors.JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise PeerError("bad-signature", "the login's token is not signed by its keys") from error
+        claims = decoded.claims
+        audience = claims["aud"]
+        if isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != self.client_id:
+            raise PeerError(*_CLAIMS["aud"])
+        subject = claims["sub"]
+        if not isinstance(subject, str) or not 0 < len(subject) <= 255:
+            raise PeerError(*_OTHER)
+        return subject
+
+    def _about(self) -> dict[str, Any]:
+        return self._state()[1]
+
+    def _keys(self, *, anew: bool = False) -> Any:
+        return self._state(anew=anew)[2]
+
+    def _state(self, *, anew: bool = False) -> tuple[float, dict[str, Any], Any]:
+        """What the institution says of itself, and its keys; asked for anew after an hour."""
+        from joserfc.errors import JoseError
+        from joserfc.jwk import KeySet
+
+        now_s = self.clock()
+        if self._known is None or anew or not 0 <= now_s - self._known[0] < _FRESH_S:
+            about = _read(self.fetch("GET", f"{self.issuer}/.well-known/openid-configuration", None, {}))
+            if about.get("issuer") != self.issuer:
+                raise PeerError(*_CLAIMS["iss"])
+            try:
+                for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+                    about[name] = require_private(str(about.get(name)), "the address of a login")
+                keys = KeySet.import_key_set(_read(self.fetch("GET", about["jwks_uri"], None, {})))
+            except (MisuseError, JoseError, ValueError, TypeError, KeyError) as error:
+                raise PeerError(
+                    "bad-answer", "the login does not describe itself; ask its operator"
+                ) from error
+            self._known = now_s, about, keys
+        return self._known
+
+
+_CLAIMS: Final[Mapping[str, tuple[Any, str]]] = {
+    "iss": ("bad-answer", "the login is of another issuer"),
+    "aud": ("wrong-receiver", "the login is for another client"),
+    "nonce": ("bad-answer", "the login's token was made for another login"),
+}
+_OTHER: Final[tuple[Any, str]] = ("bad-answer", "the login's token does not say who has logged in, and when")
+
+
+def _read(content: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise PeerError("bad-answer", "the login's answer is no JSON") from error
+    if not isinstance(said, dict):
+        raise PeerError("bad-answer", "the login's answer is no JSON object")
+    return said
+
+
+@dataclass(frozen=True)
+class LoginKeys:
+    """What a registrar derives from its seed for logins."""
+
+    seed: bytes = field(repr=False)
+
+    def nonce(self, state: str) -> str:
+        """What the token of this login has to name."""
+        return self._made(b"nonce", state.encode()).hex()
+
+    def verifier(self, state: str) -> str:
+        """The secret of PKCE."""
+        return self._made(b"verifier", state.encode()).hex()
+
+    def number(self, state: str) -> str:
+        """What the device shows, and the page of the registrar asks for."""
+        return f"{int.from_bytes(self._made(b'number', state.encode())[:8]) % 10**6:06}"
+
+    def person(self, issuer: str, subject: str) -> bytes:
+        """What a person is known by."""
+        return self._made(b"person", json.dumps([issuer, subject]).encode())
+
+    def _made(self, what: bytes, text: bytes) -> bytes:
+        return hmac.digest(self.seed, b"shoal login " + what + b"\0" + text, "sha256")
+
+
+def secret_from(file: Path | None, environment: str | None) -> str:
+    """Return the client's secret, from a file or a variable; raise InputError where there is none."""
+    if file is not None:
+        try:
+            text = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{file} cannot be read; give the file with the client's secret") from error
+    else:
+        text = (environment or "").strip()
+    if not text:
+        raise InputError("no secret of the client; give --login-secret FILE, or set SHOAL_LOGIN_SECRET")
+    return text

@@ -1,0 +1,250 @@
+"""What the members of a group bring to the server: sealed letters for each other, questions, releases."""
+
+import hashlib
+from typing import Any, Final
+
+from shoal_collect.crypto.sealing import address
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.records import decode_query
+from shoal_collect.roles.collector import Collector
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.vouching import read_batch
+from shoal_collect.roles.wire import (
+    BATCH_BYTES,
+    DAY_S,
+    LETTERS,
+    ROW_BYTES,
+    split_records,
+    unbundle,
+)
+from shoal_collect.server.rounds import expire
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.days import ClosedDays
+from shoal_collect.storage.groups import Groups
+from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.questions import MOST_ROWS, AskedQuestions
+
+_WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is short
+
+
+class Mailbox:
+    """The mailboxes of all members, and the collector behind them.
+
+    Parameters
+    ----------
+    database
+        Where everything lies.
+    signing_seed
+        32 secret bytes; answers and receipts are signed with them.
+    quota
+        How many questions one member may ask in a day.
+    """
+
+    def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
+        self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
+        self._days = ClosedDays(database)
+        self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
+
+    def send(self, identity: bytes, body: bytes, now_s: float) -> int:
+        """Keep letters for their receivers, all or none.
+
+        Returns
+        -------
+        int
+            How many were not there already.
+
+        Raises
+        ------
+        PeerError
+            If a letter may not be sent.
+        """
+        letters = [(self._addressed(identity, letter), letter) for letter in unbundle(body)]
+        with self._db.transaction():
+            return sum(self._keep(*letter, now_s) for letter in letters)
+
+    def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
+        """Session, sender, receiver, number and receiver's identity; raises PeerError if it may not go."""
+        session, sender, receiver, number = address(letter)
+        place, members = self._groups.membership(identity, session)
+        longest = self._groups.terms_of(session).letter_bytes
+        if len(letter) > longest:  # else one member could fill the disk, and everybody's mailbox
+            raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {longest} in this round")
+        if sender != place:
+            raise PeerError("not-entitled", "a letter in another member's name")
+        if receiver >= len(members) or receiver == sender:
+            raise PeerError("unknown-member", "a letter to somebody who is not another member of this group")
+        if number >= LETTERS:
+            raise PeerError("too-many", f"more than {LETTERS} letters to one member")
+        return session, sender, receiver, number, members[receiver]
+
+    def _keep(self, addressed: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
+        session, sender, receiver, number, owner = addressed
+        key = (session, sender, receiver, number)
+        digest = hashlib.blake2b(letter, digest_size=32).digest()
+        row = self._db.row(
+            "SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key
+        )
+        if row is None:
+            waiting = self._db.rows(
+                "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM letter WHERE session = ? AND sender = ? AND "
+                "receiver = ?",
+                key[:3],
+            )
+            if int(waiting[0][0]) + len(letter) > _WAITING * self._groups.terms_of(session).letter_bytes:
+                raise PeerError(
+                    "too-many", "more letters wait for one member than a round has; try again later"
+                )
+            self._db.change(
+                "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES "
+                "(?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, owner, letter, digest, now_s),
+            )
+        elif bytes(row[0]) != digest:
+            raise PeerError("duplicate", f"another letter number {number} between these two")
+        return row is None
+
+    def fetch(self, identity: bytes, after: int) -> bytes:
+        """Return the letters after a number, each with its own number and its length; forget those before."""
+        if self._db.row(
+            "SELECT 1 FROM letter WHERE owner = ? AND id <= ? AND body IS NOT NULL LIMIT 1", (identity, after)
+        ):
+            with self._db.transaction():  # the row stays, so that the same letter does not come twice
+                self._db.change(
+                    "UPDATE letter SET body = NULL WHERE owner = ? AND id <= ? AND body IS NOT NULL",
+                    (identity, after),
+                )
+        waiting = self._db.rows(
+            "SELECT id, LENGTH(body) FROM letter WHERE owner = ? AND id > ? AND body IS NOT NULL ORDER BY "
+            "id LIMIT 256",
+            (identity, after),
+        )
+        parts: list[bytes] = []
+        total = 0
+        for number, size in waiting:
+            total += ROW_BYTES + size
+            if total > BATCH_BYTES and parts:
+                break
+            letter = bytes(self._db.rows("SELECT body FROM letter WHERE id = ?", (number,))[0][0])
+            parts += [number.to_bytes(8), len(letter).to_bytes(4), letter]
+        return b"".join(parts)
+
+    def longest_letters(self, identity: bytes) -> int:
+        """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
+        return self._groups.longest_letters(identity)
+
+    def longest_batch(self, identity: bytes, session: bytes) -> int:
+        """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
+        return self._groups.longest_batch(identity, session)
+
+    def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
+        """Answer a batch of questions, in order and signed; the same batch again is answered the same.
+
+        Raises PeerError for what is not a question that more than half of this group vouched for, and for
+        what it may not ask.
+        """
+        _, members = self._groups.membership(identity, session)
+        batch, terms = read_batch(session, members, body), self._groups.terms_of(session)
+        records = batch.records
+        for number, record in enumerate(records):
+            try:
+                points = decode_query(record).points
+                terms.require_bounds(points)
+            except PeerError as error:
+                raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
+            if len(points) > terms.longest:
+                raise PeerError("out-of-range", f"a question of {len(points)} points; here {terms.longest}")
+        collector = self._collector(session)
+        day, people = self._asked.answer(
+            identity, session, records, terms, batch.slices, now_s, collector.people
+        )
+        state = self._days.state_before(day)
+        return b"".join(collector.signed(one, n, day, state) for one, n in zip(records, people, strict=True))
+
+    def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
+        """Store a group's releases once more than half of it has brought the same records.
+
+        Returns
+        -------
+        dict
+            As JSON: whether they are stored, how many members have brought them and how many are needed, and
+            what has become of each release.
+
+        Raises
+        ------
+        PeerError
+            If they are not records of this group, or the bootstrapping phase is over.
+        """
+        _, members = self._groups.membership(identity, session)
+        records, terms = split_records(body), self._groups.terms_of(session)
+        if len(records) > len(members) * terms.n_pieces:
+            raise PeerError(
+                "bad-length",
+                f"{len(records)} records of releases; {len(members)} members have {terms.n_pieces} each",
+            )
+        digest = hashlib.blake2b(body, digest_size=32).digest()
+        agreeing = self._vouch(identity, session, digest)
+        if 2 * agreeing <= len(members):
+            return {"stored": False, "vouched": agreeing, "needed": len(members) // 2 + 1, "receipts": {}}
+        vouched = {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1}
+        today, until = int(now_s // DAY_S), terms.bootstrap_until
+        if until is not None:
+            if today >= until:
+                raise PeerError(
+                    "too-late",
+                    "the bootstrapping phase is over, and nothing of it is kept; take part in another round",
+                )
+            names, bad = self._collector(session).accept_bootstrap(records, today, until)
+            of_nobody = {
+                "of_nobody": sorted(name.hex() for name in names),
+                "bootstrap_records": self._store.n_bootstrap,
+            }
+            return {**vouched, "refused": bad, "receipts": {}, **of_nobody}
+        receipts, bad = self._collector(session).accept(records, today)
+        found = {
+            name.hex(): {
+                "identifier": one.identifier,
+                "claim_key": one.claim_key.hex(),
+                "signed": one.signed.hex(),
+            }
+            for name, one in receipts.items()
+        }
+        return {**vouched, "refused": bad, "receipts": found}
+
+    def _vouch(self, identity: bytes, session: bytes, digest: bytes) -> int:
+        """How many members say that these are the group's releases, herself included."""
+        with self._db.transaction():
+            row = self._db.row(
+                "SELECT digest FROM voucher WHERE session = ? AND identity = ?", (session, identity)
+            )
+            if row is None:
+                self._db.change("INSERT INTO voucher VALUES (?, ?, ?)", (session, identity, digest))
+            elif bytes(row[0]) != digest:
+                raise PeerError("duplicate", "other releases of the same group from the same member")
+            return len(
+                self._db.rows("SELECT 1 FROM voucher WHERE session = ? AND digest = ?", (session, digest))
+            )
+
+    def _collector(self, session: bytes) -> Collector:
+        return collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
+
+    def expire(self, now_s: float) -> None:
+        """Delete the records of nobody whose time is over."""
+        expire(self._db, now_s)
+
+    def gauges(self, now_s: float) -> dict[str, float]:
+        """Count what is stored now."""
+        self.expire(now_s)
+        bootstrap = self._store.n_bootstrap
+        return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}
+
+
+def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms) -> Collector:
+    """Return a collector that answers and stores on a round's terms."""
+    return Collector(
+        store,
+        signing_seed,
+        terms.rules.thresholds,
+        least_count=terms.least_count,
+        require=terms.require_bounds,
+        scoping=terms.rules.scoping,
+    )

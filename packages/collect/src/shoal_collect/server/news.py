@@ -1,0 +1,148 @@
+"""Requests that wait for news: each is held until what it asks for has changed, without a thread of its own.
+
+While anybody waits, one look at the database every fifth of a second finds whose letters have come and which
+rounds have moved on, whichever process of the collector took them. Nothing here lasts: a process that ends
+loses nobody's news, and whoever waited asks again.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from shoal_collect.faults import PeerError
+from shoal_collect.roles.requests import answer_digest
+from shoal_collect.server.pools import Pools
+from shoal_collect.server.rounds import Rounds
+from shoal_collect.storage.database import Database
+
+MOST_WAIT_S: Final = 30.0
+_LOOK_EVERY_S: Final = 0.2
+_MOVE_EVERY_S: Final = 1.0
+_LOTTERY: Final = "('joining', 'committing', 'revealing')"
+
+
+class News:
+    """Who waits for what; used on the event loop alone, but for ``look``.
+
+    Parameters
+    ----------
+    database
+        Where news comes from.
+    rounds
+        The rounds, which move on when their time has come.
+    pools
+        Threads for looks at the database.
+    clock
+        Tells the time, in seconds since 1970.
+    """
+
+    def __init__(self, database: Database, rounds: Rounds, pools: Pools, clock: Callable[[], float]) -> None:
+        self._db, self._rounds, self._pools, self._clock = database, rounds, pools, clock
+        self._waiting: defaultdict[bytes, set[asyncio.Event]] = defaultdict(set)
+        self._watching: asyncio.Task[None] | None = None
+        self._last: int | None = None  # the number of the newest letter that was seen
+        self._phases: dict[bytes, tuple[str, int]] = {}
+        self._moved_s = 0.0
+        self._over = False
+
+    @property
+    def n_waiting(self) -> int:
+        """How many requests are held."""
+        return sum(map(len, self._waiting.values()))
+
+    async def held(
+        self, about: bytes, wait_s: float, seen: str, answer: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        """Answer as soon as the answer is another one than before.
+
+        Parameters
+        ----------
+        about
+            What news is waited for: the identity whose letters, or the name of a round.
+        wait_s
+            How long at most, in seconds; with 0 the answer comes at once.
+        seen
+            The digest (``answer_digest``) of the answer that is known.
+        answer
+            Makes the answer.
+
+        Raises
+        ------
+        PeerError
+            If nobody waits that long.
+        """
+        if not 0 <= wait_s <= MOST_WAIT_S:
+            raise PeerError("out-of-range", f"a wait of another length than 0 to {MOST_WAIT_S:.0f} s")
+        until_s = asyncio.get_running_loop().time() + (0.0 if self._over else wait_s)
+        while True:
+            bell = asyncio.Event()
+            self._waiting[about].add(bell)  # before the look, so that nothing falls between them
+            try:
+                found = await answer()
+                left_s = until_s - asyncio.get_running_loop().time()
+                if self._over or left_s <= 0 or answer_digest(found) != seen:
+                    return found
+                if self._watching is None:
+                    self._watching = asyncio.create_task(self._watch())
+                try:
+                    await asyncio.wait_for(bell.wait(), left_s)
+                except TimeoutError:
+                    return found
+            finally:
+                self._waiting[about].discard(bell)
+                if not self._waiting[about]:
+                    del self._waiting[about]
+
+    def release(self) -> None:
+        """Let nobody wait any more: the server is about to stop."""
+        self._over = True
+        for bells in self._waiting.values():
+            for bell in bells:
+                bell.set()
+
+    async def _watch(self) -> None:
+        """Look until nobody waits."""
+        self._last = None
+        try:
+            while self._waiting:
+                try:
+                    news = await self._pools.news(self.look)
+                except Exception:  # whoever waits is told by her own request what is wrong with the database
+                    news = list(self._waiting)
+                for about in news:
+                    for bell in self._waiting.get(about, ()):
+                        bell.set()
+                await asyncio.sleep(_LOOK_EVERY_S)
+        finally:
+            self._watching = None
+
+    def look(self) -> Iterable[bytes]:
+        """Say what there is news about since the last look; the first one names everything."""
+        phases: dict[bytes, tuple[str, int]] = {}
+        now_s = self._clock()
+        is_due = abs(now_s - self._moved_s) >= _MOVE_EVERY_S
+        with self._db.snapshot():
+            newest = int(self._db.rows("SELECT COALESCE(MAX(id), 0) FROM letter")[0][0])
+            owners = (
+                []
+                if self._last is None or newest == self._last
+                else self._db.rows("SELECT DISTINCT owner FROM letter WHERE id > ?", (self._last,))
+            )
+            rounds = self._db.rows(
+                f"SELECT name, phase, restarts, deadline_s FROM round WHERE phase IN {_LOTTERY}"  # noqa: S608
+            )
+        for name, phase, restarts, deadline_s in rounds:
+            phases[bytes(name)] = str(phase), int(restarts)
+            if is_due and now_s > deadline_s:
+                self._moved_s = now_s
+                self._rounds.move_on(bytes(name), now_s)  # the next look sees what became of it
+        if self._last is None:
+            news = set(self._waiting)
+        else:
+            moved = {
+                name for name in self._phases.keys() | phases if self._phases.get(name) != phases.get(name)
+            }
+            news = moved | {bytes(row[0]) for row in owners}
+        self._last, self._phases = newest, phases
+        return news

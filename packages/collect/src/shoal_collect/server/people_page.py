@@ -1,0 +1,96 @@
+"""The collector's page for people: what it is, what is shared, its terms, the open round, how to take part.
+
+It holds no script, asks for nothing, and says nothing of anybody but how many people have joined the open
+round, which the collector tells everybody. Its sentences on the terms are those of the consent.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from fastapi import Response
+
+from shoal_collect.roles.consent import OPEN, SHARED, stated, terms_in_words
+from shoal_collect.roles.terms import Terms, read_terms
+from shoal_collect.server.plain_pages import answered, drawn
+
+_KEPT_S: Final = 5.0  # a page is drawn at most so often, whoever asks for it
+
+
+class PeoplePage:
+    """The page, drawn anew when it is older than a few seconds.
+
+    Parameters
+    ----------
+    key
+        The collector's public key, 32 bytes.
+    open_round
+        Says what anybody may know of the open round, at a time in seconds since 1970.
+    round_size
+        A roster freezes with so many members.
+    authority
+        The address of the authority; empty where it was not stated.
+    down
+        The errors of a database that does not answer.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        open_round: Callable[[float], dict[str, Any]],
+        round_size: int,
+        authority: str,
+        down: tuple[type[Exception], ...],
+    ) -> None:
+        self._key, self._open_round, self._round_size = key, open_round, round_size
+        self._authority, self._down = authority, down
+        self._lock = threading.Lock()
+        self._drawn: tuple[float, Terms, str] | None = None
+
+    def at(self, now_s: float, terms: Terms) -> Response:
+        """Return the page as it is now, with the terms of a round that opens now."""
+        drawn = self._drawn
+        fresh = drawn is not None and 0 <= now_s - drawn[0] < _KEPT_S and drawn[1] == terms
+        # while somebody else draws it anew, the last page does: a slow database holds up one visitor
+        if not fresh and self._lock.acquire(blocking=drawn is None):
+            try:
+                if self._drawn is drawn:
+                    self._drawn = now_s, terms, self._draw(now_s, terms)
+            finally:
+                self._lock.release()
+        if self._drawn is None:
+            raise AssertionError("somebody has drawn it")
+        return answered(self._drawn[2])
+
+    def _draw(self, now_s: float, terms: Terms) -> str:
+        standing: dict[str, Any] | None
+        try:
+            standing = self._open_round(now_s)
+            terms = read_terms(standing["terms"])
+        except self._down:
+            standing = None
+        return drawn(
+            "people.html.j2",
+            stated=stated(terms),
+            shared=SHARED,
+            terms=terms_in_words(terms),
+            still_open=OPEN,
+            round=None if standing is None else round_in_words(standing, self._round_size, terms.enough),
+            key=self._key.hex(),
+            authority=self._authority,
+            registrar=terms.registrar,
+        )
+
+
+def round_in_words(standing: dict[str, Any], round_size: int, enough: int) -> str:
+    """Say how far the open round is, from what anybody may know of it."""
+    joined, until = int(standing["members"]), np.datetime64(int(standing["deadline_s"]), "s")
+    so_far = {0: "Nobody has joined it yet.", 1: "1 person has joined it."}.get(
+        joined, f"{joined} people have joined it."
+    )
+    clock = str(until).replace("T", " ")[:16]
+    return (
+        f"A round is open. {so_far} It starts when {round_size} people have joined. From {clock} "
+        f"(UTC) on it starts with {enough}."
+    )

@@ -1,0 +1,90 @@
+"""What a round on the server may do: (phase, event) -> (action, next phase).
+
+The phases stand in the database and in what the server says of a round.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
+
+
+class Phase(StrEnum):
+    """Where a round is, in the order of the protocol."""
+
+    JOINING = "joining"
+    COMMITTING = "committing"
+    REVEALING = "revealing"
+    GROUPED = "grouped"
+    FAILED = "failed"
+    OVER = "over"
+
+
+class Event(StrEnum):
+    """What happens to a round: requests of members, and what they or the time amount to."""
+
+    JOIN = "join"
+    COMMIT = "commit"
+    REVEAL = "reveal"
+    AGAIN = "the same again"  # a request that was carried out before, repeated after a break
+    FULL = "roster full"
+    ENOUGH = "time over with enough for a group"
+    NEW_TERMS = "new terms"  # the collector's terms have changed, and nobody could join any more
+    ALL_COMMITTED = "all committed"
+    ALL_REVEALED = "all revealed"
+    SILENT = "time over with some silent"
+    TOO_FEW = "time over with too few left"
+    GIVEN_UP = "time over after two restarts"
+    EXPIRED = "kept long enough"
+
+
+class Action(StrEnum):
+    """What the server does about it."""
+
+    ADD = "add to the roster"
+    TAKE_COMMITMENT = "take the commitment"
+    TAKE_REVEAL = "take what is revealed"
+    RESTART = "leave out who kept silent"
+    DRAW = "draw the groups"
+    FORGET = "forget the members"
+
+
+_LOTTERY: Final = (Phase.COMMITTING, Phase.REVEALING)
+_FROZEN: Final = Refusal("too-late", "the roster of this round is frozen; join the next one")
+
+
+def _refused(
+    event: Event, wanted: Phase
+) -> dict[tuple[Phase, Event], Step[Phase, Action] | Refusal | Ignored]:
+    """A commitment or secret in every phase but its own: too early, or too late."""
+    order = list(Phase)
+    return {
+        (phase, event): Refusal(
+            "bad-frame" if order.index(phase) < order.index(wanted) else "too-late",
+            f"the round is {phase}, not {wanted}",
+        )
+        for phase in Phase
+        if phase is not wanted
+    }
+
+
+_ROWS: dict[tuple[Phase, Event], Step[Phase, Action] | Refusal | Ignored] = {
+    (Phase.JOINING, Event.JOIN): Step(Action.ADD, Phase.JOINING),
+    **{(phase, Event.JOIN): _FROZEN for phase in Phase if phase is not Phase.JOINING},
+    (Phase.JOINING, Event.FULL): Step(None, Phase.COMMITTING),
+    (Phase.JOINING, Event.ENOUGH): Step(None, Phase.COMMITTING),
+    (Phase.JOINING, Event.NEW_TERMS): Step(None, Phase.FAILED),
+    (Phase.COMMITTING, Event.COMMIT): Step(Action.TAKE_COMMITMENT, Phase.COMMITTING),
+    **_refused(Event.COMMIT, Phase.COMMITTING),
+    (Phase.COMMITTING, Event.ALL_COMMITTED): Step(None, Phase.REVEALING),
+    (Phase.REVEALING, Event.REVEAL): Step(Action.TAKE_REVEAL, Phase.REVEALING),
+    **_refused(Event.REVEAL, Phase.REVEALING),
+    (Phase.REVEALING, Event.ALL_REVEALED): Step(Action.DRAW, Phase.GROUPED),
+    **{(phase, Event.SILENT): Step(Action.RESTART, Phase.COMMITTING) for phase in _LOTTERY},
+    **{(phase, Event.TOO_FEW): Step(Action.RESTART, Phase.FAILED) for phase in _LOTTERY},
+    **{(phase, Event.GIVEN_UP): Step(None, Phase.FAILED) for phase in _LOTTERY},
+    **{(phase, Event.EXPIRED): Step(Action.FORGET, Phase.OVER) for phase in (Phase.GROUPED, Phase.FAILED)},
+    **{(phase, Event.AGAIN): IGNORED for phase in Phase},
+}
+
+TABLE: Final = Table("a round on the server", Phase.JOINING, _ROWS, frozenset({Phase.OVER}))

@@ -1,0 +1,110 @@
+"""Trips of many people, for the simulation: cut at pauses or where the data cut them, and thinned."""
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.model.projection import WGS84, transform
+from shoal.model.trajectories import Trajectories
+from shoal_collect.matching.cylinders import Point
+
+DAY_MIN: Final = 1440
+# the column of a reading whose values are PERSON/TRIP: each file of GeoLife, for one
+TRACK: Final = "track"
+Trips = list[list[Point]]
+
+
+def trips_of(
+    trajectories: Trajectories, n_people: int, *, max_gap_s: float | None, n_points: float, fold_dates: bool
+) -> list[Trips]:
+    """Split each person's movement at gaps and thin it evenly; trips of one sample are left out.
+
+    Parameters
+    ----------
+    trajectories
+        The data. Where they were read by ``track``, each is one trip of the person before the slash.
+    n_people
+        How many of its people take part.
+    max_gap_s
+        A longer pause ends a trip, in seconds; None = none does.
+    n_points
+        How many samples to keep of each trip, on average: 6.4 keeps 7 of two trips in five, and 6 of the
+        others.
+    fold_dates
+        Whether only the time of day counts.
+
+    Raises
+    ------
+    MisuseError
+        If planar data have no reference system, there are too few people, or a track says not whose it is.
+    """
+    if trajectories.crs is None:
+        raise MisuseError(
+            "these positions have no place on the earth; name their reference system with --crs"
+        )
+    people = people_of(trajectories)
+    if n_people > len(people):
+        raise MisuseError(f"{n_people} participants of {len(people)} people in the data; ask for fewer")
+    most = _points_of_trips(n_points)
+    found = []
+    for own in itertools.islice(people.values(), n_people):
+        trips = []
+        for number in own:
+            t, x, y = trajectories.samples_of(number)
+            borders = np.flatnonzero(np.diff(t) > (math.inf if max_gap_s is None else max_gap_s)) + 1
+            for rows in np.split(np.arange(len(t)), borders):
+                n_kept = next(most)
+                kept = (
+                    rows[np.linspace(0, len(rows) - 1, n_kept).round().astype(np.int64)]
+                    if len(rows) > n_kept
+                    else rows
+                )
+                minutes = t[kept] / 60 % DAY_MIN + DAY_MIN if fold_dates else t[kept] / 60
+                if len(kept) > 1 and minutes.min() >= 0:
+                    lon, lat = transform(trajectories.crs, WGS84, x[kept], y[kept])
+                    triples = zip(lat.tolist(), lon.tolist(), minutes.tolist(), strict=True)
+                    trips.append([Point(*triple) for triple in triples])
+        found.append(trips)
+    return found
+
+
+def is_in_tracks(trajectories: Trajectories) -> bool:
+    """Whether each trajectory is one trip, as its reading says (``--person track``)."""
+    return trajectories.intake.reading.person == TRACK
+
+
+def people_of(trajectories: Trajectories) -> dict[str, list[int]]:
+    """The numbers of each person's trajectories, in the order of the ids; raises MisuseError as trips_of."""
+    people: dict[str, list[int]] = {}
+    for number, one in enumerate(trajectories.ids):
+        person, slash, _ = one.rpartition("/")
+        if is_in_tracks(trajectories) and not slash:
+            raise MisuseError(
+                f"the column '{TRACK}' must hold PERSON/TRIP, for example 010/20081023025304; of "
+                f"{trajectories.n_subjects} values one has no slash"
+            )
+        people.setdefault(person if is_in_tracks(trajectories) else one, []).append(number)
+    return people
+
+
+def points_for(trajectories: Trajectories, pairs_a_trip: float) -> float:
+    """How many points to keep of each trip, on average, so that trips have so many pairs on average.
+
+    For data in tracks. Found by bisection to a thousandth; 28 at most, where trips are too short for it.
+    """
+    lengths = trajectories.lengths[trajectories.lengths > 1]
+    low, high = 2.0, 28.0
+    while high - low > 0.001:
+        middle = (low + high) / 2
+        kept = np.minimum(lengths, np.fromiter(_points_of_trips(middle), dtype=np.int64, count=len(lengths)))
+        low, high = (middle, high) if (kept * (kept - 1) / 2).mean() < pairs_a_trip else (low, middle)
+    return round((low + high) / 2, 3)
+
+
+def _points_of_trips(n_points: float) -> Iterator[int]:
+    """How many samples each trip keeps at most, evenly mixed so that the average is ``n_points``."""
+    return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())

@@ -1,0 +1,289 @@
+"""One database behind one set of statements: a SQLite file, memory, or PostgreSQL.
+
+Each thread has a connection of its own. Statements are written once, with ? for values. In both databases
+writers take turns, so that nothing changes under a transaction, and a commit is on the disk before it is
+acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
+"""
+
+import math
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol
+
+from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
+from shoal_collect.storage.migrations import MIGRATIONS, Step
+
+_WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
+_PATIENCE_MS: Final = 30_000
+_LOOK_EVERY_S: Final = 3600.0
+_ROOM_BYTES: Final = 1 << 25  # for the longest request, in the log of writes and in the file
+# a server that is cut off without a word is given up after half a minute, not after hours (libpq's options)
+_ALIVE: Final[dict[str, Any]] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+
+
+class _Connection(Protocol):
+    """What sqlite3 and psycopg connections have in common."""
+
+    def execute(self, statement: Any, values: Any = ..., /) -> Any: ...
+
+    def cursor(self) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+class Database:
+    """An open database; an older schema is brought up to date.
+
+    Parameters
+    ----------
+    url
+        ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory.
+    steps
+        The schema.
+
+    Raises
+    ------
+    InputError
+        If this is not a database of shoal, or was written by a newer one.
+    MisuseError
+        If the address is of another kind.
+    """
+
+    def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
+        self._steps = steps
+        text = None if url is None else str(url)
+        self.postgres = text is not None and text.startswith(("postgresql://", "postgres://"))
+        known = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
+        if not known or text in ("", "sqlite:///"):
+            raise MisuseError(
+                "an address of another kind; give the database as sqlite:///FILE or "
+                "postgresql://USER@HOST/NAME"
+            )
+        self._url = text if text is None or self.postgres else text.removeprefix("sqlite:///")
+        self._here = threading.local()
+        self._all: list[tuple[threading.Thread, _Connection]] = []
+        self._is_open = False  # whether it has been; then whatever is wrong with it may pass
+        self._lock = threading.Lock()
+        self._memory: _Connection | None = None
+        self._damage, self._look_again_s = "ok", -math.inf
+        try:
+            self._migrate()
+            self._is_open = True
+        except BaseException as error:
+            self.close()
+            if isinstance(error, ShoalError) or not isinstance(error, Exception):
+                raise
+            # each driver has errors of its own; the address may hold a password, and is not repeated
+            raise InputError(
+                f"the database is busy, read-only, or another server's ({type(error).__name__}); name another"
+            ) from error
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            for _, one in self._all:
+                one.close()
+            self._all.clear()
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of one statement."""
+        cursor = self._run(statement, values)
+        return list(cursor.fetchall())
+
+    def row(self, statement: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """Return the first row, None when there is none."""
+        found: tuple[Any, ...] | None = self._run(statement, values).fetchone()
+        return found
+
+    def change(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Change rows; return how many."""
+        return int(self._run(statement, values).rowcount)
+
+    def change_all(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
+        """Carry out a statement for each of these values, in one go."""
+        if values:
+            self._run(statement, values, many=True)
+
+    def trouble(self, *, write: bool) -> str:
+        """Say what keeps the database from being read, or written; nothing when all is well.
+
+        A SQLite file is also looked through for damage when that was last done an hour ago or more.
+        """
+        try:
+            self.row("SELECT 1")
+            if write:
+                with self.transaction():
+                    self.change("UPDATE heartbeat SET n = n + 1")
+                if self._is_on_full_disk():
+                    return "the disk is full"
+            if not self.postgres and time.monotonic() >= self._look_again_s:
+                self._damage = str(self.rows("PRAGMA quick_check(1)")[0][0])
+                self._look_again_s = time.monotonic() + _LOOK_EVERY_S
+        except Exception as error:
+            # each driver has errors of its own, and some quote the address
+            return f"unusable ({type(error).__name__})"
+        return "" if self._damage == "ok" else "damaged"
+
+    def _is_on_full_disk(self) -> bool:
+        """Whether a request of the greatest length may no longer fit beside a SQLite file.
+
+        A heartbeat fits into pages that the file already has, long after letters do not.
+        """
+        if self.postgres or self._url is None:
+            return False
+        return shutil.disk_usage(Path(self._url).absolute().parent).free < _ROOM_BYTES
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Carry out all that is done inside, or nothing; writers take turns."""
+        self._run("BEGIN" if self.postgres else "BEGIN IMMEDIATE", ())
+        try:
+            if self.postgres:
+                self._run("SELECT pg_advisory_xact_lock(?)", (_WRITER,))
+            yield
+            self._run("COMMIT", ())
+        except BaseException:
+            with suppress(Exception):  # a connection that is gone has rolled back already
+                self._run("ROLLBACK", ())
+            raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the database in all that is done inside; writers go on meanwhile."""
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.postgres else "BEGIN", ())
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # there is nothing to lose
+                self._run("ROLLBACK", ())
+
+    def _run(self, statement: str, values: Sequence[Any], *, many: bool = False) -> Any:
+        connection, text = self._connection(), statement.replace("?", "%s") if self.postgres else statement
+        try:
+            if many:
+                return connection.cursor().executemany(text, values)
+            return connection.execute(text, values)
+        except Exception as error:
+            # each driver has errors of its own; all but a lost connection are raised as they are
+            if not self.postgres or not getattr(connection, "closed", False):
+                raise
+            self._forget(connection)
+            raise UnavailableError(
+                "the database has gone away; the request was not carried out, try again"
+            ) from error
+
+    def _connection(self) -> _Connection:
+        found: _Connection | None = self._memory or getattr(self._here, "connection", None)
+        if found is None:
+            found = self._open()
+            self._here.connection = found
+            if self._url is None:
+                self._memory = found
+            with self._lock:
+                for thread, one in self._all:
+                    if not thread.is_alive():  # else a server that runs for long opens more and more
+                        one.close()
+                self._all = [(thread, one) for thread, one in self._all if thread.is_alive()]
+                self._all.append((threading.current_thread(), found))
+        return found
+
+    def _forget(self, connection: _Connection) -> None:
+        self._here.connection = None
+        with self._lock:
+            self._all = [(thread, one) for thread, one in self._all if one is not connection]
+
+    def _open(self) -> _Connection:
+        if self.postgres:
+            try:
+                return _open_postgres(str(self._url))
+            except InputError as error:
+                if not self._is_open:
+                    raise
+                raise UnavailableError("the database is away; the request was not carried out") from error
+        path = ":memory:" if self._url is None else self._url
+        if self._url is not None:
+            # a new file is for its owner alone; when it cannot be made, SQLite says so better
+            with suppress(OSError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE_MS / 1000
+            )
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
+        return connection
+
+    def _migrate(self) -> None:
+        """Carry out the steps that this database has not seen yet, all or none; servers take turns."""
+        with self.transaction():
+            there = self._version()
+            if there > len(self._steps):
+                raise InputError(f"the database was written by a newer shoal (schema {there}); use that one")
+            for step in self._steps[there:]:
+                for statement in step.statements(postgres=self.postgres):
+                    self._run(statement, ())
+            if there < len(self._steps):
+                self._set_version(len(self._steps))
+
+    def _version(self) -> int:
+        if not self.postgres:
+            return int(self._run("PRAGMA user_version", ()).fetchone()[0])
+        self._run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ())
+        found = self.row("SELECT version FROM schema_version")
+        return 0 if found is None else int(found[0])
+
+    def _set_version(self, version: int) -> None:
+        if not self.postgres:
+            self._run(f"PRAGMA user_version = {version}", ())
+        else:
+            self._run("DELETE FROM schema_version", ())
+            self._run("INSERT INTO schema_version VALUES (?)", (version,))
+
+
+class UnavailableError(ShoalError):
+    """The database cannot be reached at the moment."""
+
+
+def _open_postgres(url: str) -> _Connection:
+    """Raises InputError without the password that the address may hold."""
+    try:
+        import psycopg
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"PostgreSQL needs {error.name}; install it with: pip install 'shoal-collect[server]'"
+        ) from error
+    try:
+        connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10, **_ALIVE)
+    except psycopg.Error as error:
+        raise InputError(
+            f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name "
+            "and password"
+        ) from error
+    return connection

@@ -1,0 +1,204 @@
+"""Closed days in the database: each is closed once, by whoever first needs the state after it."""
+
+from typing import Any, Final
+
+from shoal_collect.crypto import merkle
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import SCOPE_SHIFT, TAG_BYTES
+from shoal_collect.matching.records import Release, decode_points
+from shoal_collect.roles.days import NO_STATE, ClosedDay, identifier_leaf, release_leaf
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.phi import PhiStore
+
+_ADDED, _GONE = 0, 1
+MOST_DAYS: Final = 400  # in one reply
+_LEAF: Final = (
+    "SELECT record.name, contributor.tag, record.claim_key, record.expires, record.points, record.id, "
+    "record.identifier FROM record LEFT JOIN contributor ON contributor.who = record.who "
+    "WHERE record.day = ? ORDER BY record.id"
+)
+
+
+class ClosedDays:
+    """The closed days of a collector, or those that a witness has taken over from one.
+
+    Parameters
+    ----------
+    database
+        Where everything lies.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._closed_until = -1  # all days before this one are closed, as far as this process knows
+
+    def state_before(self, day: int, *, close: bool = True) -> bytes:
+        """Return the state before a day, after closing all days before it."""
+        if close and day > self._closed_until:
+            self._close_until(day)
+            self._closed_until = day
+        row = self._db.row("SELECT state FROM closed_day WHERE day < ? ORDER BY day DESC LIMIT 1", (day,))
+        return NO_STATE if row is None else bytes(row[0])
+
+    def _close_until(self, day: int) -> None:
+        """Close the days before this one on which anything was stored or taken back."""
+        last = self._last()
+        after = -1 if last is None else last.day
+        rows = self._db.rows(
+            "SELECT day FROM record WHERE day > ? AND day < ? UNION "
+            "SELECT due - 1 FROM withdrawal WHERE due - 1 > ? AND due - 1 < ? ORDER BY 1",
+            (after, day, after, day),
+        )
+        if not rows:
+            return
+        with self._db.transaction():
+            for (number,) in rows:
+                before = self._last()
+                if before is not None and before.day >= number:
+                    continue  # another process was first
+                added = [_leaf_of(row) for row in self._db.rows(_LEAF, (number,))]
+                gone = [
+                    identifier_leaf(row[0])
+                    for row in self._db.rows("SELECT identifier FROM withdrawal WHERE due = ?", (number + 1,))
+                ]
+                state = NO_STATE if before is None else before.state
+                self._keep(ClosedDay.after(state, number, added, gone), added, gone)
+
+    def _keep(self, one: ClosedDay, added: list[bytes], gone: list[bytes]) -> None:
+        row = (one.day, one.n, one.added, one.gone, one.state)
+        self._db.change("INSERT INTO closed_day VALUES (?, ?, ?, ?, ?)", row)
+        for kind, leaves in ((_ADDED, added), (_GONE, gone)):
+            rows = [(one.day, kind, digest) for digest in leaves]
+            self._db.change_all("INSERT INTO leaf VALUES (?, ?, ?)", rows)
+
+    def _last(self) -> ClosedDay | None:
+        row = self._db.row("SELECT day, n, added, gone, state FROM closed_day ORDER BY day DESC LIMIT 1")
+        return None if row is None else _read(row)
+
+    @property
+    def last_day(self) -> int:
+        """The last closed day, -1 before the first."""
+        last = self._last()
+        return -1 if last is None else last.day
+
+    def of(self, day: int) -> ClosedDay:
+        """Return a closed day; raise PeerError for one on which nothing was stored, or that is not closed."""
+        row = self._db.row("SELECT day, n, added, gone, state FROM closed_day WHERE day = ?", (day,))
+        if row is None:
+            raise PeerError("wrong-session", "a day that is not closed, or on which nothing was stored")
+        return _read(row)
+
+    def after(self, day: int) -> list[ClosedDay]:
+        """Return the closed days after one, the oldest first; at most MOST_DAYS."""
+        rows = self._db.rows(
+            "SELECT day, n, added, gone, state FROM closed_day WHERE day > ? ORDER BY day LIMIT ?",
+            (day, MOST_DAYS),
+        )
+        return list(map(_read, rows))
+
+    def path_of(self, identifier: str) -> dict[str, Any] | None:
+        """Return where a release stands in its closed day; None while that day is open.
+
+        It says nothing of other releases but how many there were on that day, and digests.
+        """
+        row = self._db.row(
+            "SELECT record.name, contributor.tag, record.claim_key, record.expires, record.points, "
+            "record.day FROM record JOIN contributor ON contributor.who = record.who WHERE identifier = ?",
+            (identifier,),
+        )
+        closed = None if row is None else self._db.row("SELECT 1 FROM closed_day WHERE day = ?", (row[5],))
+        if row is None or closed is None:
+            return None
+        leaves = sorted(self._leaves(int(row[5]), _ADDED))
+        at = leaves.index(_leaf_of(row))
+        return {
+            "name": bytes(row[0]).hex(),
+            "tag": bytes(row[1]).hex(),
+            "closed": self.of(int(row[5])).to_json(),
+            "at": at,
+            "path": [one.hex() for one in merkle.path(leaves, at)],
+        }
+
+    def _leaves(self, day: int, kind: int) -> list[bytes]:
+        rows = self._db.rows("SELECT digest FROM leaf WHERE day = ? AND kind = ?", (day, kind))
+        return [bytes(row[0]) for row in rows]
+
+    # what a witness takes over
+
+    def batch(self, day: int) -> dict[str, Any]:
+        """Return everything of a closed day, for a witness; what was deleted since then by its digest."""
+        closed = self.of(day)
+        scopes = {int(number): bytes(name) for number, name in self._db.rows("SELECT id, name FROM scope")}
+        scope_of = {
+            record: scopes.get(int(who) >> SCOPE_SHIFT, b"")
+            for record, who in self._db.rows("SELECT DISTINCT record, who FROM place WHERE day = ?", (day,))
+        }
+        there = list(self._db.rows(_LEAF, (day,)))
+        left = set(self._leaves(day, _ADDED)) - set(map(_leaf_of, there))
+        gone = self._db.rows("SELECT identifier FROM withdrawal WHERE due = ?", (day + 1,))
+        return {
+            "closed": closed.to_json(),
+            "releases": [
+                {
+                    "name": bytes(name).hex(),
+                    "tag": "" if tag is None else bytes(tag).hex(),
+                    "scope": scope_of.get(record, b"").hex(),
+                    "claim_key": "" if key is None else bytes(key).hex(),
+                    "expires": expires,
+                    "points": bytes(points).hex(),
+                    "identifier": identifier,
+                }
+                for name, tag, key, expires, points, record, identifier in there
+            ],
+            "deleted": sorted(one.hex() for one in left),
+            "withdrawn": [row[0] for row in gone],
+        }
+
+    def take(self, said: Any) -> None:
+        """Take over the next closed day of another collector; raise PeerError unless it adds up.
+
+        A release that is in the day's tree and no longer stored counts for nobody here, either.
+        """
+        last = self._last()
+        state, after = (NO_STATE, -1) if last is None else (last.state, last.day)
+        try:
+            closed = ClosedDay.read(said["closed"])
+            releases = [_read_release(one) for one in said["releases"]]
+            gone = [str(one) for one in said["withdrawn"]]
+            added = [one[0] for one in releases] + [bytes.fromhex(one) for one in said["deleted"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise PeerError("bad-frame", "words that do not describe a closed day's releases") from error
+        leaves = list(map(identifier_leaf, gone))
+        if closed.day <= after or closed != ClosedDay.after(state, closed.day, added, leaves):
+            raise PeerError("bad-proof", f"the releases of day {closed.day} are not those under its root")
+        store = PhiStore(self._db)
+        with self._db.transaction():
+            for _, release, scope, expires, identifier in releases:
+                store.take_over(release, closed.day, scope, identifier, expires)
+            for identifier in gone:
+                self._db.change(
+                    "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record "
+                    "WHERE identifier = ? ON CONFLICT DO NOTHING",
+                    (closed.day, closed.day + 1, identifier),
+                )
+            self._keep(closed, added, leaves)
+
+
+def _leaf_of(row: Any) -> bytes:
+    name, tag, key, expires, points = row[:5]
+    bare = None if key is None else bytes(key)
+    return release_leaf(bytes(name), b"" if tag is None else bytes(tag), bare, expires, bytes(points))
+
+
+def _read(row: Any) -> ClosedDay:
+    return ClosedDay(int(row[0]), int(row[1]), bytes(row[2]), bytes(row[3]), bytes(row[4]))
+
+
+def _read_release(said: Any) -> tuple[bytes, Release, bytes, int | None, str]:
+    """A release's leaf, the release, its scope, when it is deleted, and its identifier."""
+    name, tag, key, points = (bytes.fromhex(said[part]) for part in ("name", "tag", "claim_key", "points"))
+    expires = None if said["expires"] is None else int(said["expires"])
+    release = Release(name, tag or bytes(TAG_BYTES), key or bytes(32), decode_points(points))
+    identifier = "" if said["identifier"] is None else str(said["identifier"])
+    leaf = release_leaf(name, tag, key or None, expires, points)
+    return leaf, release, bytes.fromhex(said["scope"]), expires, identifier

@@ -1,0 +1,65 @@
+"""Groups as they stand in the database once they are drawn: who is in one, and on what terms."""
+
+from functools import lru_cache
+
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.records import RECORD_BYTES
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.vouching import longest_vouching
+from shoal_collect.roles.wire import BODY_BYTES
+from shoal_collect.storage.database import Database
+
+
+@lru_cache(maxsize=256)
+def stored_terms(text: str) -> Terms:
+    """Read the terms of a round as the database holds them; most rounds have the same."""
+    return Terms.model_validate_json(text)
+
+
+class Groups:
+    """Reads groups; only the round's own state machine writes them."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
+        """Return a member's place in a group, and all members in order; raise PeerError for anybody else."""
+        members = self.members(session)
+        if identity not in members:
+            raise PeerError("not-entitled", "someone who is not in this group")
+        return members.index(identity), members
+
+    def members(self, session: bytes) -> list[bytes]:
+        """Return all members of a group in order; raise PeerError when there is no such group."""
+        rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
+        if not rows:
+            raise PeerError("wrong-session", "no group of this name; its round may be over")
+        return [bytes(row[0]) for row in rows]
+
+    def terms_of(self, session: bytes) -> Terms:
+        """Return the terms of a group's round; raise PeerError when there is no such group."""
+        row = self._db.row(
+            "SELECT terms FROM round WHERE id = (SELECT MIN(round) FROM ticket WHERE session = ?)", (session,)
+        )
+        if row is None:
+            raise PeerError("wrong-session", "no group of this name; its round may be over")
+        return stored_terms(row[0])
+
+    def longest_batch(self, identity: bytes, session: bytes) -> int:
+        """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
+        _, members = self.membership(identity, session)
+        terms = self.terms_of(session)
+        questions = longest_vouching(len(members)) + terms.n_questions * RECORD_BYTES
+        return max(questions, len(members) * terms.n_pieces * RECORD_BYTES)
+
+    def longest_letters(self, identity: bytes) -> int:
+        """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
+        rows = self._db.rows(
+            "SELECT terms FROM round WHERE id IN "
+            "(SELECT round FROM ticket WHERE identity = ? AND session IS NOT NULL)",
+            (identity,),
+        )
+        if not rows:
+            raise PeerError("not-entitled", "someone who is in no group")
+        each = [stored_terms(row[0]) for row in rows]
+        return min(BODY_BYTES, max((one.group_size + 1) * (one.letter_bytes + 4) for one in each))

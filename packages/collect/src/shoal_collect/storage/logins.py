@@ -1,0 +1,117 @@
+"""Logins at an institution: which are under way, and which account each person has.
+
+A person is known by a keyed digest of what her institution calls her. So the database names nobody, and
+whoever has it without the registrar's key cannot try names.
+"""
+
+import hashlib
+
+from shoal_collect.faults import PeerError
+from shoal_collect.storage.database import Database
+
+_OPEN_S = 600.0
+_MOST_OPEN = 10_000
+_TRIES = 3
+
+
+class Logins:
+    """Logins in a database.
+
+    Parameters
+    ----------
+    database
+        Where they stand, with the steps AUTHORITY.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def begin(self, state: bytes, account: bytes, now_s: float) -> float:
+        """Note that an account wants to be admitted by a login; return until when, in seconds since 1970.
+
+        Raises PeerError while too many are under way. An earlier login of the account is given up.
+        """
+        with self._db.transaction():
+            self._db.change("DELETE FROM login WHERE until_s < ? OR account = ?", (now_s - _OPEN_S, account))
+            if self._db.rows("SELECT COUNT(*) FROM login")[0][0] >= _MOST_OPEN:
+                raise PeerError("busy", "too many logins are under way; try again in some minutes")
+            self._db.change(
+                "INSERT INTO login (state, account, until_s, used, tries) VALUES (?, ?, ?, 0, 0)",
+                (_digest(state), account, now_s + _OPEN_S),
+            )
+        return now_s + _OPEN_S
+
+    def use(self, state: bytes, now_s: float) -> None:
+        """Take what the institution sent back, once; raises PeerError for what is unknown or late."""
+        with self._db.transaction():
+            row = self._db.row("SELECT until_s, used FROM login WHERE state = ?", (_digest(state),))
+            if row is None:
+                raise PeerError(
+                    "wrong-session", "nobody has begun this login here, or another one since then"
+                )
+            if row[0] < now_s:
+                raise PeerError("too-late", "this login took longer than ten minutes; begin it again")
+            if row[1]:
+                raise PeerError("duplicate", "this login was used already; begin it again")
+            self._db.change("UPDATE login SET used = 1 WHERE state = ?", (_digest(state),))
+
+    def found(self, state: bytes, person: bytes) -> None:
+        """Note who has logged in; ``person`` is a keyed digest."""
+        with self._db.transaction():
+            self._db.change("UPDATE login SET person = ? WHERE state = ?", (person, _digest(state)))
+
+    def confirm(self, state: bytes, number: str, wanted: str, now_s: float) -> None:
+        """Admit the account whose device shows this number, once for each person.
+
+        Raises
+        ------
+        PeerError
+            If nobody has logged in, the number is wrong, or the person has another account with a token of a
+            period that is not over.
+        """
+        with self._db.transaction():
+            row = self._db.row(
+                "SELECT account, person, tries, until_s FROM login WHERE state = ?", (_digest(state),)
+            )
+            if row is None or row[1] is None:
+                raise PeerError("wrong-session", "nobody has logged in here; begin it again")
+            if row[3] < now_s:
+                raise PeerError("too-late", "this login took longer than ten minutes; begin it again")
+            if row[2] >= _TRIES:
+                raise PeerError("too-many", "too many wrong numbers; begin the login again")
+            right = number == wanted
+            if right:
+                self._admit(bytes(row[1]), bytes(row[0]), int(now_s // 86_400))
+                self._db.change("DELETE FROM login WHERE state = ?", (_digest(state),))
+            else:
+                self._db.change("UPDATE login SET tries = tries + 1 WHERE state = ?", (_digest(state),))
+        if not right:
+            raise PeerError("not-entitled", "another number than the one that the device shows")
+
+    def _admit(self, person: bytes, account: bytes, today: int) -> None:
+        row = self._db.row("SELECT account FROM logged_in WHERE person = ?", (person,))
+        if row is not None and bytes(row[0]) != account:
+            before = bytes(row[0])
+            asked = "SELECT 1 FROM issued WHERE account = ? AND over_day >= ?"
+            if self._db.row(asked, (before, today)) is not None:
+                raise PeerError(
+                    "duplicate", "you have a token of this period under another account; come back after it"
+                )
+            self._db.change("DELETE FROM person WHERE account = ?", (before,))
+            # she stays excluded where she is: what the old account has to clear the new one has to clear
+            self._db.change(
+                "UPDATE issued SET account = ? WHERE account = ? AND purpose NOT IN "
+                "(SELECT purpose FROM issued WHERE account = ?)",
+                (account, before, account),
+            )
+        self._db.change(
+            "INSERT INTO logged_in (person, account) VALUES (?, ?) "
+            "ON CONFLICT (person) DO UPDATE SET account = excluded.account",
+            (person, account),
+        )
+        self._db.change("INSERT INTO person VALUES (?) ON CONFLICT DO NOTHING", (account,))
+
+
+def _digest(state: bytes) -> bytes:
+    """What a login is known by, so that the database holds none that could be gone on with."""
+    return hashlib.blake2b(state, digest_size=32, person=b"shoal login").digest()

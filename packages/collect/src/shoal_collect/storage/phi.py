@@ -1,0 +1,380 @@
+"""How many people share a sub-trajectory: distinct contributors, by an index over time and place.
+
+The index is an R*Tree in SQLite and a GiST index in PostgreSQL. A record is stored in one transaction with
+its points, its index entries and its identifier. Places are indexed as boxes around points of the sphere, so
+that poles and the antimeridian are places like any other; every candidate is then checked exactly.
+"""
+
+import math
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from shoal.errors import ShoalError
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import SCOPE_SHIFT
+from shoal_collect.matching.counting import NOBODY, Count, Places, combine
+from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
+from shoal_collect.matching.records import Release, encode_points
+from shoal_collect.matching.similarity import Thresholds, alike
+from shoal_collect.storage.database import Database
+
+_CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1
+_SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
+
+_INSERT_SQLITE: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NEAR_SQLITE: Final = """
+SELECT record, position, who, start, gap, lat, lon, radius FROM place
+WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ?
+  AND z_min <= ? AND z_max >= ? AND day < ?
+"""
+_INSERT_POSTGRES: Final = """
+INSERT INTO place VALUES (
+    int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_COLUMNS: Final = "record, position, who, start, gap, lat, lon, radius"
+_NEAR_POSTGRES: Final = f"""
+SELECT {_COLUMNS} FROM place
+WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?))
+  AND z && int8range(?, ?, '[]') AND day < ?
+"""  # noqa: S608  (columns from the line above)
+
+
+class TooManyRowsError(ShoalError):
+    """A count would have to look at more rows than the store allows."""
+
+
+class PhiStore:
+    """The collector's releases in a database; use it as a context manager.
+
+    Parameters
+    ----------
+    where
+        An open database, or a file; None for memory.
+    draw_bytes
+        Draws identifiers.
+    most_rows
+        How many stored points a count may look at for each point of its query; None for any number.
+    """
+
+    def __init__(
+        self,
+        where: Path | Database | None = None,
+        draw_bytes: Callable[[int], bytes] = secrets.token_bytes,
+        *,
+        most_rows: int | None = None,
+    ) -> None:
+        self._draw_bytes, self._most_rows = draw_bytes, most_rows
+        self.database = where if isinstance(where, Database) else Database(where)
+
+    def __enter__(self) -> "PhiStore":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.database.close()
+
+    def add(self, release: Release, day: int, scope: bytes = b"") -> str:
+        """Store one release and return its identifier, the same for the same release again.
+
+        ``scope`` is where its tag counts, empty for tags that last. Raises PeerError when another release has
+        its name.
+        """
+        with self.database.transaction():
+            return self._add(release, day, scope)
+
+    def take_over(
+        self, release: Release, day: int, scope: bytes, identifier: str, expires: int | None
+    ) -> None:
+        """Store another collector's release under its identifier, or its record of nobody.
+
+        Belongs inside a transaction.
+        """
+        if expires is None:
+            self._add(release, day, scope, identifier)
+        else:
+            self._insert(release, NOBODY, day, expires, None, None)
+
+    def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
+        """Store all of these, whose tags last, or none."""
+        with self.database.transaction():
+            return [self._add(release, day, b"") for release in releases]
+
+    def _add(self, release: Release, day: int, scope: bytes, identifier: str | None = None) -> str:
+        if not self._is_there(release, release.claim_key):
+            self._insert(
+                release,
+                self._who(release.contributor) | self._scope(scope) << SCOPE_SHIFT,
+                day,
+                None,
+                release.claim_key,
+                identifier or self._draw_bytes(16).hex(),
+            )
+        return str(self.identifier(release.name))
+
+    def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
+        """Store a record of nobody until a day, without identifier, key or tag; it never counts as a person.
+
+        Raises PeerError when another release has its name.
+        """
+        with self.database.transaction():
+            if not self._is_there(release, None):
+                self._insert(release, NOBODY, day, until_day, None, None)
+
+    def _is_there(self, release: Release, claim_key: bytes | None) -> bool:
+        """Whether the same release is stored; raises PeerError when another one has its name."""
+        found = self.database.row("SELECT claim_key, points FROM record WHERE name = ?", (release.name,))
+        if found is not None and found != (claim_key, encode_points(release.points)):
+            raise PeerError("duplicate", "a release with the name of another one")
+        return found is not None
+
+    def _insert(
+        self,
+        release: Release,
+        who: int,
+        day: int,
+        expires: int | None,
+        claim_key: bytes | None,
+        identifier: str | None,
+    ) -> None:
+        db = self.database
+        points = encode_points(release.points)
+        row = (release.name, who & _CONTRIBUTOR, day, expires, claim_key, points, identifier)
+        added = db.row(
+            "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, "
+            "?, ?, ?, ?) RETURNING id",
+            row,
+        )
+        record = None if added is None else added[0]
+        for position, point in enumerate(release.points):
+            aux = (
+                record,
+                position,
+                who,
+                day,
+                point.start_min,
+                point.gap_min,
+                point.lat_udeg,
+                point.lon_udeg,
+                point.radius_m,
+            )
+            box = _box(point, float(point.radius_m), 0.0)
+            if db.postgres:
+                db.change(_INSERT_POSTGRES, (*_for_postgres(box), *aux))
+            else:
+                db.change(_INSERT_SQLITE, (*box, *aux))
+
+    def _who(self, tag: bytes) -> int:
+        self.database.change("INSERT INTO contributor (tag) VALUES (?) ON CONFLICT DO NOTHING", (tag,))
+        return int(self.database.rows("SELECT who FROM contributor WHERE tag = ?", (tag,))[0][0])
+
+    def _scope(self, name: bytes) -> int:
+        if not name:
+            return 0
+        self.database.change("INSERT INTO scope (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
+        return int(self.database.rows("SELECT id FROM scope WHERE name = ?", (name,))[0][0])
+
+    def count(
+        self,
+        points: Sequence[Cylinder],
+        thresholds: Thresholds,
+        before_day: int,
+        *,
+        without: bytes | None = None,
+        enough: int | None = None,
+    ) -> Count:
+        """Count who shares a query.
+
+        Parameters
+        ----------
+        points
+            The query.
+        thresholds
+            When two uncertain points count as similar.
+        before_day
+            Only what was stored before this day (since 1970) counts.
+        without
+            The tag of a contributor who does not count: the asker herself.
+        enough
+            A count of that many people or more need not be complete.
+
+        Raises
+        ------
+        TooManyRowsError
+            If more is stored near a point than a count may look at.
+        """
+        left_out, gone = self.number_of(without), self._gone(before_day)
+        if self.database.postgres:
+            if enough is not None:  # in a crowd a few of its records show that it is one
+                some = combine(
+                    self._similar_to_all(
+                        points, thresholds, before_day, left_out, gone, f"LIMIT {4 * enough}"
+                    )
+                )
+                if some.people >= enough:
+                    return some
+            return combine(self._similar_to_all(points, thresholds, before_day, left_out, gone))
+        found: list[Places] = []
+        for point in points:
+            found.append(
+                self.similar_to(
+                    point,
+                    thresholds,
+                    before_day,
+                    without=left_out,
+                    among=found[-1] if found else None,
+                    gone=gone,
+                )
+            )
+            if not found[-1]:
+                return Count(0, 0, 0)
+        return combine(found)
+
+    def _similar_to_all(
+        self,
+        points: Sequence[Cylinder],
+        thresholds: Thresholds,
+        before_day: int,
+        left_out: int | None,
+        gone: frozenset[int],
+        limit: str = "",
+    ) -> list[Places]:
+        """What is similar to each point, in one statement; only records near all of them leave the database.
+
+        limit: how many of these records to look at, any of them.
+        """
+        bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
+        near = " UNION ALL ".join(
+            # numbers of ours
+            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES} {bound}) AS near"  # noqa: S608
+            for at in range(len(points))
+        )
+        statement = (
+            f"WITH near AS MATERIALIZED ({near}), "  # noqa: S608  (numbers and columns of ours)
+            "everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = "
+            f"{(1 << len(points)) - 1} {limit}) "
+            f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
+        )
+        if self._most_rows is not None:  # a row of no point says so when there are too many of one
+            statement += (
+                f" UNION ALL (SELECT 0, {', '.join('0' * 8)} FROM near GROUP BY point "  # noqa: S608
+                f"HAVING COUNT(*) > {self._most_rows} LIMIT 1)"
+            )
+        boxes = [
+            _for_postgres(_box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min))
+            for point in points
+        ]
+        found: list[Places] = [{} for _ in points]
+        is_similar = [alike(point, thresholds) for point in points]
+        for bit, record, position, who, *stored in self.database.rows(
+            statement, [value for box in boxes for value in (*box, before_day)]
+        ):
+            if not bit:
+                raise TooManyRowsError(f"more than {self._most_rows} rows")
+            at = bit.bit_length() - 1
+            if who & _CONTRIBUTOR != left_out and record not in gone and is_similar[at](*stored):
+                found[at].setdefault((record, who), []).append(position)
+        return found
+
+    def number_of(self, tag: bytes | None) -> int | None:
+        """Return the database's own number of a contributor, None for one that it does not know."""
+        row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
+        return None if row is None else int(row[0])
+
+    def similar_to(
+        self,
+        point: Cylinder,
+        thresholds: Thresholds,
+        before_day: int,
+        *,
+        without: int | None = None,
+        among: Places | None = None,
+        gone: frozenset[int] = frozenset(),
+    ) -> Places:
+        """Find all stored points that are similar to one, or only those in the records of ``among``.
+
+        gone: records that no longer count.
+        """
+        places, is_similar = Places(), alike(point, thresholds)
+        for record, position, who, *stored in self._near(point, thresholds, before_day):
+            if who & _CONTRIBUTOR == without or record in gone:
+                continue
+            if among is not None and (record, who) not in among:
+                continue
+            if is_similar(*stored):
+                places.setdefault((record, who), []).append(position)
+        return places
+
+    def _gone(self, before_day: int) -> frozenset[int]:
+        """The records that were taken back, or kept long enough, before a day."""
+        rows = self.database.rows(
+            "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (before_day,)
+        )
+        return frozenset(row[0] for row in rows)
+
+    def _near(self, point: Cylinder, thresholds: Thresholds, before_day: int) -> list[tuple[int, ...]]:
+        """Everything that can be similar to a point, by the index."""
+        box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
+        bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
+        if self.database.postgres:
+            found = self.database.rows(_NEAR_POSTGRES + bound, (*_for_postgres(box), before_day))
+        else:
+            upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
+            found = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
+        if self._most_rows is not None and len(found) > self._most_rows:
+            raise TooManyRowsError(f"more than {self._most_rows} rows")
+        return found
+
+    def expire(self, day: int) -> int:
+        """Delete the records of nobody whose time is over; return how many there were."""
+        if self.database.row("SELECT 1 FROM record WHERE expires <= ? LIMIT 1", (day,)) is None:
+            return 0
+        with self.database.transaction():
+            self.database.change(
+                "DELETE FROM place WHERE record IN (SELECT id FROM record WHERE expires <= ?)", (day,)
+            )
+            return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
+
+    def identifier(self, name: bytes) -> str | None:
+        """Return the identifier of the release with this name; None for a record of nobody, too."""
+        row = self.database.row(
+            "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
+        )
+        return None if row is None else str(row[0])
+
+    @property
+    def n_records(self) -> int:
+        """How many releases are stored, records of nobody included."""
+        return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
+
+    @property
+    def n_bootstrap(self) -> int:
+        """How many of them are records of nobody."""
+        return int(self.database.rows("SELECT COUNT(*) FROM record WHERE expires IS NOT NULL")[0][0])
+
+
+def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
+    """Bounds in time, and around the point of the sphere (chords are never longer than great circles)."""
+    lat, lon = math.radians(point.lat_udeg / MICRO), math.radians(point.lon_udeg / MICRO)
+    half_side_m = space_m + _SLACK_M
+    on_sphere = (math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat))
+    sides = [EARTH_M * part + sign * half_side_m for part in on_sphere for sign in (-1, 1)]
+    return (point.start_min - time_min, point.end_min + time_min, *sides)
+
+
+def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
+    """The same bounds: minutes and meters of z are rounded outward, and x and y become a box."""
+    t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
+    return (
+        math.floor(t_min),
+        math.ceil(t_max),
+        x_min,
+        y_min,
+        x_max,
+        y_max,
+        math.floor(z_min),
+        math.ceil(z_max),
+    )

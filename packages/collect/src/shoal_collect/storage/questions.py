@@ -1,0 +1,239 @@
+"""What groups have asked: each once, from one day's state, and only so much about one area and day.
+
+Answers to many questions about one place add up. So a session brings exactly the agreed questions, and all
+are answered from the state that answered the first. Of one area and day only so many are answered in a
+period. What is beyond that is answered as nobody, which never makes a crowd look larger than it is.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.counting import CAP
+from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
+from shoal_collect.matching.records import decode_query
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import questions_digest, snapshot_day
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.phi import TooManyRowsError
+
+PERIOD_DAYS: Final = 30
+MOST_ROWS: Final = 20_000  # stored points near a point of a question; more are not counted
+MOST_S: Final = 10.0  # for a batch; what is not counted by then is answered as nobody
+_DAY_MIN: Final = 1440
+_BATCHES: Final = 2  # of one member: her own, and that of a member for whom she stands in
+
+
+class AskedQuestions:
+    """The batches of questions that sessions have brought.
+
+    Parameters
+    ----------
+    database
+        Where they are noted.
+    quota
+        How many questions one member may ask in a day.
+    elapsed_s
+        A clock that only goes forward, in seconds.
+    """
+
+    def __init__(
+        self, database: Database, quota: int, elapsed_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._db, self._quota, self._elapsed_s = database, quota, elapsed_s
+
+    def answer(
+        self,
+        identity: bytes,
+        session: bytes,
+        records: Sequence[bytes],
+        terms: Terms,
+        slices: Sequence[bytes],
+        now_s: float,
+        people: Callable[[bytes, int], int],
+    ) -> tuple[int, list[int]]:
+        """Answer one batch; the same again is answered the same, and costs nothing.
+
+        Parameters
+        ----------
+        identity, session
+            Who brings it, and for which group.
+        records
+            The questions, which are sound.
+        terms
+            The terms of the group's round.
+        slices
+            The digest of each batch that the group vouched for.
+        now_s
+            The time, in seconds since 1970.
+        people
+            Counts a record over the state before a day.
+
+        Returns
+        -------
+        int
+            The day since 1970 before which everything was counted.
+        list of int
+            The answers.
+
+        Raises
+        ------
+        PeerError
+            If these are not the agreed number, or not the session's to ask any more, or beyond the quota.
+        """
+        batch = questions_digest(b"".join(records))
+        noted = self.noted(session, batch)
+        if noted is None:
+            day = self._begin(identity, session, batch, len(records), terms, slices, now_s)
+        else:
+            day = noted[0]
+        withheld = noted[1] if noted is not None else None
+        if withheld is not None:
+            return day, answers_again(records, withheld, lambda record: people(record, day))
+        found, until_s = list[int | None](), self._elapsed_s() + MOST_S
+        for record in records:
+            try:
+                found.append(people(record, day) if self._elapsed_s() < until_s else None)
+            except TooManyRowsError:
+                found.append(None)
+        withheld = self._charge(session, batch, day, records, found, terms)
+        return day, [0 if n is None or mark else n for n, mark in zip(found, withheld, strict=True)]
+
+    def noted(self, session: bytes, batch: bytes) -> tuple[int, bytes | None] | None:
+        """Return the day that answered a batch, and which answers were withheld; None for a new batch."""
+        row = self._db.row(
+            "SELECT day, withheld FROM asked WHERE session = ? AND batch = ?", (session, batch)
+        )
+        return None if row is None else (int(row[0]), None if row[1] is None else bytes(row[1]))
+
+    def _begin(
+        self,
+        identity: bytes,
+        session: bytes,
+        batch: bytes,
+        n: int,
+        terms: Terms,
+        slices: Sequence[bytes],
+        now_s: float,
+    ) -> int:
+        """Note a new batch before it is counted."""
+        if n != terms.n_questions:
+            raise PeerError("bad-length", f"{n} questions; each member brings exactly {terms.n_questions}")
+        with self._db.transaction():
+            rows = self._db.rows("SELECT batch, identity, day FROM asked WHERE session = ?", (session,))
+            day = int(rows[0][2]) if rows else snapshot_day(now_s)
+            if any(bytes(row[0]) == batch for row in rows):
+                return day
+            if any(bytes(row[0]) not in slices for row in rows):
+                raise PeerError("duplicate", "a second set of questions of one group; it asks one set, once")
+            own = sum(bytes(row[1]) == identity for row in rows)
+            if len(rows) >= len(slices) or own >= _BATCHES:
+                raise PeerError("too-many", "this group has asked its questions; take part in another round")
+            today = snapshot_day(now_s)
+            spent = self._db.rows(
+                "SELECT COALESCE(SUM(n), 0) FROM quota WHERE identity = ? AND day = ?", (identity, today)
+            )
+            if int(spent[0][0]) + n > self._quota:
+                raise PeerError("too-many", f"more than {self._quota} questions in a day; try again tomorrow")
+            self._db.change(
+                "INSERT INTO quota VALUES (?, ?, ?, ?) ON CONFLICT (identity, day, batch) DO UPDATE SET "
+                "n = quota.n + excluded.n",
+                (identity, today, batch, n),
+            )
+            self._db.change("INSERT INTO asked VALUES (?, ?, ?, ?, NULL)", (session, batch, identity, day))
+        return day
+
+    def _charge(
+        self,
+        session: bytes,
+        batch: bytes,
+        day: int,
+        records: Sequence[bytes],
+        found: Sequence[int | None],
+        terms: Terms,
+    ) -> bytes:
+        """Charge the areas, and note which answers are withheld; an answer of CAP says nothing of anybody."""
+        areas = [
+            areas_of(decode_query(record).points, terms) if n is not None and n < CAP else set[str]()
+            for record, n in zip(records, found, strict=True)
+        ]
+        period, marks = day // PERIOD_DAYS, bytearray(len(records))
+        with self._db.transaction():
+            there = self.noted(session, batch)
+            if there is not None and there[1] is not None:
+                return there[1]
+            spent = dict.fromkeys(sorted(set[str]().union(*areas)), 0)
+            several = ", ".join("?" * len(spent)) or "''"
+            for area, n in self._db.rows(
+                f"SELECT name, n FROM area WHERE period = ? AND name IN ({several})",  # noqa: S608
+                (period, *spent),
+            ):
+                spent[area] = int(n)
+            before = dict(spent)
+            for place, touched in enumerate(areas):
+                if found[place] is None or any(spent[area] >= terms.area_questions for area in touched):
+                    marks[place] = 1
+                else:
+                    for area in touched:
+                        spent[area] += 1
+            self._db.change_all(
+                "INSERT INTO area VALUES (?, ?, ?) ON CONFLICT (name, period) DO UPDATE SET n = excluded.n",
+                [(area, period, n) for area, n in spent.items() if n != before[area]],
+            )
+            self._db.change(
+                "UPDATE asked SET withheld = ? WHERE session = ? AND batch = ?",
+                (bytes(marks), session, batch),
+            )
+        return bytes(marks)
+
+
+def asked_by(database: Database, session: bytes) -> list[dict[str, Any]]:
+    """Return the batches of a session, for a witness."""
+    rows = database.rows("SELECT batch, identity, day, withheld FROM asked WHERE session = ?", (session,))
+    return [
+        {
+            "batch": bytes(batch).hex(),
+            "identity": bytes(who).hex(),
+            "day": day,
+            "withheld": None if withheld is None else bytes(withheld).hex(),
+        }
+        for batch, who, day, withheld in rows
+    ]
+
+
+def answers_again(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:
+    """Count a batch again, with nobody where an answer was withheld."""
+    return [0 if mark else people(record) for record, mark in zip(records, withheld, strict=True)]
+
+
+def areas_of(points: Sequence[Cylinder], terms: Terms) -> set[str]:
+    """Name the areas and days that an answer may say something of: all within reach of one of its points.
+
+    An area is twice as wide as the longest reach (radius and theta), and its day at least 24 hours.
+    """
+    wide_m = 2 * (terms.theta_m + terms.most_radius_m)
+    long_min = max(_DAY_MIN, 2 * (terms.theta_min + terms.most_gap_min))
+    found: set[str] = set()
+    for point in points:
+        reach_m = point.radius_m + terms.theta_m
+        for row, column in _cells(point.lat_udeg / MICRO, point.lon_udeg / MICRO, reach_m, wide_m):
+            for minute in (point.start_min - terms.theta_min, point.end_min + terms.theta_min):
+                found.add(f"{wide_m:.0f} {row} {column} {long_min:.0f} {math.floor(minute / long_min)}")
+    return found
+
+
+def _cells(lat_deg: float, lon_deg: float, reach_m: float, wide_m: float) -> set[tuple[int, int]]:
+    """The cells of a grid that a box touches which is no wider than one of them."""
+    degree_m = math.radians(1) * EARTH_M
+    height = wide_m / degree_m
+    aside = min(180.0, reach_m / degree_m / max(1e-9, math.cos(math.radians(min(90.0, abs(lat_deg))))))
+    cells: set[tuple[int, int]] = set()
+    for lat in (lat_deg - reach_m / degree_m, lat_deg, lat_deg + reach_m / degree_m):
+        row = math.floor(min(max(lat, -90.0), 90.0) / height)
+        narrowest = min(90.0, max(abs(row), abs(row + 1)) * height)
+        columns = max(1, math.floor(360 * math.cos(math.radians(narrowest)) / height))
+        for lon in (lon_deg - aside, lon_deg, lon_deg + aside):
+            cells.add((row, math.floor(((lon + 180) % 360) / 360 * columns)))
+    return cells

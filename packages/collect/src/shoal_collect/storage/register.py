@@ -1,0 +1,125 @@
+"""The registrar's book: who is admitted, which invitations are open, who has a token of a period."""
+
+from collections.abc import Iterable, Sequence
+
+from shoal_collect.roles.admission import EXCLUDED_DAYS, Purpose
+from shoal_collect.storage.database import Database
+
+
+class RegisterBook:
+    """A register in a database.
+
+    Parameters
+    ----------
+    database
+        Where it stands, with the steps AUTHORITY.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = self._db = database
+
+    def invite(self, digests: Iterable[bytes]) -> None:
+        """Add invitations, each by the digest of its code."""
+        with self._db.transaction():
+            for digest in digests:
+                self._db.change("INSERT INTO invitation (digest) VALUES (?)", (digest,))
+
+    def allow(self, persons: Iterable[bytes]) -> int:
+        """Admit these accounts without invitations; return how many were new."""
+        with self._db.transaction():
+            return sum(self._add(person) for person in persons)
+
+    def admit(self, code: bytes, person: bytes) -> bool:
+        """Use an invitation; say whether this person has used it now or before."""
+        with self._db.transaction():
+            row = self._db.row("SELECT account FROM invitation WHERE digest = ?", (code,))
+            if row is None or (row[0] is not None and bytes(row[0]) != person):
+                return False
+            if row[0] is None and not self.knows(person):  # who is admitted already uses up no invitation
+                self._db.change("UPDATE invitation SET account = ? WHERE digest = ?", (person, code))
+                self._add(person)
+            return True
+
+    def knows(self, person: bytes) -> bool:
+        """Say whether a person is admitted."""
+        return self._db.row("SELECT 1 FROM person WHERE account = ?", (person,)) is not None
+
+    def issue(self, purpose: Purpose, person: bytes, digest: bytes, registrar: bytes) -> bool:
+        """Note a request for the one token of a person and purpose; say whether no other one was noted."""
+        with self._db.transaction():
+            if not self.knows(person):  # put out meanwhile, by a login with another account
+                return False
+            for table in ("issued", "blamed", "clearance"):  # tables of ours
+                before = purpose.first_day - EXCLUDED_DAYS
+                self._db.change(f"DELETE FROM {table} WHERE over_day <= ?", (before,))  # noqa: S608
+            self._db.change(
+                "INSERT INTO issued (purpose, account, digest, over_day, registrar) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (purpose.text, person, digest, purpose.over_day, registrar),
+            )
+            asked = "SELECT digest FROM issued WHERE purpose = ? AND account = ?"
+            return bytes(self._db.rows(asked, (purpose.text, person))[0][0]) == digest
+
+    def was_issued(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
+        """Say whether this very request was noted."""
+        row = self._db.row(
+            "SELECT digest FROM issued WHERE purpose = ? AND account = ?", (purpose.text, person)
+        )
+        return row is not None and bytes(row[0]) == digest
+
+    def to_clear(self, person: bytes, purpose: Purpose, settled_day: float, registrar: bytes) -> list[int]:
+        """Return the earlier periods of a person's tokens that were over then and are not cleared.
+
+        Those of another key of the registrar cannot be cleared any more, and need not be.
+        """
+        first = purpose.first_day - EXCLUDED_DAYS
+        rows = self._db.rows(
+            "SELECT purpose FROM issued WHERE account = ? AND cleared IS NULL AND over_day <= ? "
+            "AND over_day > ? AND registrar = ?",
+            (person, settled_day, first, registrar),
+        )
+        found = (Purpose.read(bytes(row[0])) for row in rows)
+        of_this = (purpose.collector_key, purpose.days)
+        return sorted(one.period for one in found if (one.collector_key, one.days) == of_this)
+
+    def note_cleared(self, person: bytes, purposes: Sequence[Purpose]) -> None:
+        """Note that a person has shown clearances of these."""
+        with self._db.transaction():
+            for one in purposes:
+                self._db.change(
+                    "UPDATE issued SET cleared = 1 WHERE purpose = ? AND account = ?", (one.text, person)
+                )
+
+    def blame(self, identity: bytes, purpose: Purpose) -> bool:
+        """Note a key that a proof of blame stands against; say whether it is the first one."""
+        with self._db.transaction():
+            row = (identity, purpose.over_day)
+            return self._db.change("INSERT INTO blamed VALUES (?, ?) ON CONFLICT DO NOTHING", row) > 0
+
+    def is_blamed(self, identity: bytes) -> bool:
+        """Say whether a proof of blame stands against a key."""
+        return self._db.row("SELECT 1 FROM blamed WHERE identity = ?", (identity,)) is not None
+
+    def clear(self, identity: bytes, purpose: Purpose, digest: bytes) -> bool:
+        """Note a request for the one clearance of a key; say whether no other one was noted."""
+        with self._db.transaction():
+            row = (identity, digest, purpose.over_day)
+            self._db.change("INSERT INTO clearance VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+            noted = self._db.rows("SELECT digest FROM clearance WHERE identity = ?", (identity,))
+            return bytes(noted[0][0]) == digest
+
+    def counts(self) -> dict[str, float]:
+        """Count persons, open invitations, tokens, and keys that a proof of blame stands against."""
+        (persons,), (open_invitations,), (tokens,), (blamed,) = (
+            self._db.rows(f"SELECT COUNT(*) FROM {what}")[0]  # noqa: S608  (tables of ours)
+            for what in ("person", "invitation WHERE account IS NULL", "issued", "blamed")
+        )
+        return {
+            "persons": persons,
+            "open_invitations": open_invitations,
+            "tokens_issued": tokens,
+            "blamed": blamed,
+        }
+
+    def _add(self, person: bytes) -> int:
+        return self._db.change("INSERT INTO person VALUES (?) ON CONFLICT DO NOTHING", (person,))

@@ -1,0 +1,51 @@
+"""Spent tokens at the collector: one row for each key that a token admits, whoever asks and however often."""
+
+from shoal_collect.faults import PeerError
+from shoal_collect.storage.database import Database
+
+
+class Tokens:
+    """The tokens of this period; all methods but ``statement`` belong inside a transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def statement(self, period: int) -> bytes:
+        """Return the registrar's key of a period as the first token showed it; empty before."""
+        row = self._db.row("SELECT statement FROM token_key WHERE period = ?", (period,))
+        return b"" if row is None else bytes(row[0])
+
+    def keep_statement(self, period: int, statement: bytes) -> None:
+        """Note the registrar's key of a period; raise PeerError when it stated another one before."""
+        self._db.change("INSERT INTO token_key VALUES (?, ?) ON CONFLICT DO NOTHING", (period, statement))
+        if self.statement(period) != statement:
+            raise PeerError(
+                "bad-signature",
+                "a token under a second key of the registrar for one period; tell both operators",
+            )
+
+    def spend(self, identity: bytes, number: int, period: int) -> None:
+        """Spend the token of an identity for a round; raise PeerError when it was spent for another one."""
+        row = (identity, number, period)
+        self._db.change("INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+        if self._db.rows("SELECT round FROM spent WHERE identity = ?", (identity,))[0][0] != number:
+            raise PeerError(
+                "duplicate", "a token that was spent for another round; there is a new one in the next period"
+            )
+
+    def give_back(self, number: int) -> None:
+        """Let whoever got no group in a round use her token again, and those of a round that failed."""
+        self._db.change(
+            "DELETE FROM spent WHERE round = ? AND identity NOT IN "
+            "(SELECT identity FROM ticket WHERE round = ? AND session IS NOT NULL)",
+            (number, number),
+        )
+
+    def give_back_one(self, number: int, identity: bytes) -> None:
+        """Let somebody use her token again whom a restart of the lottery left out."""
+        self._db.change("DELETE FROM spent WHERE round = ? AND identity = ?", (number, identity))
+
+    def forget(self, before_period: int) -> None:
+        """Forget periods that are over; their tokens admit nobody any more."""
+        self._db.change("DELETE FROM spent WHERE period < ?", (before_period,))
+        self._db.change("DELETE FROM token_key WHERE period < ?", (before_period,))

@@ -1,0 +1,113 @@
+"""Protocols as data: tables of (state, event) -> (action, next state), as in h11's ``_state.py``.
+
+A machine asks its table what to do and does nothing else. An event that the table does not know is an error
+by name; one that changes nothing is in the table as ``IGNORED``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
+
+from shoal.errors import MisuseError
+from shoal_collect.faults import Kind, PeerError
+
+State = TypeVar("State", bound=StrEnum)
+Event = TypeVar("Event", bound=StrEnum)
+Action = TypeVar("Action", bound=StrEnum)
+
+
+class TransitionError(MisuseError):
+    """An event that a table has no row for: a fault of the code that raised it, never of a peer."""
+
+
+@dataclass(frozen=True)
+class Step(Generic[State, Action]):
+    """Enter the state, then carry out the action, if there is one."""
+
+    action: Action | None
+    state: State
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A peer may not send this now."""
+
+    kind: Kind
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """The event changes nothing."""
+
+
+IGNORED: Final = Ignored()
+
+
+@dataclass(frozen=True)
+class Table(Generic[State, Event, Action]):
+    """All that a machine may do.
+
+    Parameters
+    ----------
+    name
+        What the machine is called in errors.
+    start
+        The state in which every machine begins.
+    rows
+        For each state and event a step, a refusal, or ``IGNORED``. What is not here is an error.
+    final
+        The states in which a machine has ended.
+    """
+
+    name: str
+    start: State
+    rows: Mapping[tuple[State, Event], Step[State, Action] | Refusal | Ignored]
+    final: frozenset[State] = field(default_factory=frozenset)
+
+    def step(self, state: State, event: Event) -> Step[State, Action] | None:
+        """Look up what an event leads to.
+
+        Returns
+        -------
+        Step or None
+            None when the table ignores the event in this state.
+
+        Raises
+        ------
+        PeerError
+            If the table refuses the event.
+        TransitionError
+            If the table has no row for it.
+        """
+        row = self.rows.get((state, event))
+        if isinstance(row, Step):
+            return row
+        if isinstance(row, Refusal):
+            raise PeerError(row.kind, row.reason)
+        if row is None:
+            raise TransitionError(f"{self.name} in the state '{state}' has no row for the event '{event}'")
+        return None
+
+    def reacts(self, state: State, event: Event) -> bool:
+        """Say whether an event leads to a step in this state."""
+        return isinstance(self.rows.get((state, event)), Step)
+
+    def drawn(self) -> str:
+        """Draw the table as a Mermaid state diagram; what is ignored or refused is left out."""
+        edges: dict[tuple[State, State, Action | None], list[Event]] = {}
+        for (state, event), row in self.rows.items():
+            if isinstance(row, Step):
+                edges.setdefault((state, row.state, row.action), []).append(event)
+        lines = ["stateDiagram-v2", f"    [*] --> {_identifier(self.start)}"]
+        for (state, after, action), events in edges.items():
+            label = ", ".join(events) + (f" / {action}" if action is not None else "")
+            lines.append(f"    {_identifier(state)} --> {_identifier(after)}: {label}")
+        lines += [f"    {_identifier(state)} --> [*]" for state in type(self.start) if state in self.final]
+        return "\n".join(lines) + "\n"
+
+
+def _identifier(state: StrEnum) -> str:
+    """Mermaid takes no spaces and no hyphens in the name of a state."""
+    return state.replace(" ", "_").replace("-", "_")

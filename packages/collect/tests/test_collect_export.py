@@ -1,0 +1,231 @@
+"""What a collector holds comes out as tables that inspect, attack, measure and maps read."""
+
+import json
+import sqlite3
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import Shoal
+from shoal.errors import InputError, OutputError
+from shoal_collect.collected.folder import export
+from shoal_collect.collected.tables import outlines
+from shoal_collect.collected.zones import Grid, density, flow
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.matching.cylinders import MICRO, Blur, Cylinder, Point, cylinder_for, distance_m
+from shoal_collect.matching.records import Release
+from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.stored import Stored, StoredReleases
+
+DAY = 18_000
+START_MIN = (DAY - 1) * 1440
+N_PEOPLE = 12
+
+
+def trip_of(number: int) -> list[Point]:
+    """Four points in Lyon, an hour apart."""
+    return [
+        Point(45.75 + 0.003 * number + 0.01 * step, 4.85 + 0.002 * step, START_MIN + 60.0 * step)
+        for step in range(4)
+    ]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collector's database, the raw data of its people, and who owns what."""
+    folder = tmp_path_factory.mktemp("lab")
+    chance = Chance(bytes(32))
+    owners = ["uid,identifier"]
+    rows: list[tuple[str, float, float, int]] = []
+    with PhiStore(folder / "collect.sqlite", chance.take) as store:
+        for number in range(N_PEOPLE):
+            trip, key = trip_of(number), chance.seed()
+            points = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), key, 0) for one in trip))
+            release = Release(chance.take(16), chance.take(16), chance.seed(), points)
+            day = DAY if number < N_PEOPLE - 2 else DAY + 1
+            owners.append(f"person {number},{store.add(release, day)}")
+            rows += [(f"person {number}", one.lat_deg, one.lon_deg, round(one.t_min * 60)) for one in trip]
+        store.add_bootstrap(Release(chance.take(16), bytes(16), bytes(32), points), DAY, DAY + 9)
+    (folder / "owners.csv").write_text("\n".join(owners) + "\n")
+    uid, lat, lon, t = zip(*rows, strict=True)
+    raw = {"uid": uid, "lat": lat, "lon": lon, "t": pa.array(t, pa.timestamp("s", tz="UTC"))}
+    pq.write_table(pa.table(raw), folder / "raw.parquet")
+    return folder
+
+
+def exported(shoal: Shoal, lab: Path, output: Path, *more: str) -> dict[str, object]:
+    """Run the command and read what it says."""
+    done = shoal(
+        "collect", "export", "--database", f"sqlite:///{lab / 'collect.sqlite'}", "--output", str(output),
+        *more, "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    told: dict[str, object] = json.loads(done.out)
+    return told
+
+
+def test_an_export_is_inspected_attacked_measured_and_drawn(shoal: Shoal, lab: Path, tmp_path: Path) -> None:
+    folder, linkage, raw = tmp_path / "out", tmp_path / "linkage.parquet", str(lab / "raw.parquet")
+    secrets = ("--raw", raw, "--owners", str(lab / "owners.csv"), "--linkage", str(linkage))
+    told = exported(shoal, lab, folder, *secrets)
+    assert (told["releases"], told["circles"], told["of_nobody"]) == (N_PEOPLE + 1, 4 * (N_PEOPLE + 1), 1)
+    assert told["verdict"] == "HOLDS"
+    for table, *time in (("points",), ("circles", "--time", "t_start")):
+        seen = shoal("inspect", str(folder / f"{table}.parquet"), *time, "--json")
+        assert (seen.code, json.loads(seen.out)["subjects"]) == (0, N_PEOPLE + 1), seen.err
+    boxes = str(folder / "boxes")
+    claim = ("--claim", "blurred-at-source:width=1km,duration=30min")
+    checked = shoal("verify", raw, boxes, "--linkage", str(linkage), *claim, "--json")
+    assert checked.code == 0, checked.out
+    attacked = shoal(
+        "attack", raw, boxes, "--linkage", str(linkage), "--knowledge", "points:2", "--seed", "1", "--json"
+    )
+    rates = {(one["name"], one["target"]): one["rate"] for one in json.loads(attacked.out)["attacks"]}
+    # nobody is hidden by blur alone, and the export does not say so
+    assert rates["linkage", "release"] > 2 / N_PEOPLE
+    measured = shoal("measure", raw, boxes, "--linkage", str(linkage), "--json")
+    assert measured.code == 0, measured.err
+    drawn = pytest.importorskip("geopandas").read_parquet(folder / "circles.parquet")
+    assert drawn.geometry.is_valid.all()
+    assert len(drawn) == 4 * (N_PEOPLE + 1)
+
+
+def test_an_export_holds_no_identifier_tag_or_key(shoal: Shoal, lab: Path, tmp_path: Path) -> None:
+    exported(shoal, lab, tmp_path / "out")
+    everything = b"".join(
+        file.read_bytes() for file in sorted((tmp_path / "out").rglob("*")) if file.is_file()
+    )
+    everything += b"".join(
+        str(pq.read_table(file).to_pylist()).encode() for file in (tmp_path / "out").rglob("*.parquet")
+    )
+    secrets: list[bytes] = []
+    with sqlite3.connect(lab / "collect.sqlite") as database:
+        for row in database.execute(
+            "SELECT identifier, claim_key, name, tag FROM record LEFT JOIN contributor USING (who)"
+        ):
+            secrets += [one.encode() if isinstance(one, str) else one for one in row if one is not None]
+    assert len(secrets) == 4 * N_PEOPLE + 1
+    assert [one for one in secrets if one in everything or one.hex().encode() in everything] == []
+
+
+def test_an_export_of_a_day_or_of_identifiers(shoal: Shoal, lab: Path, tmp_path: Path) -> None:
+    day = str(np.datetime64(DAY + 1, "D"))
+    assert exported(shoal, lab, tmp_path / "day", "--day", day)["releases"] == 2
+    wanted = tmp_path / "wanted.txt"
+    wanted.write_text((lab / "owners.csv").read_text().splitlines()[1].split(",")[1] + "\nnobody\n")
+    assert exported(shoal, lab, tmp_path / "one", "--identifiers", str(wanted))["releases"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--database", "sqlite:///nowhere.sqlite"), "does not exist"),
+        (("--day", "1999-01-01"), "nothing to export"),
+        (("--raw", "raw.parquet"), "go together"),
+        (("--zone", "1m"), "choose zones of 100 m"),
+        (("--identifiers", "nowhere.txt"), "cannot be read"),
+    ],
+)
+def test_what_cannot_be_exported_is_told(
+    shoal: Shoal, lab: Path, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    given = ("--database", f"sqlite:///{lab / 'collect.sqlite'}", "--output", str(tmp_path / "out"), *options)
+    done = shoal("collect", "export", *given)
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bounds_hold_the_truth_and_what_is_expected_lies_between() -> None:
+    chance, grid = Chance(bytes(32)), Grid(zone_m=2000, slot_min=60)
+    records = []
+    visits: dict[tuple[tuple[int, int], int], int] = {}
+    steps: dict[tuple[tuple[int, int], tuple[int, int]], int] = {}
+    for number in range(40):
+        points = [
+            Point(
+                45.7 + 0.1 * chance.unit(),
+                4.8 + 0.1 * chance.unit(),
+                START_MIN + 90 * step + chance.below(60),
+            )
+            for step in range(3)
+        ]
+        blur = Blur(radius_m=100 + chance.below(900), gap_min=10 + chance.below(50))
+        drawn = [cylinder_for(one, blur, chance.seed(), 0) for one in points]
+        records.append((str(number), drawn))
+        zones = [grid.zone_at(one.lat_deg, one.lon_deg) for one in points]
+        for key in {(zone, int(one.t_min) // 60) for zone, one in zip(zones, points, strict=True)}:
+            visits[key] = visits.get(key, 0) + 1
+        for pair in pairwise(zones):
+            steps[pair] = steps.get(pair, 0) + 1
+    cases: list[tuple[dict[Any, Any], dict[Any, int]]] = [
+        (density(records, grid), visits),
+        (flow(records, grid), steps),
+    ]
+    for found, true in cases:
+        assert set(true) <= set(found)
+        wrong = [key for key, one in found.items() if not one.least <= true.get(key, 0) <= one.most]
+        assert wrong == []
+        assert all(one.least - 1e-9 <= one.expected <= one.most + 1e-9 for one in found.values())
+        # a zone that nobody reaches is absent, and some are known for sure
+        assert sum(one.least for one in found.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "radius_m"),
+    [
+        (48.85, 2.35, 500),
+        (0.0, 179.999, 1000),
+        (-16.5, -179.99, 60_000),
+        (89.9, 30.0, 40_000),
+        (-90.0, 0, 9000),
+    ],
+)
+def test_outlines_hold_their_circle_within_the_map(lat: float, lon: float, radius_m: int) -> None:
+    shapely = pytest.importorskip("shapely")
+    parts = outlines(lat, lon, radius_m)
+    drawn = shapely.unary_union([shapely.Polygon(part) for part in parts])
+    assert drawn.is_valid
+    assert all((np.abs(part) <= [180.0, 90.0]).all() for part in parts)
+    chance = Chance(bytes(32))
+    inside = [
+        (there_lat, (there_lon + 180) % 360 - 180)
+        for there_lat, there_lon in (
+            (lat + (chance.unit() - 0.5) * 1.2, lon + (chance.unit() - 0.5) * 1.2) for _ in range(2000)
+        )
+        if abs(there_lat) <= 90 and distance_m(lat, lon, there_lat, there_lon) <= radius_m
+    ]
+    if not inside:
+        inside = [(lat, lon)]
+    assert [
+        place for place in inside if not drawn.buffer(1e-9).covers(shapely.Point(place[1], place[0]))
+    ] == []
+
+
+def test_an_export_that_exists_is_left_alone(lab: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with PhiStore(lab / "collect.sqlite") as store:
+        stored = StoredReleases(store.database).all()
+    grid = Grid(zone_m=2000, slot_min=60)
+    with pytest.raises(OutputError, match="exists"):
+        export(stored, [], tmp_path / "out", grid, iter("abcdefghijklmnopq").__next__)
+    with pytest.raises(InputError, match="nothing to export"):
+        export([], [], tmp_path / "other", grid, iter("abcdefghijklmnopq").__next__)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["out"]
+
+
+def test_every_record_gets_a_name_that_says_nothing_of_its_order(lab: Path, tmp_path: Path) -> None:
+    points = (Cylinder(1000, 30, 45 * MICRO, 4 * MICRO, 500),)
+    names = iter(["c", "a", "b"])
+    stored = [Stored(f"{number:032x}", DAY, points) for number in range(3)]
+    export(stored, [], tmp_path / "out", Grid(zone_m=2000, slot_min=60), lambda: next(names))
+    for table in ("circles", "points", "boxes/release"):
+        assert pq.read_table(tmp_path / "out" / f"{table}.parquet")["trajectory_id"].to_pylist() == [
+            "a",
+            "b",
+            "c",
+        ]

@@ -1,0 +1,196 @@
+"""What answers to many questions say of one stored circle: its cell, and nothing more."""
+
+import math
+import random
+
+import pytest
+
+from red_team_oracle import DEFAULTS, NOON_MIN, SETTINGS, TODAY, Strangers, attack, minority, question
+from service_town import identity_of, vouched
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.cylinders import MICRO, Cylinder, distance_m
+from shoal_collect.matching.records import Query, Release, encode_query
+from shoal_collect.matching.similarity import Thresholds, _middle_of_cell, similar
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import questions_digest
+from shoal_collect.server.mailbox import collector_for
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.phi import PhiStore, TooManyRowsError
+from shoal_collect.storage.questions import AskedQuestions, areas_of
+
+EXACT = Thresholds(theta_m=1000, theta_min=60)
+COARSE = Thresholds(theta_m=1000, theta_min=60, resolution_m=250, resolution_min=15)
+
+
+def test_strangers_see_nothing_and_with_decoys_no_more_than_a_cell() -> None:
+    """A short run of ``bench/red_team_oracle.py``; without the limits the attack reads the center."""
+    for name, (terms, decoys) in SETTINGS.items():
+        ends = [attack(terms, decoys, Chance(number.to_bytes(32)), 480)[0] for number in range(4)]
+        if name in ("threshold", "defaults"):
+            assert ends == [None] * 4
+            continue
+        away = [one for one in ends if one is not None]
+        assert len(away) == 4
+        if name == "defaults, decoys":
+            assert sorted(away)[1] > 20, "the middle of a cell of 250 m, wherever in it the center lies"
+        else:
+            assert max(away) < 0.2
+    assert set(SETTINGS) >= {"no limits", "defaults, decoys"}
+
+
+def test_one_of_three_gets_no_answer_to_what_her_group_did_not_mix() -> None:
+    assert minority(Chance(bytes(32))) == {"tries": 5, "answered": 0}
+
+
+def somewhere(chance: random.Random) -> tuple[int, int]:
+    """Places all over the world, poles and the antimeridian among them."""
+    lat = chance.choice([chance.uniform(-90, 90), chance.uniform(89.9, 90), chance.uniform(-90, -89.9)])
+    lon = chance.choice([chance.uniform(-180, 179.99), -180, 179.999])
+    return round(lat * MICRO), round(lon * MICRO)
+
+
+def test_a_cell_s_middle_is_near_and_nobody_counts_who_would_not_exactly() -> None:
+    chance, found = random.Random(5), 0
+    for _ in range(4000):
+        lat, lon = somewhere(chance)
+        middle = _middle_of_cell(lat, lon, 250)
+        assert distance_m(
+            lat / MICRO, lon / MICRO, *(one / MICRO for one in middle)
+        ) <= 1.01 * 250 / math.sqrt(2)
+        near = [
+            min(max(lat + chance.randrange(-30_000, 30_000), -90 * MICRO), 90 * MICRO),
+            min(max(lon + chance.randrange(-30_000, 30_000), -180 * MICRO), 180 * MICRO - 1),
+        ]
+        start = NOON_MIN + chance.randrange(-200, 200)
+        asked, stored = Cylinder(NOON_MIN, 30, lat, lon, 500), Cylinder(start, 20, near[0], near[1], 300)
+        if similar(asked, stored, COARSE):
+            found += 1
+            assert similar(asked, stored, EXACT)
+    assert found > 200
+
+
+def test_circles_in_one_cell_cannot_be_told_apart() -> None:
+    chance, told = random.Random(6), set[bool]()
+    row, column = _middle_of_cell(39_900_000, 116_300_000, 250)
+    one = Cylinder(NOON_MIN + 1, 30, row - 900, column + 900, 500)
+    other = Cylinder(NOON_MIN + 14, 30, row + 900, column - 900, 500)
+    assert _middle_of_cell(one.lat_udeg, one.lon_udeg, 250) == _middle_of_cell(
+        other.lat_udeg, other.lon_udeg, 250
+    )
+    for _ in range(3000):
+        lat, lon = (
+            39_900_000 + chance.randrange(-30_000, 30_000),
+            116_300_000 + chance.randrange(-30_000, 30_000),
+        )
+        asked = Cylinder(NOON_MIN + chance.randrange(-150, 150), 30, lat, lon, chance.randrange(75, 2000))
+        assert similar(asked, one, COARSE) == similar(asked, other, COARSE)
+        told.add(similar(asked, one, COARSE))
+    assert told == {True, False}
+
+
+def test_of_one_area_only_so_much_is_answered_in_a_period() -> None:
+    with Database() as database:
+        store = PhiStore(database)
+        for lat in (39.9, 45.0):
+            points = tuple(Cylinder(NOON_MIN + t, 30, round(lat * MICRO), 116_300_000, 500) for t in (0, 120))
+            for person in range(3):
+                name = bytes((round(lat), person)) * 8
+                store.add(Release(name, name, bytes(32), points), TODAY - 2)
+        strangers = Strangers(database, DEFAULTS.model_copy(update={"area_questions": 50}), Chance(bytes(32)))
+        said = strangers.counts([question(39.9, 116.3, 0, 0)] * 80)
+        assert said == [3] * 50 + [0] * 30, "all groups together"
+        assert strangers.counts([question(45.0, 116.3, 0, 0)] * 20) == [3] * 20, "elsewhere as before"
+        strangers.now_s += 31 * 86_400
+        assert strangers.counts([question(39.9, 116.3, 0, 0)] * 20) == [3] * 20, "and in another period"
+        crowd = [bytes((person,)) * 16 for person in range(3, 20)]
+        for name in crowd:
+            store.add(Release(name, name, bytes(32), question(45.0, 116.3, 0, 0)), TODAY - 2)
+        assert strangers.counts([question(45.0, 116.3, 0, 0)] * 80) == [16] * 80, (
+            "the cap says nothing of anybody"
+        )
+
+
+def test_every_area_within_reach_is_charged() -> None:
+    """Two questions that can count the same record share an area, wherever on the earth."""
+    chance, terms, shared = random.Random(7), Terms(), 0
+    for _ in range(2000):
+        lat, lon = somewhere(chance)
+        reach = 30_000
+        other = min(max(lat + chance.randrange(-reach, reach), -90 * MICRO), 90 * MICRO)
+        aside = min(max(lon + chance.randrange(-reach, reach), -180 * MICRO), 180 * MICRO - 1)
+        one, two = (
+            Cylinder(NOON_MIN + chance.randrange(300), 30, *place, chance.randrange(75, 2000))
+            for place in ((lat, lon), (other, aside))
+        )
+        far_m = distance_m(*(part / MICRO for part in (lat, lon, other, aside)))
+        if far_m < one.radius_m + two.radius_m + terms.theta_m:
+            shared += 1
+            assert areas_of([one], terms) & areas_of([two], terms)
+    assert shared > 200
+
+
+def test_a_session_asks_once_exactly_the_agreed_number_within_bounds() -> None:
+    with Database() as database:
+        terms = Terms(group_size=3, n_real=2, n_fake=1, longest=2)
+        strangers = Strangers(database, terms, Chance(bytes(32)))
+        session, seeds = strangers.group()
+        first, second, _ = map(identity_of, seeds)
+        now_s = strangers.now_s
+        good = [encode_query(Query(bytes((n,)) * 16, question(39.9, 116.3, 0, 0))) for n in range(12)]
+        sets = [[b"".join(good[at + n : at + n + 3]) for n in (0, 3, 6)] for at in (0, 1)]
+
+        def ask(who: bytes, slices: list[bytes], at: int = 0, later_s: float = 0) -> bytes:
+            body = vouched(session, dict(enumerate(seeds)), slices, at)
+            return strangers.mailbox.ask(who, session, body, now_s + later_s)
+
+        for records in (good[:2], good[:4], good[:1]):
+            with pytest.raises(PeerError, match="exactly 3"):
+                ask(first, [b"".join(records), *sets[0][1:]])
+        for radius_m, gap_min, n_points in (
+            (74, 30, 2),
+            (2001, 30, 2),
+            (100, 5, 2),
+            (100, 721, 2),
+            (100, 30, 3),
+        ):
+            points = tuple(Cylinder(NOON_MIN + at, gap_min, 0, 0, radius_m) for at in range(n_points))
+            body = good[0] + good[1] + encode_query(Query(bytes(16), points))
+            with pytest.raises(PeerError, match="out-of-range"):
+                ask(first, [body, *sets[0][1:]])
+        own = ask(first, sets[0])
+        assert ask(second, sets[0], later_s=86_400) == own, "from the same state"
+        with pytest.raises(PeerError, match="second set of questions"):
+            ask(first, sets[1])
+        ask(first, sets[0], 1)
+        with pytest.raises(PeerError, match="has asked its questions"):
+            ask(first, sets[0], 2)
+        ask(second, sets[0], 2)
+
+
+def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(database_url: str) -> None:
+    """What is not counted is answered as nobody, and again when the batch comes again."""
+    clock = iter([0.0, 1.0, 9.0, 11.0, *[11.0] * 9])
+    point = Cylinder(NOON_MIN, 30, 0, 0, 500), Cylinder(NOON_MIN + 120, 30, 0, 0, 500)
+    terms = Terms(group_size=3, n_real=2, n_fake=1, longest=2)
+    records = [encode_query(Query(bytes((n,)) * 16, point)) for n in range(3)]
+    with Database(database_url) as database:
+        store = PhiStore(database, most_rows=6)
+        for person in range(6):
+            store.add(Release(bytes((person,)) * 16, bytes((person,)) * 16, bytes(32), point), TODAY - 2)
+        asked = AskedQuestions(database, 100, lambda: next(clock))
+        collector = collector_for(store, bytes(32), terms)
+
+        def ask(session: bytes) -> list[int]:
+            now_s = TODAY * 86_400 + 1000.0
+            slices = [questions_digest(b"".join(records))]
+            return asked.answer(bytes(32), session, records, terms, slices, now_s, collector.people)[1]
+
+        assert ask(b"slow".ljust(32)) == [6, 6, 0], "the third came after ten seconds"
+        assert ask(b"slow".ljust(32)) == [6, 6, 0], "and is answered the same again"
+        assert next(clock) == 11.0
+        far = Cylinder(NOON_MIN, 30, 0, 5_000, 500), Cylinder(NOON_MIN + 120, 30, 0, 5_000, 500)
+        store.add(Release(bytes(15) + b"!", bytes(15) + b"!", bytes(32), far), TODAY - 2)
+        with pytest.raises(TooManyRowsError):
+            store.count(point, terms.rules.thresholds, TODAY)
+        assert ask(b"crowded".ljust(32)) == [0, 0, 0]

@@ -1,0 +1,169 @@
+"""Sealed letters: what goes in comes out once, in turn, for its receiver.
+
+Everything else has a name and leaves no trace.
+"""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nacl.bindings import crypto_sign_seed_keypair
+from nacl.public import Box, PrivateKey, PublicKey
+from nacl.signing import SigningKey
+
+from mix_runs import seed
+from shoal.errors import MisuseError
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.sealing import OVERHEAD_BYTES, Correspondence, Letter, mailbox_key
+from shoal_collect.faults import PeerError
+
+N = 3
+IDENTITIES = [bytes(crypto_sign_seed_keypair(seed("identity", i))[0]) for i in range(N)]
+NAME = seed("a session")
+
+
+def member(
+    me: int, *, name: bytes = NAME, max_text_bytes: int = 1000, who: int | None = None
+) -> Correspondence:
+    return Correspondence(
+        name, IDENTITIES, me, seed("identity", me if who is None else who), max_text_bytes=max_text_bytes
+    )
+
+
+def refused(kind: str, receiver: Correspondence, letter: bytes) -> None:
+    before = receiver.received
+    with pytest.raises(PeerError) as caught:
+        receiver.open(letter)
+    assert caught.value.kind == kind
+    assert receiver.received == before
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(list(itertools.permutations(range(N), 2))), st.binary(max_size=60)),
+        max_size=12,
+    )
+)
+def test_letters_arrive_once_and_in_turn(plan: list[tuple[tuple[int, int], bytes]]) -> None:
+    members, chance = [member(i) for i in range(N)], Chance(seed("letters"))
+    counts: dict[tuple[int, int], int] = {}
+    for (sender, receiver), text in plan:
+        letter = members[sender].seal(receiver, text, chance)
+        assert len(letter) == OVERHEAD_BYTES + len(text)
+        assert len(text) < 8 or text not in letter
+        number = counts.get((sender, receiver), 0)
+        assert members[receiver].open(letter) == Letter(sender, number, text)
+        refused("duplicate", members[receiver], letter)
+        counts[sender, receiver] = number + 1
+    assert sum(counts.values()) == len(plan)
+    for (sender, receiver), count in counts.items():
+        assert members[sender].sent[receiver] == members[receiver].received[sender] == count
+
+
+def test_a_key_never_seals_two_texts_even_with_the_same_randomness() -> None:
+    letters = [member(0).seal(1, text, Chance(bytes(32))) for text in (b"one", b"two")]
+    publics = {letter[44:76] for letter in letters}
+    assert len(publics) == 2
+    assert (
+        member(0).seal(1, b"one", Chance(bytes(32))) == letters[0]
+    )  # and a device that resumes sends the same letter again
+
+
+def test_order_and_replay() -> None:
+    sender, receiver, chance = member(0), member(1), Chance(bytes(32))
+    first, second, third = (sender.seal(1, bytes((i,)), chance) for i in range(3))
+    refused("out-of-order", receiver, second)
+    receiver.open(first)
+    refused("duplicate", receiver, first)
+    refused("out-of-order", receiver, third)
+    assert receiver.open(second).text == b"\x01"
+    resumed = Correspondence(
+        NAME, IDENTITIES, 1, seed("identity", 1), sent=receiver.sent, received=receiver.received
+    )
+    refused("duplicate", resumed, second)
+    assert resumed.open(third).text == b"\x02"
+
+
+def test_letters_for_others_other_sessions_and_forgeries_are_named() -> None:
+    chance = Chance(bytes(32))
+    good = member(0).seal(1, b"text", chance)
+    other_identities = [IDENTITIES[0], IDENTITIES[1], bytes(crypto_sign_seed_keypair(seed("stranger"))[0])]
+    same_name = Correspondence(NAME, [IDENTITIES[2], *IDENTITIES[:2]], 1, seed("identity", 0))
+    cases: list[tuple[str, Correspondence, bytes]] = [
+        ("wrong-receiver", member(2), good),
+        ("wrong-session", member(1, name=seed("another")), good),
+        ("unknown-member", member(1), good[:38] + b"\x07" + good[39:]),
+        ("unknown-member", member(1), good[:38] + b"\x01" + good[39:]),
+        ("bad-seal", member(2), good[:39] + b"\x02" + good[40:]),  # readdressed
+        ("bad-seal", member(1), good[:38] + b"\x02" + good[39:]),  # under another's name
+        ("bad-seal", member(1), good[:40] + b"\x00\x00\x00\x01" + good[44:]),  # renumbered
+        ("bad-seal", member(1), good[:-1] + bytes((good[-1] ^ 1,))),
+        ("bad-seal", same_name, good),  # in a group where other people have these places
+        ("bad-element", member(1), good[:44] + bytes(32) + good[76:]),
+        ("bad-frame", member(1), b"x" + good[1:]),
+        ("bad-length", member(1), good[: OVERHEAD_BYTES - 1]),
+        ("bad-length", member(1), good + bytes(1000)),
+        ("bad-length", member(1), b""),
+    ]
+    for kind, receiver, letter in cases:
+        refused(kind, receiver, letter)
+    thief = Correspondence(NAME, other_identities, 2, seed("stranger"))
+    refused(
+        "bad-signature", member(1), thief.seal(1, b"text", chance)
+    )  # sealed well, by somebody who is not member 2
+    assert member(1).open(good) == Letter(0, 0, b"text")
+
+
+def test_a_letter_cannot_be_passed_on_as_if_written_to_another() -> None:
+    """Whoever opens a letter holds its sender's signature; sealed again for somebody else it does not fit."""
+    first = member(0).seal(1, b"yes", Chance(bytes(32)))
+    for place in range(len(first)):
+        mutated = bytearray(first)
+        mutated[place] ^= 0x40
+        with pytest.raises(PeerError):
+            member(1).open(bytes(mutated))
+
+    class PassesOn(Correspondence):
+        def _bound(self, head: bytes) -> bytes:
+            return super()._bound(first[:44])  # signs, as member 0 once did, for the place of member 1
+
+    forged = PassesOn(NAME, IDENTITIES, 0, seed("identity", 0)).seal(2, b"yes", Chance(bytes(32)))
+    refused("bad-signature", member(2), forged)
+
+
+@given(st.binary(max_size=300))
+def test_random_bytes_are_no_letter(letter: bytes) -> None:
+    with pytest.raises(PeerError):
+        member(1).open(letter)
+
+
+def test_misuse_is_told() -> None:
+    bad: list[Callable[[], object]] = [
+        lambda: member(0).seal(0, b"", Chance(bytes(32))),
+        lambda: member(0).seal(N, b"", Chance(bytes(32))),
+        lambda: member(0).seal(1, bytes(1001), Chance(bytes(32))),
+        lambda: member(0, who=1),
+        lambda: member(0, name=b"short"),
+        lambda: Correspondence(NAME, [IDENTITIES[0]] * 2, 0, seed("identity", 0)),
+        lambda: Correspondence(NAME, IDENTITIES, 0, seed("identity", 0), sent=(0, 1)),
+    ]
+    for call in bad:
+        with pytest.raises(MisuseError):
+            call()
+    full = Correspondence(NAME, IDENTITIES, 0, seed("identity", 0), sent=(0, 2**32, 0))
+    with pytest.raises(MisuseError, match="another one"):
+        full.seal(1, b"", Chance(bytes(32)))
+    for identity in (bytes(31), bytes(32), b"\x02" + bytes(31)):
+        with pytest.raises(PeerError, match="bad-element"):
+            mailbox_key(identity)
+
+
+def test_mailbox_keys_are_those_of_the_library() -> None:
+    """Both halves of an identity, mapped apart, agree on a secret with anybody else."""
+    mine, other = SigningKey(seed("identity", 0)), PrivateKey(seed("other"))
+    assert mailbox_key(IDENTITIES[0]) == bytes(mine.verify_key.to_curve25519_public_key())
+    there = Box(mine.to_curve25519_private_key(), other.public_key)
+    back = Box(other, PublicKey(mailbox_key(IDENTITIES[0])))
+    assert there.shared_key() == back.shared_key()

@@ -1,0 +1,298 @@
+"""The simulation: its counts against the protocol's own and brute force, and its command."""
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import Shoal
+from mix_runs import seed
+from shoal.errors import MisuseError
+from shoal.io import read
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
+from shoal.synthetic import write_synthetic
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.matching.cylinders import Cylinder, Point
+from shoal_collect.matching.records import Release
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.simulation.experiment import Setting, _Stored, simulate
+from shoal_collect.simulation.trips import Trips, points_for, trips_of
+from shoal_collect.storage.phi import PhiStore
+
+START = 25_000_000.0
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("collect") / "city.parquet"
+    write_synthetic(path, 12, 2, 3)
+    return path
+
+
+def towns(n: int, alike: int) -> list[Trips]:
+    """``alike`` people who do the same, the others each in a town of her own."""
+    return [
+        [[Point(i if i >= alike else 0.0, 0.01 * step, START + 100 * step) for step in range(3)]]
+        for i in range(n)
+    ]
+
+
+places = st.sampled_from([0, 9_000, 30_000])
+cylinders = st.builds(
+    Cylinder, st.integers(1000, 1100), st.integers(0, 40), places, places, st.integers(1, 900)
+)
+records = st.lists(cylinders, min_size=2, max_size=4).map(sorted)
+
+
+@pytest.mark.kernels
+@given(st.lists(st.lists(records, max_size=3), max_size=4), records, st.booleans(), st.booleans())
+def test_counts_in_memory_are_those_of_the_database(
+    people: list[list[list[Cylinder]]], asked: list[Cylinder], literal: bool, by_people: bool
+) -> None:
+    setting = Setting(thresholds=Thresholds(theta_m=333.3, theta_min=7, literal=literal), by_people=by_people)
+    pairs = list(itertools.combinations(range(len(asked)), 2))
+    stored = _Stored()
+    with PhiStore() as store:
+        for person, own in enumerate(people):
+            stored.add(person, own)
+            store.add_all(
+                [
+                    Release(bytes([person, n] * 8), bytes([person] * 16), bytes(32), tuple(r))
+                    for n, r in enumerate(own)
+                ],
+                0,
+            )
+        without = bytes(16) if by_people else None
+        counts = [store.count([asked[i], asked[j]], setting.thresholds, 1, without=without) for i, j in pairs]
+    assert stored.counts(0, [(asked, pairs)], setting, Run(threads=1)) == [
+        [one.people if by_people else one.occurrences for one in counts]
+    ]
+
+
+def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:
+    thresholds = Thresholds(theta_m=1000, theta_min=60)
+    for number in range(12):
+        result = simulate(
+            towns(9, 3),
+            Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=1, reading="others"),
+            Chance(seed(number)),
+        )
+        assert (result.people, result.asked) == (7, 21)
+        order = Chance(seed(number)).permutation(9)
+        twins_left = sum(person < 3 for person in order[2:]) if min(order[:2]) < 3 else 0
+        assert (result.users_with_one, result.submitted, result.zeros) == (
+            twins_left,
+            3 * twins_left,
+            21 - 3 * twins_left,
+        )
+    nobody = simulate(
+        towns(9, 3),
+        Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=3, reading="others"),
+        Chance(bytes(32)),
+    )
+    assert nobody.submitted == 0
+
+
+def test_trips_are_split_at_gaps_and_thinned(city: Path) -> None:
+    trajectories = read(city, snap=False)
+    people = trips_of(trajectories, 12, max_gap_s=3 * 3600.0, n_points=6, fold_dates=False)
+    assert len(people) == 12
+    for trip in itertools.chain.from_iterable(people):
+        assert 2 <= len(trip) <= 6
+        assert all(a.t_min <= b.t_min for a, b in itertools.pairwise(trip))
+    first_t = trajectories.samples_of(0)[0]
+    pieces = np.split(first_t, np.flatnonzero(np.diff(first_t) > 3 * 3600) + 1)
+    assert len(people[0]) == sum(len(piece) > 1 for piece in pieces)
+    folded = trips_of(trajectories, 12, max_gap_s=3 * 3600.0, n_points=6, fold_dates=True)
+    assert all(1440 <= point.t_min < 2880 for own in folded for trip in own for point in trip)
+    mixed = trips_of(trajectories, 12, max_gap_s=3 * 3600.0, n_points=3.25, fold_dates=False)
+    pairs = [
+        (len(whole), len(thinned))
+        for own, others in zip(people, mixed, strict=True)
+        for whole, thinned in zip(own, others, strict=True)
+    ]
+    assert all(thinned in (min(whole, 3), min(whole, 4)) for whole, thinned in pairs)
+    longer = [thinned for whole, thinned in pairs if whole > 3]
+    assert 0.1 < longer.count(4) / len(longer) < 0.4
+    planar = Trajectories.from_rows(["a", "a"], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
+    with pytest.raises(MisuseError, match="crs"):
+        trips_of(planar, 1, max_gap_s=1, n_points=6, fold_dates=False)
+    with pytest.raises(MisuseError, match="ask for fewer"):
+        trips_of(trajectories, 13, max_gap_s=1, n_points=6, fold_dates=False)
+
+
+def plt_folder(folder: Path) -> Path:
+    """Three people, the first two together: two files each, with no pause between them."""
+    for person, lat in (("000", 39.9), ("001", 39.9), ("002", 41.0)):
+        for number in range(2):
+            path = folder / person / "Trajectory" / f"2008102{number}000000.plt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fixes = [
+                f"{lat},{116.3 + 0.01 * step},0,0,39744.0,2008-10-23,{2 + number:02d}:{2 * step:02d}:00"
+                for step in range(30)
+            ]
+            preamble = ["Geolife trajectory", "WGS 84", "Altitude is in Feet", "Reserved 3", "0,2,255", "0"]
+            path.write_text("\n".join([*preamble, *fixes]) + "\n")
+    return folder
+
+
+def test_a_trip_is_what_stands_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = plt_folder(tmp_path / "Data")
+    by_file = read(folder, snap=False, person="track")
+    assert by_file.ids[:2] == ("000/20081020000000", "000/20081021000000")
+    people = trips_of(by_file, 3, max_gap_s=None, n_points=6, fold_dates=False)
+    assert [[len(trip) for trip in own] for own in people] == [[6, 6]] * 3
+    assert [trip[0].t_min % 1440 for trip in people[0]] == [120, 180]
+    # by person, the same fixes are one trip: a file ends where no pause is
+    assert [
+        len(own)
+        for own in trips_of(read(folder, snap=False), 3, max_gap_s=60 * 60, n_points=6, fold_dates=False)
+    ] == [1] * 3
+    assert points_for(by_file, 15.0) == pytest.approx(6, abs=0.01)
+    assert points_for(by_file, 12.5) == pytest.approx(5.5, abs=0.1)
+
+    shoal = Shoal(capsys)
+    common = ("collect", "simulate", "--data", folder, "--participants", 3, "--person", "track")
+    done = shoal(*common, "--paper", "--repeat", 2, "--json", "--quiet")
+    assert done.code == 2
+    assert "10 bootstrappers among 3 participants" in done.err
+    told = json.loads(shoal(*common, "--bootstrap", 1, "--count", "subtrajectories", "--json", "--quiet").out)
+    assert (told["participants"], told["trips"], told["pairs"]) == (3, 6, 90)
+    refused = shoal(*common, "--bootstrap", 1, "--max-gap", "1h")
+    assert refused.code == 2
+    assert "leave out --max-gap" in refused.err
+    slash = Trajectories.from_rows(["a", "a"], [0.0, 60.0], [0.0, 1.0], [0.0, 1.0], crs="EPSG:3857")
+    with pytest.raises(MisuseError, match="PERSON/TRIP"):
+        trips_of(replace(slash, intake=by_file.intake), 1, max_gap_s=None, n_points=6, fold_dates=False)
+
+
+def test_the_command_says_whether_the_cryptography_is_off(
+    city: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shoal = Shoal(capsys)
+    common = (
+        "collect",
+        "simulate",
+        "--data",
+        city,
+        "--participants",
+        12,
+        "--max-gap",
+        "1d",
+        "--theta-space",
+        "5km",
+        "--theta-time",
+        "12h",
+    )
+    twice = json.loads(shoal(*common, "--bootstrap", 6, "--repeat", 2, "--json").out)["configurations"][0]
+    each = [
+        json.loads(shoal(*common, "--bootstrap", 6, "--seed", n, "--json").out)["configurations"][0][
+            "share_submitted"
+        ]
+        for n in (1, 2)
+    ]
+    assert twice["share_submitted"] == pytest.approx(sum(each) / 2)
+    assert twice["share_submitted_range"] == [min(each), max(each)]
+    off = shoal(*common, "--bootstrap", 6)
+    assert off.code == 0
+    assert "CRYPTOGRAPHY OFF" in off.out
+    document = json.loads(shoal(*common, "--bootstrap", 6, "--json").out)
+    assert document["crypto"] == "off"
+    assert document["configurations"][0]["people"] == 6
+    real = shoal(
+        *common,
+        "--bootstrap",
+        9,
+        "--crypto",
+        "real",
+        "--subtrajectories",
+        6,
+        "--group-size",
+        3,
+        "--json",
+        "--quiet",
+    )
+    document = json.loads(real.out)
+    assert document["note"].startswith("cryptography real")
+    row = document["configurations"][0]
+    assert (row["people"], row["groups_failed"], row["waiting_for_a_group"]) == (3, 0, 0)
+    assert row["claims_at_the_authority"] == row["users_with_at_least_one"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--participants", 99),
+        ("--participants", 5, "--bootstrap", 5),
+        ("--participants", 5, "--bootstrap", 3, "--crypto", "real"),
+        ("--participants", 12, "--no-snap"),
+        ("--participants", 12, "--theta-space", "far"),
+        ("--participants", 12, "--paper"),
+        ("--participants", 12, "--group-size", 5),
+    ],
+)
+def test_bad_words_are_refused_in_one_line(
+    words: tuple[object, ...], city: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = Shoal(capsys)("collect", "simulate", "--data", city, "--bootstrap", 3, *words)
+    assert outcome.code == 2
+    assert len(outcome.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "bootstrap"),
+    [
+        (("--participants", 8), 4),
+        (("--participants", 2), 1),
+        (("--participants", 12, "--crypto", "real", "--subtrajectories", 5), 6),
+    ],
+)
+def test_few_participants_have_fewer_bootstrappers(
+    words: tuple[object, ...], bootstrap: int, city: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = Shoal(capsys)("collect", "simulate", "--data", city, "--json", "--quiet", *words)
+    assert outcome.code == 0, outcome.err
+    assert [row["bootstrap"] for row in json.loads(outcome.out)["configurations"]] == [bootstrap]
+
+
+def test_the_papers_tables_run_on_the_real_data(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = Shoal(capsys)(
+        "collect",
+        "simulate",
+        "--data",
+        shared_data / "geolife_5min.parquet",
+        "--participants",
+        20,
+        "--bootstrap",
+        8,
+        "--json",
+        "--quiet",
+    )
+    row = json.loads(outcome.out)["configurations"][0]
+    assert (row["bootstrap"], row["people"]) == (8, 12)
+    assert 0 <= row["share_submitted"] <= 1 - row["phi_share_of_zeros"]
+
+
+def test_the_settings_of_the_paper_give_as_many_trips_and_pairs_as_it_has(shared_data: Path) -> None:
+    """17,621 trips and 242,581 pairs.
+
+    And by its own figures, phi >= 1 for k = 2 cannot be what it counted (docs/collect.md).
+    """
+    people = trips_of(
+        read(shared_data / "geolife_5min.parquet", snap=False),
+        182,
+        max_gap_s=166 * 60,
+        n_points=6.47,
+        fold_dates=False,
+    )
+    trips = [trip for own in people for trip in own]
+    assert abs(len(trips) - 17_621) < 50
+    assert abs(sum(len(trip) * (len(trip) - 1) // 2 for trip in trips) - 242_581) < 500

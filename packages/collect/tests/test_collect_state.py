@@ -1,0 +1,203 @@
+"""A device's state: one JSON file that moves, opens in a later version, runs nothing, and knows her past."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gmpy2
+import pytest
+
+from command_line import Shoal
+from service_town import PLACES, TERMS, WAY, Town, own_round_for, seed, through_disk
+from shoal.errors import InputError, OutputError
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.device.disk import Kept, MovedError, OldStateError, StateFolder, state_text
+from shoal_collect.device.json_state import NotAStateError, decode, encode
+from shoal_collect.device.past import Past
+from shoal_collect.matching.cylinders import Blur, cylinder_for
+from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.roles.collector import Answer
+from shoal_collect.roles.own_releases import OwnRelease
+from shoal_collect.roles.participant import Participant, ask_for, phi_of
+from shoal_collect.roles.participant_round import Device
+from shoal_collect.roles.rules import Rules
+from shoal_collect.storage.database import Database
+
+POINTS = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), seed("key"), 0) for one in WAY))
+
+
+def device(key: object = 0, user: str = "me") -> Device:
+    made = Device(user, seed("sign", key), seed("device", key), seed("server"), bytes(32), bytes(32))
+    made.sent.append((POINTS, 20_000))
+    made.owned.append(OwnRelease("ab" * 16, seed("claim"), 20_000))
+    return made
+
+
+def kept_in_round() -> Kept:
+    own = device()
+    return Kept(own, own_round_for(own, 2), 3)
+
+
+def test_a_state_comes_back_as_it_was_with_what_its_parts_share(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path)
+    folder.keep(kept_in_round())
+    assert (tmp_path / "state.json").stat().st_mode & 0o077 == 0
+    back = folder.load()
+    assert back is not None
+    assert back.own_round is not None
+    assert (back.device, back.rounds) == (device(), 3)
+    assert back.own_round.device is back.device
+    assert back.own_round.member.sent is back.device.sent
+    assert state_text(back) == state_text(kept_in_round())
+    assert back.own_round.next_call() == kept_in_round().own_round.next_call()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, -7, 1.5, "text", b"\x00\xff", (1, (b"", "")), [1, [2]], {3, 4}, frozenset({5}),
+     {b"key": (1, 2), (1,): None}, gmpy2.mpz(1) << 4000, -gmpy2.mpz(5), {"same": 1}, TERMS, POINTS],
+)  # fmt: skip
+def test_values_come_back_with_their_types(value: Any) -> None:
+    back = decode(json.loads(json.dumps(encode(value))))
+    assert (back, type(back)) == (value, type(value))
+
+
+def test_what_no_state_holds_is_not_written() -> None:
+    for stranger in (Path(), object(), Thresholds, lambda: None):
+        with pytest.raises(TypeError):
+            encode(stranger)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"object": "device.disk:StateFolder", "fields": {}, "number": 0},
+        {"object": "storage.database:Database", "fields": {}, "number": 0},
+        {"object": "crypto...os:system", "fields": {}, "number": 0},
+        {"object": "crypto.chance:hashlib", "fields": {}, "number": 0},
+        {"object": "roles.participant:Chance", "fields": {}, "number": 0},
+        {"object": "os:system", "fields": {}, "number": 0},
+        {"object": "crypto.chance:Chance", "fields": {"take": "mine"}, "number": 0},
+        {"enum": "crypto.chance:Chance", "of": "x"},
+        {"model": "roles.terms:Terms", "fields": {"group_size": 1}},
+        {"same": 5}, {"eval": "1"}, {}, [], {"bytes": "xx"}, {"list": 1, "number": 0},
+        {"dict": [[1]], "number": 0},
+    ],
+)  # fmt: skip
+def test_a_text_that_somebody_has_changed_runs_and_makes_nothing(document: Any) -> None:
+    with pytest.raises(NotAStateError):
+        decode(document)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda text: b"", lambda text: text[:-9], lambda text: b"7", lambda text: b"{}"]
+)
+def test_a_damaged_state_is_told(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    folder = StateFolder(tmp_path)
+    folder.keep(kept_in_round())
+    file = tmp_path / "state.json"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(InputError, match="restore it from an export"):
+        folder.load()
+
+
+def test_keys_and_history_outlive_a_version_and_a_round_under_way_need_not(tmp_path: Path) -> None:
+    folder, file = StateFolder(tmp_path), tmp_path / "state.json"
+    folder.keep(kept_in_round())
+    older = file.read_text().replace("roles.participant_round:ParticipantRound", "roles.journey:Journey")
+    file.write_text(older)
+    with pytest.raises(OldStateError, match=r"begun by shoal .*without_round"):
+        folder.load()
+    folder.export(tmp_path / "moved.json", without_round=True)
+    other = StateFolder(tmp_path / "other")
+    other.take_in(tmp_path / "moved.json")
+    assert other.load() == Kept(device(), None, 3)
+    # what a later version adds to a device has its default here
+    document = json.loads((tmp_path / "moved.json").read_text())
+    document["version"] = 99
+    file.write_text(json.dumps(document))
+    with pytest.raises(OldStateError, match="another version"):
+        folder.load()
+
+
+def test_a_pickle_of_an_earlier_version_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "state.bin").write_bytes(b"\x80\x04cos\nsystem\n.")
+    with pytest.raises(OldStateError, match="finish the round under way with that version"):
+        StateFolder(tmp_path).load()
+
+
+def test_a_state_moves_and_leaves_a_locked_folder(shoal: Shoal, tmp_path: Path) -> None:
+    old, new, file = tmp_path / "old", tmp_path / "new", tmp_path / "state of mine.json"
+    StateFolder(old).keep(kept_in_round())
+    done = shoal("collect", "state", "export", old, file, "--json")
+    assert (done.code, json.loads(done.out)) == (0, {"file": str(file)})
+    assert file.stat().st_mode & 0o077 == 0
+    with pytest.raises(MovedError, match="import that file"):
+        StateFolder(old).load()
+    listed = shoal("collect", "mine", "--state", old)
+    assert (listed.code, "was exported" in listed.err) == (2, True)
+    assert shoal("collect", "state", "import", file, new).code == 0
+    back = StateFolder(new).load()
+    assert back is not None
+    assert state_text(back) == state_text(kept_in_round())
+    assert shoal("collect", "state", "import", file, new).code == 2, "a state is never replaced"
+    assert shoal("collect", "state", "export", new, file).code == 2, "nor a file"
+    assert shoal("collect", "state", "export", tmp_path / "none", file).code == 2
+    assert shoal("collect", "state", "import", file, old).code == 0, "it comes back"
+    with StateFolder(old).alone():
+        busy = shoal("collect", "state", "export", old, tmp_path / "x.json")
+        assert (busy.code, "another process works with" in busy.err) == (2, True)
+
+
+def test_her_past_is_known_to_every_state_of_her_account(tmp_path: Path) -> None:
+    past = Past(tmp_path / "account")
+    first, second, stranger = device(1), device(2), device(3, user="somebody else")
+    second.sent[:], stranger.sent[:] = [(POINTS[:2], 20_001)], [(POINTS[:2], 20_001)]
+    for number, own in enumerate((first, second, stranger)):
+        StateFolder(tmp_path / f"state {number}", past).keep(Kept(own))
+    assert past.of(first) == (first.sent, second.sent)
+    assert past.of(second) == (second.sent, first.sent)
+    assert past.of(stranger) == (stranger.sent, [])
+    # a copy of the first state that is older still knows what the first has released since
+    older = dataclasses.replace(first, sent=[])
+    assert past.of(older)[0] == first.sent
+    files = sorted((tmp_path / "account").iterdir())
+    assert len(files) == 2
+    assert all(one.stat().st_mode & 0o077 == 0 for one in files)
+    assert seed("device", 1).hex() not in files[0].read_text() + files[1].read_text()
+    for one in files:
+        one.write_text("{")
+    with pytest.raises(InputError, match="could count as your crowd; restore it"):
+        past.of(first)
+    (tmp_path / "blocked").write_text("")
+    with pytest.raises((OutputError, InputError, NotADirectoryError)):
+        Past(tmp_path / "blocked" / "below").keep(first)
+
+
+def test_what_she_released_from_another_state_is_no_crowd_of_hers() -> None:
+    member = Participant(
+        user="me", signing_seed=seed("sign"), device_key=seed("device"), points=WAY, k=1,
+        blur=Blur(radius_m=500, gap_min=30), sent=[(POINTS, 5)],
+        elsewhere=[(POINTS, 5), (POINTS[:2], 6), (POINTS, 9)],
+    )  # fmt: skip
+    asked = ask_for(member, POINTS, PLACES.prior, Rules(n_real=3, n_fake=1, longest=2), Chance(bytes(32)))
+    answers = {record: Answer(0 if record[4:20] in asked.canaries else 4, 9) for record in asked.records}
+    # of 4 she is one, and under other keys another, and one more for the first two points; not yet on day 9
+    assert phi_of(member, asked, answers, Thresholds(theta_m=0, theta_min=0)) == {
+        (0, 1): 1,
+        (0, 2): 2,
+        (1, 2): 2,
+    }
+
+
+def test_a_round_goes_through_its_text_at_every_step() -> None:
+    """Town kills every device before each step in test_collect_service; here one look at its size."""
+    town = Town(Database(), 3)
+    for _ in range(3):
+        for number in range(3):
+            town.step(number)
+            town.own_rounds[number] = through_disk(town.own_rounds[number])
+    kept = Kept(town.own_rounds[0].device, town.own_rounds[0])
+    assert len(state_text(kept)) < 200_000

@@ -1,0 +1,115 @@
+"""What somebody chose at the desk, in the folder of the case: complete at every moment, for its owner alone.
+
+Two windows may work on one case. Each form says which version it was filled in from; a form that another
+window has overtaken is refused, and nothing is overwritten.
+"""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from shoal.errors import InputError
+from shoal.runtime.staging import explained_write, write_private
+
+CHOICES_FILE: Final = "choices.json"
+Unit = Literal["", "person", "device", "vehicle", "other"]
+
+
+class Choices(BaseModel):
+    """Everything that was chosen so far; empty means not yet.
+
+    reading, streets, settings: options of the command line by name, as typed: how to read the data, the
+    street graph, and those parameters of the method that have not their default. confirmed: warnings that
+    were answered. recipients: the knowledge of the adversaries of each. sample: people of the study, at most.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int = 0
+    language: str = ""
+    source: str = ""
+    reading: dict[str, str] = {}
+    streets: dict[str, str] = {}
+    confirmed: tuple[str, ...] = ()
+    unit: Unit = ""
+    person: str = ""
+    per_day: bool = False
+    purpose: str = ""
+    recipients_words: str = ""
+    recipients: dict[str, tuple[str, ...]] = {}
+    methods: tuple[str, ...] = ("glove", "static", "kte-hide")
+    ks: tuple[int, ...] = (2, 5, 10)
+    sample: int = 200
+    tries: int = 200
+    method: str = ""
+    k: int = 0
+    settings: dict[str, str] = {}
+    output: str = ""
+    linkage: str = ""
+    private_report: str = ""
+    shown_class: str = ""
+    statement: dict[str, str] = {}
+    record: str = ""
+
+    @property
+    def knowledge(self) -> tuple[str, ...]:
+        """What any adversary of any recipient knows, once each."""
+        return tuple(dict.fromkeys(text for texts in self.recipients.values() for text in texts))
+
+
+class OvertakenError(Exception):
+    """Another window changed the case since a form was shown."""
+
+
+class Case:
+    """The choices in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where everything of the case lies; made when absent, readable by its owner alone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / CHOICES_FILE
+        self._lock = threading.Lock()
+        with explained_write(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def choices(self) -> Choices:
+        """What was chosen; raises InputError for a file that is none of a case."""
+        try:
+            return Choices.model_validate_json(self._file.read_bytes())
+        except FileNotFoundError:
+            if not self.folder.is_dir():
+                raise InputError(
+                    f"the folder of this case is gone: put {self.folder} back, or end the desk and start "
+                    "it again"
+                ) from None
+            return Choices()
+        except OSError as error:
+            raise InputError(
+                f"cannot read {self._file}: {error.strerror}; allow yourself to read it"
+            ) from error
+        except ValidationError as error:
+            raise InputError(
+                f"{self._file} does not hold the choices of a desk; name another --folder, or remove "
+                "that file"
+            ) from error
+
+    def change(self, seen: int, **changes: Any) -> Choices:
+        """Keep changes by somebody who saw this version; OvertakenError when a later one says otherwise."""
+        with self._lock:
+            before = self.choices()
+            wanted = Choices.model_validate(before.model_dump() | changes)
+            if wanted == before:  # also when the same form comes twice, as of a double click
+                return before
+            if before.version != seen:
+                raise OvertakenError
+            after = wanted.model_copy(update={"version": before.version + 1})
+            write_private(self._file, json.dumps(after.model_dump(mode="json"), indent=2) + "\n")
+            return after

@@ -1,0 +1,213 @@
+"""The commands for people who do not program: the desk, the record to sign, and to try to find oneself."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import (
+    PATH,
+    RELEASE,
+    ground_options,
+    input_options,
+    needs_extra,
+    output_options,
+    page_in_a_browser,
+    take_ground,
+    take_reading,
+)
+from shoal.cli.sections import Taught
+from shoal.cli.terminal import Bars, print_result
+from shoal.units import counted
+
+
+@click.command(
+    cls=Taught,
+    examples=(
+        ("shoal desk", "your browser opens; what you do there is kept in ./shoal-desk"),
+        ("shoal desk --folder case-7 --port 0 --no-browser", "another case, at a free port that is printed"),
+    ),
+)
+@click.option(
+    "--folder",
+    type=PATH,
+    default=Path("shoal-desk"),
+    show_default=True,
+    metavar="DIR",
+    help="Where everything of this case lies (secret); the desk goes on where it was.",
+)
+@page_in_a_browser(8450)
+def desk(folder: Path, port: int, no_browser: bool) -> int:
+    """Do all steps on pages in a browser: from a file to a record to sign.
+
+    The pages are for this machine and for you alone: nothing is uploaded, and no request goes anywhere else.
+    """
+    with needs_extra("shoal-desk"):
+        from shoal_desk.serving import serve_desk
+
+    def ready(address: str) -> None:
+        click.echo(f"desk at {address}")
+        sys.stdout.flush()  # whoever starts the desk from a program waits for this line
+        click.echo(f"everything of this case lies in {folder}; end the desk with Ctrl-C", err=True)
+
+    serve_desk(folder, port, ready, open_browser=not no_browser)
+    return 0
+
+
+@click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --output "
+            "record.html",
+            "a page to sign, for a release to the public",
+        ),
+        (
+            "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --recipient "
+            "research --language de --output protokoll.html",
+            "for a research partner, in German",
+        ),
+    ),
+)
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@click.option(
+    "--attacks",
+    type=PATH,
+    required=True,
+    metavar="FILE.json",
+    help="What `shoal attack --json` printed of RELEASE.",
+)
+@click.option(
+    "--recipient",
+    "recipients",
+    multiple=True,
+    metavar="NAME[=KNOWLEDGE,...]",
+    help="Who receives it: public, research, processor or inside, each with its adversaries, or with those "
+    "named. May be repeated. [default: public]",
+)
+@click.option(
+    "--statement", type=PATH, metavar="FILE.toml", help="Data set, version, purpose, next review and so on."
+)
+@click.option(
+    "--language", type=click.Choice(("en", "de", "fr")), default="en", show_default=True, help="Of the page."
+)
+@click.option(
+    "--output", type=PATH, required=True, metavar="RECORD.html", help="The page; it must not exist yet."
+)
+@click.option("--pdf", type=PATH, metavar="RECORD.pdf", help="Also write it as a PDF; it must not exist yet.")
+@ground_options
+@input_options
+@output_options
+def record(
+    raw: str,
+    release: Path,
+    linkage: Path,
+    attacks: Path,
+    recipients: tuple[str, ...],
+    statement: Path | None,
+    language: str,
+    output: Path,
+    pdf: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Write the record to sign of the folder RELEASE, made from RAW.
+
+    It is verified once more. The page names data and release by their digests and shows the strongest attack
+    first, for each recipient. It stays with you: it is no part of the release.
+    """
+    from shoal.release_folder.statement import NOTHING_STATED, read_statement
+    from shoal.report.words.attacks import strongest_in_words
+    from shoal.runtime.run import Run
+    from shoal_desk.record import sign_off
+
+    ground = take_ground(options)
+    with Bars(quiet=quiet) as bars:
+        signed = sign_off(
+            raw,
+            release,
+            linkage,
+            output,
+            attacks_file=attacks,
+            recipients=take_recipients(recipients),
+            statement=NOTHING_STATED if statement is None else read_statement(statement),
+            language=language,
+            ground=ground,
+            pdf=pdf,
+            run=Run(progress=bars),
+            **take_reading(options),
+        )
+    lines = [
+        f"record: {output}",
+        *([] if pdf is None else [f"PDF: {pdf}"]),
+        f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}",
+        strongest_in_words(signed.strongest, "no attack was played"),
+        f"SHA-256 of the release: {signed.release_sha256}",
+        f"SHA-256 of the data as read: {signed.data_sha256}",
+    ]
+    print_result(as_json, signed.to_json(), lines, well=signed.holds)
+    return 0 if signed.holds else 1
+
+
+def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Recipients with the knowledge of their adversaries; a usage error for one that is not known."""
+    from shoal_desk.recipients import RECIPIENTS, knowledge_of
+
+    found = {}
+    for text in texts or ("public",):
+        name, equals, listed = text.partition("=")
+        if name not in RECIPIENTS:
+            raise click.UsageError(f"'{name}' is no recipient; choose from {', '.join(RECIPIENTS)}")
+        found[name] = knowledge_of(listed.split(",")) if equals else RECIPIENTS[name].knowledge
+    return found
+
+
+@click.command(
+    cls=Taught,
+    examples=(
+        (
+            "shoal find release --at 2026-03-02T08:10,48.85,2.35 --at 2026-03-02T18:40,48.86,2.37",
+            "which records fit where you were in the morning and in the evening?",
+        ),
+    ),
+    epilog="Places are degrees, or meters x,y with --planar. Of areas a record fits that holds place and "
+    "time; of points, one within 200 m and 10 min.",
+)
+@click.argument("release", type=RELEASE, metavar="RELEASE")
+@click.option(
+    "--at",
+    "sightings",
+    multiple=True,
+    required=True,
+    metavar="TIME,LAT,LON",
+    help="When and where somebody was, e.g. 2026-03-02T08:10,48.85,2.35 (UTC). May be repeated.",
+)
+@click.option("--planar", is_flag=True, help="Places are x,y in meters of the release's plane.")
+@output_options
+def find(release: Path | str, sightings: tuple[str, ...], planar: bool, as_json: bool, quiet: bool) -> int:
+    """Try to find yourself: how many records of RELEASE fit a few times and places."""
+    from dataclasses import asdict
+
+    from shoal.attacks.finding import Sighting, records_that_fit
+    from shoal.publishing.opening import opened_release
+    from shoal.release_folder.folder import read_release
+
+    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+        bars("reading the release", 0, 1)
+        known = [Sighting.parse(text, planar=planar) for text in sightings]
+        fit = records_that_fit(read_release(opened.folder), known)
+    lines = [
+        *(
+            f"{text}: {count:,} of {counted(fit.records, 'record')} {'fits' if count == 1 else 'fit'}"
+            for text, count in zip(sightings, fit.each, strict=True)
+        ),
+        f"all together: {counted(fit.together, 'record fits', 'records fit')}, {fit.different:,} of them "
+        "different",
+    ]
+    print_result(as_json, asdict(fit), lines)
+    return 0

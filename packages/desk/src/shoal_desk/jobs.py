@@ -1,0 +1,189 @@
+"""Long work of the desk: started once however many windows ask, looked at, canceled, continued.
+
+A job is known by its commands and by the state of the file that they read. So a result belongs to the choices
+that it was made with, and comes back when somebody returns to them.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from shoal.errors import InputError, OutputError, ShoalError
+from shoal.io.named_files import states
+from shoal.runtime.progress_file import Seen, read_progress
+from shoal.runtime.staging import write_private
+from shoal.version import __version__
+from shoal_desk.commands import Plan
+from shoal_desk.work import (
+    CANCEL_FILE,
+    LOCK_FILE,
+    PLAN_FILE,
+    PROGRESS_FILE,
+    STATUS_FILE,
+    held,
+    result_file,
+    take_up,
+)
+
+State = Literal["absent", "starting", "running", "done", "failed", "canceled", "interrupted"]
+JOBS_FOLDER: Final = "jobs"
+_DIGITS: Final = 16
+_START_S: Final = 30.0  # that a process may take to begin
+
+
+def start_process(folder: Path) -> None:
+    """Start a job's process, which outlives this one."""
+    process = subprocess.Popen(  # noqa: S603  (this very Python and a folder of our own)
+        [sys.executable, "-m", "shoal_desk.work", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    threading.Thread(target=process.wait, daemon=True).start()  # so that no dead process is left
+
+
+class Jobs:
+    """The jobs of a case.
+
+    Parameters
+    ----------
+    folder
+        Of the case.
+    launch
+        Starts the process of a job, given its folder.
+    """
+
+    def __init__(self, folder: Path, launch: Callable[[Path], None] = start_process) -> None:
+        self._folder = folder / JOBS_FOLDER
+        self._launch = launch
+        self._lock = threading.Lock()
+
+    def place(self, kind: str, source: str, known_by: object) -> Path:
+        """Where a job's files lie: the same for the same work on the same file."""
+        marks = json.dumps([known_by, _state_of(source), __version__], sort_keys=True, default=str)
+        return self._folder / f"{kind}-{hashlib.sha256(marks.encode()).hexdigest()[:_DIGITS]}"
+
+    def at(self, place: Path, plan: Plan) -> "Job":
+        """The job whose files lie there."""
+        return Job(place, plan, self._launch, self._lock)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of long work, as its files tell it."""
+
+    folder: Path
+    plan: Plan
+    launch: Callable[[Path], None]
+    lock: threading.Lock
+
+    @property
+    def state(self) -> State:
+        """How it stands."""
+        alive, said = self._alive(), self._status()  # in this order: who has ended has said so before
+        if said is None:
+            return "absent"
+        state: State = said["state"]
+        if state == "starting":
+            fresh = abs(time.time() - said["at"]) < _START_S  # a clock may be set back, too
+            return "running" if alive else state if fresh else "interrupted"
+        return "interrupted" if state == "running" and not alive else state
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is under way."""
+        return self.state in ("starting", "running")
+
+    @property
+    def message(self) -> str:
+        """What a command complained of."""
+        return str((self._status() or {}).get("message", ""))
+
+    @property
+    def command(self) -> int:
+        """Which command is under way, or was the last one tried."""
+        return int((self._status() or {}).get("command", 0))
+
+    @property
+    def progress(self) -> Seen | None:
+        """How far the command under way has come."""
+        return read_progress(self.folder / PROGRESS_FILE)
+
+    def result(self, number: int = 0) -> Any:
+        """What a command printed; None when it has not ended yet, InputError for a file that was cut."""
+        file = result_file(self.folder, number)
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise InputError(
+                f"{file} was changed; remove the folder {self.folder} and do that step again"
+            ) from error
+
+    def start(self) -> None:
+        """Begin or continue, unless it is under way or done."""
+        with self.lock:
+            if self.state in ("starting", "running", "done"):
+                return
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            plan = {
+                "commands": [command.arguments() for command in self.plan.commands],
+                "files": {str(path): text for path, text in self.plan.files.items()},
+            }
+            (self.folder / CANCEL_FILE).unlink(missing_ok=True)
+            write_private(self.folder / PLAN_FILE, json.dumps(plan))
+            write_private(self.folder / STATUS_FILE, json.dumps({"state": "starting", "at": time.time()}))
+            try:
+                self.launch(self.folder)
+            except OSError as error:
+                (self.folder / STATUS_FILE).unlink()
+                raise OutputError(
+                    f"no process can be started ({error.strerror}): end other programs, and try once more"
+                ) from error
+
+    def cancel(self) -> None:
+        """End it; what is finished is kept, and ``start`` continues."""
+        if not self.busy:
+            return
+        write_private(self.folder / CANCEL_FILE, "")  # first: a process on its way looks once it can be told
+        said = self._status()
+        if said is not None and "pid" in said:
+            try:
+                os.kill(int(said["pid"]), signal.SIGTERM)
+            except ProcessLookupError:  # the worker is gone, and its command still holds the lock
+                with suppress(ProcessLookupError):
+                    os.killpg(int(said["pid"]), signal.SIGTERM)
+
+    def _status(self) -> dict[str, Any] | None:
+        with suppress(FileNotFoundError):
+            found: dict[str, Any] = json.loads((self.folder / STATUS_FILE).read_text(encoding="utf-8"))
+            return found
+        return None
+
+    def _alive(self) -> bool:
+        if not (self.folder / LOCK_FILE).exists():
+            return False
+        with held(self.folder / LOCK_FILE) as free:
+            if free is not None:
+                take_up(self.folder)
+            return free is None
+
+
+def _state_of(source: str) -> list[tuple[str, int, int]] | None:
+    """Size and time of each file that a job reads; None of what is not in files, or not there."""
+    try:
+        return [(str(state.path), state.size, state.changed_ns) for state in states(source)]
+    except (ShoalError, OSError, ValueError):
+        return None

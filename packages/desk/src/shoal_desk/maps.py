@@ -1,0 +1,156 @@
+"""Maps of the desk and of the record, as SVG: density on tiles and streets, names of towns, a scale bar."""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from textwrap import wrap
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.local_pages.drawing import Ground, svg, town_names
+from shoal.model.release import Release
+from shoal.model.trajectories import Grid
+from shoal.report.facts.density import Window, expected_density, window_around
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, Tile, streets_in, tiles_in
+from shoal.report.facts.towns import CREDIT, towns_in
+from shoal.report.figures.axes import round_length
+from shoal.report.figures.svg import picture
+from shoal.runtime.arrays import Floats
+from shoal.units import show_m
+
+_LETTERS: Final = " .:+*#@"  # as the map of `shoal inspect` writes density
+_SHADES: Final = 6
+_PIXELS: Final = 64
+_LETTER_HEIGHT: Final = 2  # a letter is about twice as high as wide
+_LETTERS_ACROSS: Final = 64  # of a credit
+
+
+def letters_map(found: Mapping[str, Any], label: str, behind: MapGround = NOTHING_BEHIND) -> str:
+    """The map of ``shoal inspect``: darker where more samples are. found: what it printed."""
+    lines: Sequence[str] = found["map"]
+    west_m, south_m, east_m, north_m = found["map_bounds_m"]
+    columns = max(1, round((east_m - west_m) / found["map_letter_m"]), *map(len, lines))
+    cells = [
+        [_LETTERS.index(letter) if letter in _LETTERS else 0 for letter in line.ljust(columns)]
+        for line in lines
+    ]
+    ground = Ground(
+        west_m=west_m,
+        south_m=south_m,
+        column_m=(east_m - west_m) / columns or 1.0,
+        row_m=(north_m - south_m) / len(lines) or 1.0,
+        columns=columns,
+        rows=len(lines),
+        crs=found["crs"],
+    )
+    return _drawn(cells, ground, label, behind, aspect=_LETTER_HEIGHT)
+
+
+def density_map(release: Release, label: str, behind: MapGround = NOTHING_BEHIND, *, style: str = "") -> str:
+    """How densely the boxes or points of a release lie on the plane, each box spread over its area.
+
+    style: of the drawing, where what shows it does not pass on that of the page, as makers of PDFs.
+    """
+    boxes = release.boxes if release.kind == "boxes" else release.as_boxes(Grid()).boxes
+    cell_m = release.grid.cell_m if release.grid is not None else Grid().cell_m
+    window: Window = window_around(boxes, _PIXELS)
+    ground = Ground(
+        west_m=window.x * cell_m,
+        south_m=window.y * cell_m,
+        column_m=window.side * cell_m,
+        row_m=window.side * cell_m,
+        columns=window.columns,
+        rows=window.rows,
+        crs=release.crs,
+    )
+    styled = [f"<style>{style}</style>"] if style else []
+    return _drawn(_shades(expected_density(boxes, window)), ground, label, behind, first=styled)
+
+
+def _shades(expected: Floats) -> list[list[int]]:
+    """0 for nothing, else 1 to 6 by the logarithm over four powers of ten, north first."""
+    seen = expected > 0
+    if not seen.any():
+        return [[0] * expected.shape[1]]
+    top = math.log10(float(expected.max()))
+    logs = np.log10(np.where(seen, expected, 1.0))
+    shade = np.clip(np.ceil((logs - top + 4) / 4 * _SHADES), 1, _SHADES).astype(np.int64)
+    return [list(map(int, row)) for row in np.where(seen, shade, 0)[::-1]]
+
+
+def _drawn(
+    cells: Sequence[Sequence[int]],
+    ground: Ground,
+    label: str,
+    behind: MapGround,
+    aspect: int = 1,
+    first: Sequence[str] = (),
+) -> str:
+    """Tiles, shades, streets, names of towns, a scale bar below. aspect: how high a row is drawn."""
+    width, height = ground.columns, len(cells) * aspect
+    towns = towns_in(*ground.bounds_m, crs=ground.crs)
+    tiles = tiles_in(behind.tiles, ground.bounds_m, ground.crs)
+    parts = [
+        *first,
+        f'<rect class="ground" width="{width}" height="{height}"/>',
+        *_pictures(tiles.tiles, ground, aspect),
+        *_shaded(cells, aspect),
+        *_lines(streets_in(behind.streets, ground.bounds_m, ground.crs), ground, aspect),
+        *town_names(towns, ground, height, aspect),
+    ]
+    bar_m = round_length(width * ground.column_m / 4)
+    bar = bar_m / ground.column_m
+    parts.append(f'<path class="bar" d="M1 {height + 1.2}v.8h{bar:.3g}v-.8"/>')
+    parts.append(f'<text class="small" x="{bar + 2:.3g}" y="{height + 2.3}">{show_m(bar_m)}</text>')
+    below = height + 3.0
+    for line in [*([CREDIT] if towns else []), *wrap(tiles.note, _LETTERS_ACROSS)]:
+        parts.append(f'<text class="tiny" x="1" y="{below + 1.6:g}">{escape(line)}</text>')
+        below += 2
+    return svg(width, below, label, parts)
+
+
+def _shaded(cells: Sequence[Sequence[int]], aspect: int) -> list[str]:
+    """Rows of shades as rectangles, equal neighbors in one."""
+    parts = []
+    for row, line in enumerate(cells):
+        start = 0
+        for end in range(1, len(line) + 1):
+            if end == len(line) or line[end] != line[start]:
+                if line[start]:
+                    parts.append(
+                        f'<rect class="s{line[start]}" x="{start}" y="{row * aspect}" width="{end - start}" '
+                        f'height="{aspect}"/>'
+                    )
+                start = end
+    return parts
+
+
+def _lines(streets: Floats, ground: Ground, aspect: int) -> list[str]:
+    """Streets as one path that ends at the edge of the map."""
+    height = ground.rows * aspect
+    shown = []
+    for ends in streets.reshape(-1, 2, 2):
+        (a, b), (c, d) = (_at(x, y, ground, aspect) for x, y in ends.tolist())
+        shown.append(f"M{a:.4g} {b:.4g}L{c:.4g} {d:.4g}")
+    lines = f'<path class="street" d="{"".join(shown)}"/>'
+    return [f'<svg width="{ground.columns}" height="{height}">{lines}</svg>'] if shown else []  # clips them
+
+
+def _pictures(tiles: Sequence[Tile], ground: Ground, aspect: int) -> list[str]:
+    """Tiles, cut off at the edge of the map."""
+    shown = []
+    for tile in tiles:
+        (x, y), east, down = tile.corner, tile.along_north, tile.along_west
+        at = _at(x, y, ground, aspect)
+        ends = [_at(x + dx, y + dy, ground, aspect) for dx, dy in (east, down)]
+        sides = [(end[0] - at[0], end[1] - at[1]) for end in ends]
+        shown.append(picture(tile.address, at, sides[0], sides[1]))
+    size = f'width="{ground.columns}" height="{ground.rows * aspect}"'
+    return [f'<svg class="tiles" {size}>{"".join(shown)}</svg>'] if shown else []
+
+
+def _at(x_m: float, y_m: float, ground: Ground, aspect: int) -> tuple[float, float]:
+    """A place on the plane in units of the drawing."""
+    across = (x_m - ground.west_m) / ground.column_m
+    return across, (ground.rows - (y_m - ground.south_m) / ground.row_m) * aspect

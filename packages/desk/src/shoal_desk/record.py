@@ -1,0 +1,298 @@
+"""The record to sign: what was released, what the strongest adversary reaches, who answers for it.
+
+It names data and release by their digests. A digest of raw data lets whoever guesses the data confirm the
+guess: so this page stays with the publisher, beside the release and never in it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks.knowledge import parse_knowledge
+from shoal.errors import InputError, OutputError
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.publishing.against_raw import read_raw_of
+from shoal.publishing.promised import verify_folder
+from shoal.publishing.writing import write_page
+from shoal.release_folder.folder import read_linkage, read_release
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
+from shoal.release_folder.statement import Statement
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
+from shoal.report.words.settings import method_name
+from shoal.report.words.terms import techniques_of
+from shoal.runtime.hashing import sha256_of
+from shoal.runtime.run import Run
+from shoal.runtime.staging import staged_file
+from shoal_desk.maps import density_map
+from shoal_desk.pages import render
+from shoal_desk.pdf import pdf_of, require_printing
+from shoal_desk.risk import BANDS, risks_of, strongest_first
+from shoal_desk.words import Words
+
+_ROUNDING: Final = 1e-9  # an interval ends at its rate where nobody wins or everybody does
+_RATE: Final[dict[str, type | tuple[type, ...]]] = {
+    "name": str,
+    "knowledge": str,
+    "target": str,
+    "tries": int,
+    "successes": (int, float),
+    "rate": (int, float),
+    "low": (int, float),
+    "high": (int, float),
+    "baseline": (int, float),
+    "attacker": str,
+    "asked": str,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signed:
+    """Where a record was written, and what it names.
+
+    strongest: what the strongest attack won, as `shoal attack --json` prints it. data_file_sha256: of the raw
+    file's bytes, None where the data is not one file. data_sha256: of the samples as they were read.
+    """
+
+    record: Path
+    pdf: Path | None
+    holds: bool
+    strongest: Mapping[str, Any] | None
+    data_file_sha256: str | None
+    data_sha256: str
+    release_sha256: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``--json`` prints it."""
+        found = self.strongest
+        return {
+            **vars(self),
+            "record": str(self.record),
+            "pdf": None if self.pdf is None else str(self.pdf),
+            "strongest": None if found is None else found["name"],
+            "strongest_rate": None if found is None else found["rate"],
+        }
+
+
+def sign_off(
+    raw: str,
+    folder: Path,
+    linkage_file: Path,
+    output: Path,
+    *,
+    attacks_file: Path,
+    recipients: Mapping[str, Sequence[str]],
+    statement: Statement,
+    language: str = "en",
+    ground: MapGround = NOTHING_BEHIND,
+    pdf: Path | None = None,
+    run: Run | None = None,
+    **overrides: Any,
+) -> Signed:
+    """Verify a release once more, and write the record to sign.
+
+    Parameters
+    ----------
+    raw
+        The raw data that the release was made from.
+    folder
+        The release folder.
+    linkage_file
+        Who became which record.
+    output
+        The page to write; it must not exist yet, and must lie outside the release folder.
+    attacks_file
+        What ``shoal attack --json`` printed of this release.
+    recipients
+        The knowledge of the adversaries that each recipient stands for.
+    statement
+        What the publisher says of the release.
+    language
+        One of those that the desk speaks.
+    ground
+        What lies behind the map.
+    pdf
+        Where the same is written as a PDF; None = nowhere.
+    run
+        Progress and threads.
+    **overrides
+        Settings of the reading that take the place of the manifest's.
+
+    Returns
+    -------
+    Signed
+        Where the page lies, and what it names.
+
+    Raises
+    ------
+    InputError
+        When something cannot be read, or the attacks were on another release.
+    OutputError
+        When a file exists or cannot be written.
+    MissingExtraError
+        When a PDF is wanted and no library makes one.
+    """
+    run = run or Run()
+    _require_free(output, "--output", folder)
+    if pdf is not None:
+        _require_free(pdf, "--pdf", folder)
+        if pdf.resolve() == output.resolve():
+            raise OutputError(f"{pdf} is named for the page and for the PDF; choose another --pdf")
+        require_printing()
+    released = sha256_of_release(folder)
+    attacks = read_attacks(attacks_file, released)
+    original = read_raw_of(raw, folder, run, **overrides)
+    verdict = verify_folder(original, folder, read_linkage(linkage_file), run=run)
+    file = Path(raw)
+    digests = {
+        "data_file": sha256_of(file) if file.is_file() else None,
+        "data": digest_of_data(original),
+        "release": released,
+        "manifest": sha256_of(folder / MANIFEST_FILE),
+        "report": sha256_of(folder / REPORT_FILE) if (folder / REPORT_FILE).is_file() else None,
+    }
+    html = record_page(
+        folder=folder,
+        data=file.name if file.exists() else None,
+        original=original,
+        verdict=verdict,
+        attacks=attacks,
+        recipients=recipients,
+        statement=statement,
+        digests=digests,
+        words=Words(language),
+        ground=ground,
+    )
+    printed = nullcontext() if pdf is None else staged_file(pdf, lambda file: file.write(pdf_of(html)))
+    with printed:
+        write_page(html, output)
+        output.chmod(0o600)
+    rates = strongest_first(attacks["attacks"], read_manifest(folder).kind)
+    return Signed(
+        record=output,
+        pdf=pdf,
+        holds=verdict.holds,
+        strongest=rates[0] if rates else None,
+        data_file_sha256=digests["data_file"],
+        data_sha256=digest_of_data(original),
+        release_sha256=released,
+    )
+
+
+def _require_free(output: Path, option: str, folder: Path) -> None:
+    """Raise OutputError for a file that exists, or lies in the release."""
+    if output.resolve().is_relative_to(folder.resolve()):
+        raise OutputError(
+            f"the record {output} names raw data by their digest; write it outside the release folder"
+        )
+    if output.exists():
+        raise OutputError(f"{output} exists; choose another {option} or remove it first")
+
+
+def record_page(
+    *,
+    folder: Path,
+    data: str | None,
+    original: Trajectories,
+    verdict: Verdict,
+    attacks: Mapping[str, Any],
+    recipients: Mapping[str, Sequence[str]],
+    statement: Statement,
+    digests: Mapping[str, str | None],
+    words: Words,
+    ground: MapGround = NOTHING_BEHIND,
+) -> str:
+    """The page itself: one file without scripts."""
+    manifest: Manifest = read_manifest(folder)
+    release = read_release(folder)
+    rates = strongest_first(attacks["attacks"], release.kind)
+    return render(
+        "signed.html.j2",
+        words,
+        style=_style("signed.css"),
+        data=data,
+        made=datetime.now(UTC).date().isoformat(),
+        folder=folder.name,
+        manifest=manifest,
+        release=release,
+        method=method_name(release.method),
+        techniques=techniques_of(release),
+        intake=original.intake,
+        people=original.n_subjects,
+        samples=original.n_samples,
+        verdict=verdict,
+        rates=rates,
+        raw_rates={
+            (one["name"], one["asked"]): one["rate"]
+            for one in strongest_first(attacks["attacks"], release.kind, "raw")
+        },
+        notes=attacks["notes"],
+        risks=risks_of(recipients, attacks["attacks"], release.kind),
+        statement=statement,
+        digests=digests,
+        bands=BANDS,
+        map=density_map(release, words("release.map_label"), ground, style=_style("map.css")),
+    )
+
+
+def _style(name: str) -> str:
+    return files("shoal_desk").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def sha256_of_release(folder: Path) -> str:
+    """The digest of a release's table; raises InputError when there is none."""
+    try:
+        return sha256_of(folder / RELEASE_FILE)
+    except OSError as error:
+        raise InputError(f"{folder} is not a release folder: it has no {RELEASE_FILE}") from error
+
+
+def digest_of_data(original: Trajectories) -> str:
+    """SHA-256 over who was where when, as it was read: ids, and every sample on its grid or as given."""
+    digest = hashlib.sha256(json.dumps([original.ids, original.crs, repr(original.grid)]).encode())
+    for column in (original.offsets, original.t, original.x, original.y):
+        digest.update(f"{column.dtype.str}{column.shape}".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()
+
+
+def read_attacks(file: Path, released: str) -> dict[str, Any]:
+    """What ``shoal attack --json`` printed; InputError unless it is of the release with this digest."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        rates, notes = found["attacks"], found["notes"]
+        sound = all(isinstance(one[name], kind) for one in rates for name, kind in _RATE.items()) and all(
+            map(_adds_up, rates)
+        )
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is not what `shoal attack --json` prints") from error
+    if not sound or not isinstance(notes, list):
+        raise InputError(f"{file} is not what `shoal attack --json` prints")
+    if found.get("release_sha256") != released:
+        raise InputError(f"{file} holds the attacks on another release; run shoal attack --json on this one")
+    return dict(found)
+
+
+def _adds_up(one: dict[str, Any]) -> bool:
+    """Whether a rate is one of its adversary's, its successes per try, and within its interval.
+
+    Raises MisuseError, as parse_knowledge does, where there is no such adversary.
+    """
+    tries = one["tries"]
+    return bool(
+        one["name"] in parse_knowledge(one["asked"]).adversary.answers
+        and tries >= 1
+        and one["rate"] == min(one["successes"] / tries, 1.0)
+        and one["low"] - _ROUNDING <= one["rate"] <= one["high"] + _ROUNDING
+        and 0 <= one["baseline"] <= 1
+    )

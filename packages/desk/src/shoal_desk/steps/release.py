@@ -1,0 +1,212 @@
+"""Step 5: the release is written, verified and attacked, and looked at from both sides."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks.finding import Fit, Sighting, records_that_fit
+from shoal.errors import MisuseError, ShoalError
+from shoal.io.named_files import require_outside
+from shoal.local_pages.forms import Form, RefusedError, accepted
+from shoal.methods import METHODS
+from shoal.model.claims import CLAIMS
+from shoal.model.release import Release
+from shoal.report.facts.release import crowds_of
+from shoal.report.words.numbers import meters, percent, seconds
+from shoal_desk.case import Choices
+from shoal_desk.commands import release_plan
+from shoal_desk.desk import Desk, Work
+from shoal_desk.entries import new_path
+from shoal_desk.maps import density_map
+from shoal_desk.risk import risks_of, strongest_first
+from shoal_desk.settings import K, fields_of, settings_from
+from shoal_desk.steps.step import Step
+from shoal_desk.words import Words
+
+_CLASSES_SHOWN: Final = 30
+SIGHTINGS: Final = 4
+_EXTENTS: Final = (
+    ("position-kept", percent),
+    ("time-kept", percent),
+    ("within-both", percent),
+    ("median-space", meters),
+    ("mean-space", meters),
+    ("median-time", seconds),
+    ("mean-time", seconds),
+)
+
+
+def _take(choices: Choices, form: Form) -> dict[str, Any]:
+    if "like" in form:
+        return {"shown_class": form.one("like")}
+    settings = settings_from(form, choices.method, settings_of(choices))
+    k = int(settings.pop(K, fields_of(choices.method, {})[0].default))
+    wanted: dict[str, Any] = {
+        "output": form.one("output"),
+        "linkage": form.one("linkage"),
+        "private_report": form.one("private_report") if "private" in form else "",
+    }
+    keys = {
+        "output": "error.no_output",
+        "linkage": "error.no_linkage",
+        "private_report": "error.no_private_report",
+    }
+    for name, text in wanted.items():
+        if name == "private_report" and "private" not in form:
+            continue
+        if not text or text != getattr(choices, name):
+            wanted[name] = str(new_path(text, keys[name]))
+    accepted(lambda: require_outside(choices.source, *(Path(text) for text in wanted.values() if text)))
+    secret = [Path(wanted[name]) for name in ("linkage", "private_report") if wanted[name]]
+    if any(file.is_relative_to(wanted["output"]) for file in secret):
+        raise RefusedError("error.secret_inside")
+    if len(set(secret)) < len(secret):
+        raise RefusedError("error.same_file")
+    return wanted | {"k": k, "settings": settings, "shown_class": ""}
+
+
+def settings_of(choices: Choices) -> dict[str, str]:
+    """Every parameter of the method that was chosen, the size of the crowd with them."""
+    return {K: str(choices.k), **choices.settings}
+
+
+def classes_of(release: Release) -> list[dict[str, Any]]:
+    """Some records with how many equal them and how many boxes they have, the smallest classes first."""
+    if release.kind == "points":
+        return []
+    crowds = crowds_of(release)
+    _, first, sizes = np.unique(crowds, return_index=True, return_counts=True)
+    order = np.argsort(sizes, kind="stable")[:_CLASSES_SHOWN]
+    boxes = np.diff(release.offsets)
+    return [
+        {
+            "record": release.trajectory_ids[int(first[at])],
+            "size": int(sizes[at]),
+            "boxes": int(boxes[int(first[at])]),
+        }
+        for at in order.tolist()
+    ]
+
+
+def find(desk: Desk, choices: Choices, form: Form) -> Fit:
+    """How many records fit the times and places of a form; raises RefusedError for an entry that is none."""
+    sightings = []
+    for number in range(SIGHTINGS):
+        when, first, second = (form.one(f"{name}-{number}") for name in ("when", "lat", "lon"))
+        if not (when or first or second):
+            continue
+        planar = bool(form.one("planar"))
+        sightings.append(accepted(partial(Sighting.of, when, first, second, planar=planar)))
+    if not sightings:
+        raise RefusedError("error.no_sighting")
+    return accepted(lambda: records_that_fit(desk.release(choices), sightings))
+
+
+def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+    choices, folder = work.choices, desk.folder
+    shown: dict[str, Any] = {
+        "defaults": _places(work, folder),
+        "written": work.found(work.release),
+        "verdict": work.found(work.release, 1),
+        "attacked": work.found(work.release, 2),
+        "sightings": range(SIGHTINGS),
+        "settings": fields_of(choices.method, settings_of(choices)),
+        "no_anonymity": _no_anonymity(work),
+    }
+    shown["planned"] = _planned(choices, shown["defaults"], folder)
+    if shown["written"] is not None:
+        shown |= _looked_at(desk, work, words)
+        shown["extents"] = [
+            (words(f"extent.{name}"), words.number(text(row["raw_samples"])))
+            for name, text in _EXTENTS
+            if (row := shown["written"]["accuracy"].get(name)) is not None and row["raw_samples"] is not None
+        ]
+    if shown["attacked"] is not None:
+        rates, kind = shown["attacked"]["attacks"], METHODS[choices.method].about.publishes
+        shown["rates"] = strongest_first(rates, kind)
+        shown["risks"] = risks_of(choices.recipients, rates, kind)
+    of_class = work.found(work.shown_class)
+    if of_class is not None:
+        shown["beliefs"] = strongest_first(of_class["attacks"], METHODS[choices.method].about.publishes)
+    return shown
+
+
+def _places(work: Work, folder: Path) -> dict[str, str]:
+    """Where to write: as chosen, under a new name where an earlier release of other choices has that one."""
+    choices = work.choices
+    places = {
+        "output": Path(choices.output or folder / "release"),
+        "linkage": Path(choices.linkage or folder / "secret" / "linkage.parquet"),
+        "private_report": Path(choices.private_report or folder / "secret" / "private-report.html"),
+    }
+    if work.release is None or work.release.state == "absent":
+        places = {name: _free(path) for name, path in places.items()}
+    return {name: str(path) for name, path in places.items()}
+
+
+def _free(path: Path) -> Path:
+    """The path, or the first with a number behind its name that is not there yet."""
+    numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 1000))
+    return next(one for one in (path, *numbered) if not one.exists())
+
+
+def _planned(choices: Choices, defaults: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    """What would be run with the choices as they are, and with the places that the page proposes."""
+    places = {name: defaults[name] for name in ("output", "linkage")}
+    plan = release_plan(choices.model_copy(update=places), folder, folder / "attacks.json")
+    return {
+        "commands": [command.shown() for command in plan.commands],
+        "files": {str(path): text for path, text in plan.files.items()},
+    }
+
+
+def _no_anonymity(work: Work) -> str:
+    """Why a claim that holds is no anonymity; empty where it is."""
+    written = work.found(work.release)
+    return "" if written is None else CLAIMS[written["claim"]["type"]].no_anonymity
+
+
+def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+    try:
+        release = desk.release(work.choices)
+    except (ShoalError, OSError) as error:
+        return {
+            "classes": [],
+            "gone": str(error) if isinstance(error, MisuseError) else words("release.gone"),
+        }
+    return {
+        "map": density_map(release, words("release.map_label"), desk.ground(work.choices)),
+        "promise": release.claim.promise,
+        "classes": classes_of(release),
+        "planar": release.crs is None,
+        "private": work.choices.private_report and Path(work.choices.private_report).exists(),
+    }
+
+
+def _done(work: Work) -> bool:
+    verdict = work.found(work.release, 1)
+    return verdict is not None and bool(verdict["holds"]) and work.found(work.release, 2) is not None
+
+
+def _summary(work: Work, words: Words) -> list[str]:
+    written, verdict = work.found(work.release), work.found(work.release, 1)
+    if written is None:
+        return []
+    lines = [words("release.line", records=words.number(f"{written['n_records']:,}"))]
+    if verdict is not None:
+        holds = "holds_bare" if _no_anonymity(work) else "holds"
+        lines.append(words(f"release.{holds}" if verdict["holds"] else "release.holds_not"))
+    return lines
+
+
+RELEASE: Final = Step(
+    name="release",
+    jobs=("release", "shown_class"),
+    take=_take,
+    content=_content,
+    done=_done,
+    summary=_summary,
+)

@@ -1,0 +1,146 @@
+"""Step 4: what each method costs and gives away, on a sample; one of them is picked."""
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, Final
+
+from shoal.local_pages.forms import Form, RefusedError, accepted, whole
+from shoal.methods import METHODS, method_named
+from shoal.report.words.numbers import percent, show
+from shoal.utility import METRICS
+from shoal_desk.case import Choices
+from shoal_desk.desk import Desk, Work
+from shoal_desk.figures import frontier
+from shoal_desk.library import translated
+from shoal_desk.settings import needs_streets
+from shoal_desk.steps.step import Step
+from shoal_desk.steps.whom import adversary_words
+from shoal_desk.words import Words
+
+_LARGEST_K: Final = 1_000
+_PEOPLE: Final = (10, 100_000)
+_TRIES: Final = (10, 10_000)
+_MOST_KS: Final = 6
+_LEFT: Final = ("samples-covered", "people-suppressed")
+
+
+def methods_compared() -> list[str]:
+    """Methods that need nothing but the data: no street graph."""
+    return [name for name in METHODS if not needs_streets(name)]
+
+
+def methods_offered(choices: Choices) -> list[str]:
+    """Those, and with a street graph all."""
+    return [name for name in METHODS if "streets-nodes" in choices.streets or not needs_streets(name)]
+
+
+def _take(choices: Choices, form: Form) -> dict[str, Any]:
+    if "pick" in form:
+        method, _, k = form.one("pick").rpartition(" k=")
+        return _picked(choices, method, k)
+    if "direct" in form:
+        return _picked(choices, form.one("method"), form.one("k"))
+    methods = form.many("methods")
+    if not methods or not set(methods) <= set(methods_compared()):
+        raise RefusedError("error.no_method")
+    texts = form.one("ks").replace(",", " ").split()
+    ks = tuple(sorted({whole(text, 2, _LARGEST_K) for text in texts}))
+    if not 1 <= len(ks) <= _MOST_KS:
+        raise RefusedError("error.ks", most=_MOST_KS)
+    return {
+        "methods": methods,
+        "ks": ks,
+        "sample": form.number("sample", *_PEOPLE),
+        "tries": form.number("tries", *_TRIES),
+    }
+
+
+def _picked(choices: Choices, method: str, k: str) -> dict[str, Any]:
+    if method not in methods_offered(choices):
+        raise RefusedError("error.pick")
+    size = whole(k, 2, _LARGEST_K)
+    accepted(lambda: method_named(method)(k=size))
+    kept = choices.settings if method == choices.method else {}
+    return {"method": method, "k": size, "settings": kept}
+
+
+def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+    found = work.found(work.study)
+    shown: dict[str, Any] = {
+        "methods": methods_compared(),
+        "offered": methods_offered(work.choices),
+        "found": found,
+        "points": [],
+    }
+    if found is not None:
+        metric = METRICS[found["budget"]["utility"]]
+        points = sorted(found["points"], key=lambda point: (point["worst_gain"], point["label"]))
+        shown |= {
+            "points": [
+                point
+                | {
+                    "sentence": _sentence(point, found, words),
+                    "on_frontier": point["label"] in found["frontier"],
+                }
+                for point in points
+            ],
+            "up": words(f"trade.up_{metric.better}", metric=_in_words(metric.question, words)),
+            "drawing": frontier(
+                points,
+                metric.better,
+                words("trade.figure_label"),
+                words("trade.risk_axis"),
+                lambda value: words.number(show(value, metric.unit)),
+            ),
+            "claims": {one["label"]: one["claim"] for one in found["releases"]},
+        }
+    return shown
+
+
+def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) -> str:
+    """What one release costs and gives away."""
+    metric = METRICS[found["budget"]["utility"]]
+    result = next(one for one in found["releases"] if one["label"] == point["label"])
+    played = [*chain.from_iterable(result["attacks"].values()), *result["attacks_of_its_claim"]]
+    worst = next(
+        one
+        for one in played
+        if one["target"] == "release" and f"{one['name']}, {one['knowledge']}" == point["worst_by"]
+    )
+    measured = {one["name"]: one["value"] for one in result["measurements"]}
+    sentence = words(
+        "trade.sentence",
+        risk=words.number(percent(point["worst"])),
+        guess=words.number(percent(worst["baseline"])),
+        adversary=_in_words(adversary_words(worst["asked"]), words) if worst.get("asked") else "",
+        metric=_in_words(metric.question, words),
+        utility=words.number(show(point["utility"], metric.unit)),
+        better=words(f"trade.{metric.better}"),
+    )
+    covered, left_out = (measured.get(name) for name in _LEFT)
+    if covered is None or left_out is None:
+        return sentence
+    people = words.number(percent(left_out))
+    if METHODS[result["method"]].about.publishes == "points":  # one that was moved is not left out for that
+        return f"{sentence} {words('trade.people_left_out', people=people)}"
+    return f"{sentence} {words('trade.left_out', samples=words.number(percent(1 - covered)), people=people)}"
+
+
+def _in_words(english: str, words: Words) -> str:
+    """What the library says, in the language of the page; in English where nobody said it so."""
+    return translated(english, words.language) or english
+
+
+def _summary(work: Work, words: Words) -> list[str]:
+    choices = work.choices
+    return [words("trade.line", method=choices.method, k=choices.k)] if choices.method else []
+
+
+TRADE: Final = Step(
+    name="trade",
+    jobs=("study",),
+    take=_take,
+    content=_content,
+    done=lambda work: bool(work.choices.method),
+    summary=_summary,
+)

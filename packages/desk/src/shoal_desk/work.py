@@ -1,0 +1,173 @@
+"""The process that carries out one job: command after command, each in a process of its own.
+
+It belongs to no server and to no browser: both may end while it works. Whether it lives is told by a lock
+that it holds, which no crash leaves behind. ``python -m shoal_desk.work FOLDER`` starts it; ended by SIGTERM
+it lets the command under way clean up, and says that it was canceled.
+"""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, BinaryIO, Final
+
+from shoal.errors import OutputError
+from shoal.runtime.progress_file import ENVIRONMENT
+from shoal.runtime.staging import write_private
+
+PLAN_FILE: Final = "plan.json"
+STATUS_FILE: Final = "status.json"
+PROGRESS_FILE: Final = "progress.json"
+LOCK_FILE: Final = "lock"
+CANCEL_FILE: Final = "cancel"
+_TRIES: Final = 20
+_TELLS: Final = (
+    0,
+    1,
+    3,
+)  # a command that ends so and printed a result: it holds, does not hold, was not checked
+
+
+@contextmanager
+def held(file: Path, *, tries: int = 1) -> Iterator[int | None]:
+    """Hold the lock of a file; gives its descriptor, None when somebody else holds it.
+
+    tries: how often to ask, a tenth of a second apart, since who only looks holds it for a moment. A process
+    that inherits the descriptor holds the lock, too.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # of a folder that can be read alone, it can still be told whether somebody holds it
+        descriptor = os.open(file, os.O_RDONLY)
+    try:
+        mine = any(_locked(descriptor, wait_s=0.1 * bool(number)) for number in range(tries))
+        yield descriptor if mine else None
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int, *, wait_s: float) -> bool:
+    time.sleep(wait_s)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def result_file(folder: Path, number: int) -> Path:
+    """What a command printed, once it has ended."""
+    return folder / f"{number}.json"
+
+
+def take_up(folder: Path) -> None:
+    """Keep what a command printed to its end after its worker was killed; nobody else may hold the lock.
+
+    A command prints its result last, at once. So what can be read as JSON is all of it.
+    """
+    with suppress(OSError, ValueError, OutputError):
+        said = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
+        if said["state"] != "running":
+            return
+        printed = folder / f"{said['command']}.partial"
+        json.loads(printed.read_text(encoding="utf-8"))
+        printed.replace(result_file(folder, said["command"]))
+        if said["command"] + 1 == len(
+            json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))["commands"]
+        ):
+            _say(folder, "done")
+
+
+def _say(folder: Path, state: str, **more: Any) -> None:
+    write_private(folder / STATUS_FILE, json.dumps({"state": state, "at": time.time(), **more}))
+
+
+class Worker:
+    """Carries out the commands in a folder.
+
+    Parameters
+    ----------
+    folder
+        Of the job, with its plan.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stopped = False
+        self._child: subprocess.Popen[bytes] | None = None
+        self._lock = -1
+
+    def run(self) -> None:
+        """Work through what is not done yet, unless another process does."""
+        with held(self._folder / LOCK_FILE, tries=_TRIES) as lock:
+            if lock is not None:
+                self._lock = lock
+                self._work()
+
+    def stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
+        """End the command under way, and begin no other."""
+        self._stopped = True
+        if self._child is not None:
+            self._child.terminate()
+
+    def carry_out(self, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
+        """Run one command to its end; its exit code."""
+        self._child = subprocess.Popen(  # noqa: S603  (this very Python and words of our own)
+            [sys.executable, "-m", "shoal", *arguments, "--json"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            pass_fds=(self._lock,),  # as long as it works, the job is under way, whatever becomes of us
+            env={**os.environ, ENVIRONMENT: str(self._folder / PROGRESS_FILE)},
+        )
+        if self._stopped:  # told so while the command began
+            self._child.terminate()
+        code = self._child.wait()
+        self._child = None
+        return code
+
+    def _work(self) -> None:
+        plan = json.loads((self._folder / PLAN_FILE).read_text(encoding="utf-8"))
+        for path, text in plan["files"].items():
+            write_private(Path(path), text)
+        for number, arguments in enumerate(plan["commands"]):
+            if result_file(self._folder, number).exists():
+                continue
+            (self._folder / PROGRESS_FILE).unlink(missing_ok=True)
+            _say(self._folder, "running", command=number, pid=os.getpid())
+            if (self._folder / CANCEL_FILE).exists():  # left before this process could be told
+                self._stopped = True
+            message = self._one(number, arguments)
+            if self._stopped:
+                _say(self._folder, "canceled", command=number)
+                return
+            if message is not None:
+                _say(self._folder, "failed", command=number, message=message)
+                return
+        _say(self._folder, "done")
+
+    def _one(self, number: int, arguments: list[str]) -> str | None:
+        """Run one command; what it complained of, None when it gave a result."""
+        printed, complained = (self._folder / f"{number}.{name}" for name in ("partial", "messages"))
+        with printed.open("wb") as out, complained.open("wb") as err:
+            code = 1 if self._stopped else self.carry_out(arguments, out, err)
+        if code in _TELLS and printed.stat().st_size:
+            printed.replace(result_file(self._folder, number))
+            return None
+        lines = complained.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return (
+            lines[-1].removeprefix("shoal: ") if lines else f"the command ended with code {code} and no word"
+        )
+
+
+if __name__ == "__main__":
+    worker = Worker(Path(sys.argv[1]))
+    signal.signal(signal.SIGTERM, worker.stop)
+    worker.run()

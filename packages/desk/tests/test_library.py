@@ -1,0 +1,172 @@
+"""Sentences of the library in the desk's languages: of all claims, with their numbers; English is marked."""
+
+import re
+from html import unescape
+from itertools import product
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import shoal
+from desk_visits import Visitor
+from shoal.attacks.table import ATTACKS
+from shoal.io import cleaning
+from shoal.io.description import describe
+from shoal.io.tables import WRONG_FIELDS
+from shoal.io.times import TAKEN_AS_UTC
+from shoal.methods import METHODS
+from shoal.methods.parameters import declared
+from shoal.methods.written import default_text
+from shoal.model.claims import (
+    CLAIMS,
+    Blurred,
+    Claim,
+    KAnonymity,
+    KDeltaAnonymity,
+    KteAnonymity,
+    LocationPrivacy,
+    TrajectoryPrivacy,
+)
+from shoal.model.intake import OUT_OF_ORDER
+from shoal.utility import METRICS
+from shoal_desk.library import library_sentences, translated
+from shoal_desk.steps import STEPS
+from shoal_desk.steps.data import warnings_of
+from shoal_desk.words import LANGUAGES, Words
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+HULLS = ("tight", "outward:1", "outward:3", "grid:1500m")
+VARIANTS: list[Claim] = [
+    *(
+        KAnonymity(k=k, truthful=truthful, hull=hull, missing_at_most=share, missing_of_one_at_most=4 * share)
+        for k, truthful, hull, share in product((2, 7), (True, False), HULLS, (0.0, 0.05, 0.25))
+    ),
+    *(
+        KteAnonymity(k=k, tau_s=5400, epsilon_s=1800, hiders_stay=stay, hull=hull)
+        for k, stay, hull in product((2, 7), (True, False), HULLS)
+    ),
+    *(KDeltaAnonymity(k=k, delta_m=1500) for k in (2, 7)),
+    *(TrajectoryPrivacy(k=k, time_threshold_s=100, space_threshold_m=5000) for k in (2, 7)),
+    *(
+        LocationPrivacy(k=k, time_threshold_s=100, space_threshold_m=5000, most_off_street_m=100)
+        for k in (2, 7)
+    ),
+]
+
+
+def test_every_claim_that_a_method_makes_is_among_them() -> None:
+    assert {type(claim) for claim in VARIANTS} == {kind.about.claim for kind in METHODS.values()}
+    assert set(CLAIMS.values()) == {type(claim) for claim in VARIANTS} | {Blurred}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_sentence_of_a_claim_is_said_in_every_language(language: str) -> None:
+    texts = {
+        text
+        for claim in VARIANTS
+        for text in (claim.promise, *claim.limits, *claim.cautions, claim.no_anonymity, claim.privacy_model)
+        if text
+    }
+    assert len(texts) > 60
+    assert sorted(text for text in texts if translated(text, language) is None) == []
+    assert sorted(text for text in texts if translated(text, language) == text) == []
+
+
+def test_limits_say_all_that_is_cautioned() -> None:
+    """So a page that shows the limits needs no cautions beside them."""
+    assert [claim for claim in VARIANTS if not set(claim.cautions) <= set(claim.limits)] == []
+
+
+def test_numbers_come_through() -> None:
+    promise = KteAnonymity(k=3, tau_s=5400, epsilon_s=1800).promise
+    said = translated(promise, "de")
+    assert said is not None
+    assert "1,5 h lang" in said
+    assert "mindestens 3 passende" in said
+    assert said.endswith("alle 30 min.")
+    box = translated(KAnonymity(k=5, hull="grid:1500m").promise, "fr")
+    assert box is not None
+    assert "1,5 km." in box
+
+
+def test_what_nobody_translated_stays_english_and_is_marked() -> None:
+    assert translated("Nobody said this.", "de") is None
+    known = "Sets of two."
+    assert translated(f"{known} Nobody said this.", "de") is None
+    assert translated(f"{known} Nobody said this.", "en") == f"{known} Nobody said this."
+
+
+def test_every_row_of_the_file_has_every_language_and_its_values() -> None:
+    rows = library_sentences()
+    assert len(rows) > 40
+    assert [row for row in rows if sorted(row) != ["de", "en", "fr"]] == []
+    assert [row["en"] for row in rows if len({row["en"], row["de"], row["fr"]}) < 3] == []
+
+    def values(text: str) -> list[str]:
+        return sorted(name for _, name, _, _ in Formatter().parse(text) if name is not None)
+
+    assert [row["en"] for row in rows for text in row.values() if values(text) != values(row["en"])] == []
+    assert len({row["en"] for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_parameter_and_every_metric_is_said_in_every_language(language: str) -> None:
+    parameters = [each for kind in METHODS.values() for each in declared(kind).values()]
+    defaults = (default_text(each) for each in parameters)
+    texts = {
+        *(each.help for each in parameters),
+        *(each.bound.words for each in parameters if each.bound is not None),
+        *(text for text in defaults if " " in text),
+        *(metric.question for metric in METRICS.values()),
+    }
+    assert len(texts) > 70
+    assert sorted(text for text in texts if translated(text, language) is None) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_adversary_is_said_in_every_language(language: str) -> None:
+    texts = {row.sentence for row in ATTACKS.values()}
+    assert sorted(text for text in texts if translated(text, language) is None) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_reason_of_a_lost_row_is_said_in_every_language(language: str) -> None:
+    names = [name for name in vars(cleaning) if name.isupper()]
+    reasons = {getattr(cleaning, name) for name in names} | {WRONG_FIELDS, OUT_OF_ORDER}
+    told = {reason for reason in reasons if isinstance(reason, str)}
+    assert len(told) > 15
+    lines = [f"1,234 rows {what}: {reason}" for reason in told for what in ("dropped", "repaired")]
+    assert sorted(line for line in lines if translated(line, language) is None) == []
+    assert translated("3 rows dropped: something new", language) is None
+
+
+def test_what_reading_a_sloppy_file_notes_is_said_in_every_language(tmp_path: Path) -> None:
+    rows = [f"{n % 4};{n % 9 + 1:02d}/13/2026 0{n % 9}:1{n % 6};48,{n}1;-122,{n}7" for n in range(1, 40)]
+    rows += ["a;01/13/2026 05:05;48,1;2,1", "9;never;48,1;2,1", ";01/13/2026 05:05;0;0", rows[0], "1;2"]
+    file = tmp_path / "sloppy.csv"
+    file.write_text("uid;time;lat;lon\n" + "\n".join(rows) + "\n")
+    found = describe(shoal.read(file)).to_json()
+    told = [*warnings_of(found), found["unit_of_protection"]]
+    assert len(told) >= 7
+    assert [one for one in told if "taken as UTC" in one] == [TAKEN_AS_UTC]  # asked once, not twice
+    unsaid = [(one, language) for one in told for language in OTHERS if translated(one, language) is None]
+    assert unsaid == []
+
+
+def test_no_page_of_the_walk_has_an_english_sentence(released: Visitor) -> None:
+    names = set(CLAIMS)
+    looked_at = 0
+    try:
+        for language in OTHERS:
+            released.desk.case.change(released.desk.case.choices().version, language=language)
+            for step in STEPS:
+                page = released.get(step).html
+                assert f'<html lang="{language}">' in page
+                english = [unescape(text) for text in re.findall(r'lang="en">(.*?)<', page)]
+                assert (step, [text for text in english if text not in names]) == (step, [])
+                looked_at += len(english)
+    finally:  # other tests go on with this case
+        released.desk.case.change(released.desk.case.choices().version, language="en")
+    assert looked_at == len(OTHERS)  # the name of the claim, on the page of the release
+    assert Words("de").has("method.glove")

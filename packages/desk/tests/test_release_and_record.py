@@ -1,0 +1,294 @@
+"""What the last steps show is what the commands printed; the record names what is signed."""
+
+import json
+import shlex
+import stat
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from command_line import Shoal
+from desk_visits import Visitor
+from shoal.cli.release import anonymize
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.runtime.hashing import sha256_of
+from shoal_desk import pdf
+from shoal_desk.commands import record_plan
+from shoal_desk.desk import Work
+from shoal_desk.record import digest_of_data, read_attacks
+from shoal_desk.risk import risks_of, strongest_first
+from shoal_desk.steps.release import classes_of
+from shoal_desk.work import result_file
+
+
+@pytest.fixture(scope="module")
+def work(released: Visitor) -> Work:
+    return released.desk.work(released.desk.case.choices())
+
+
+def test_the_settings_file_says_what_the_command_says(released: Visitor, work: Work, tmp_path: Path) -> None:
+    assert work.release is not None
+    command = work.release.plan.commands[0]
+    file = tmp_path / "release.toml"
+    file.write_text(released.get("kept/release.toml").html)
+    by_flags = anonymize.make_context("anonymize", command.arguments()[1:]).params
+    by_file = anonymize.make_context("anonymize", [*command.words, "--config", str(file)]).params
+    assert by_flags == by_file
+    assert by_flags["k"] == 4
+    assert shlex.split(command.shown())[2] == str(work.choices.source)
+
+
+def test_the_script_is_one_that_a_shell_takes_and_holds_every_command(
+    released: Visitor, tmp_path: Path
+) -> None:
+    file = tmp_path / "steps.sh"
+    file.write_text(released.get("kept/steps.sh").html)
+    subprocess.run(["sh", "-n", str(file)], check=True)
+    lines = file.read_text().splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("shoal ")] == [
+        "inspect",
+        "compare",
+        "anonymize",
+        "verify",
+        "attack",
+        "record",
+    ]
+
+
+def test_the_page_shows_the_strongest_first_and_every_recipient(released: Visitor, work: Work) -> None:
+    html = released.get("release").html
+    rates = work.found(work.release, 2)["attacks"]
+    strongest = strongest_first(rates, "boxes")[0]
+    assert (
+        f"{100 * strongest['rate']:.1f}".rstrip("0").rstrip(".") in html.partition('id="strongest"')[2][:200]
+    )
+    assert [one.name for one in risks_of(work.choices.recipients, rates, "boxes")] == ["research"]
+    assert {one["asked"] for one in rates} == {"points:4", "downcoding"}
+    for drawing in (
+        "<svg",
+        "A research partner",
+        "The promise holds.",
+        "Every published record is identical",
+    ):
+        assert drawing in html
+
+
+def test_a_release_that_is_gone_is_said_on_its_page(released: Visitor, work: Work) -> None:
+    output = Path(work.choices.output)
+    output.rename(away := output.with_name("away"))
+    try:
+        page = released.get("release")
+    finally:
+        away.rename(output)
+    assert page.status == 200
+    assert "no longer there, or was changed. Put it back" in page.html
+    assert 'id="risk"' in page.html
+
+
+def test_a_result_that_was_cut_is_said(released: Visitor, work: Work) -> None:
+    assert work.release is not None
+    file = result_file(work.release.folder, 2)
+    whole = file.read_text()
+    file.write_text(whole[:100])
+    try:
+        page = released.get("release")
+    finally:
+        file.write_text(whole)
+    assert page.sentence.endswith("do that step again")
+
+
+def test_recipients_count_the_adversaries_that_were_played(work: Work) -> None:
+    rates = work.found(work.release, 2)["attacks"]
+    (one,) = risks_of({"public": ("points:4", "downcoding", "insider")}, rates, "boxes")
+    assert (one.played, one.adversaries) == (2, 3)
+
+
+def test_what_a_true_box_says_is_not_called_the_strongest_attack() -> None:
+    rates = [
+        {"name": name, "knowledge": "", "target": "release", "rate": rate, "baseline": 0.01}
+        for name, rate in (("attribution", 0.9), ("linkage", 0.1), ("home", 0.2))
+    ]
+    assert [one["name"] for one in strongest_first(rates, "boxes")] == ["home", "linkage", "attribution"]
+    assert [one["name"] for one in strongest_first(rates, "points")] == ["attribution", "home", "linkage"]
+
+
+def test_secrets_lie_where_they_were_put_and_nowhere_else(released: Visitor, work: Work) -> None:
+    choices = work.choices
+    assert sorted(path.name for path in Path(choices.output).iterdir()) == [
+        "manifest.json",
+        "release.parquet",
+        "report.html",
+    ]
+    secret = [Path(choices.linkage), Path(choices.private_report), Path(choices.record)]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in secret] == [0o600] * 3
+    page = released.get("kept/private-report.html")
+    assert "PRIVATE" in page.html
+    assert page.headers["content-security-policy"].startswith("sandbox")
+
+
+def test_one_class_is_asked_alone(released: Visitor) -> None:
+    smallest = classes_of(released.desk.release(released.desk.case.choices()))[0]
+    page = released.post("release", "start:shown_class", like=smallest["record"])
+    assert 'id="beliefs"' in page.html
+    found = released.desk.work(released.desk.case.choices()).shown_class
+    assert found is not None
+    assert {one["tries"] for one in found.result()["attacks"] if one["target"] == "release"} == {
+        smallest["size"]
+    }
+    refused = released.post("release", "start:shown_class", like="0123456789abcdef")
+    released.desk.case.change(
+        released.desk.case.choices().version, shown_class=""
+    )  # others look at this case
+    assert "no such record" in refused.sentence
+
+
+def test_the_record_names_data_and_release(released: Visitor, work: Work, desk_city: Path) -> None:
+    html = Path(work.choices.record).read_text()
+    original = read(desk_city)
+    for text in (
+        sha256_of(desk_city),
+        digest_of_data(original),
+        sha256_of(Path(work.choices.output) / "release.parquet"),
+        sha256_of(Path(work.choices.output) / "manifest.json"),
+        sha256_of(Path(work.choices.output) / "report.html"),
+        "Calls &lt;of&gt; Northport, 2027-1",
+        "ISO/IEC 27559:2022, 8.2.3",
+        "Opinion 05/2014",
+        "ISO/IEC 20889:2018",
+    ):
+        assert text in html
+    assert html.index('id="strongest"') < html.index('id="what"')
+    assert "<script" not in html
+    assert len(html) < 1_000_000
+    names = {uid for uid in original.ids if uid in html}
+    assert names == set()
+
+
+def test_the_record_is_a_command_like_every_other(
+    released: Visitor, work: Work, shoal: Shoal, tmp_path: Path
+) -> None:
+    assert work.record is not None
+    arguments = work.record.plan.commands[0].arguments()
+    taken = shoal(*arguments)
+    assert taken.code == 2
+    assert "exists" in taken.err
+    french = [*arguments[:-1], str(tmp_path / "registre.html"), "--language", "fr"]
+    done = shoal(*french, "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["holds"] is True
+    assert (
+        "À signer" in (tmp_path / "registre.html").read_text()
+        or "à signer" in (tmp_path / "registre.html").read_text()
+    )
+    inside = shoal(*arguments[:-1], str(Path(work.choices.output) / "record.html"))
+    assert inside.code == 2
+    assert "outside the release folder" in inside.err
+    unknown = shoal(*arguments, "--recipient", "moon")
+    assert (unknown.code, "is no recipient" in unknown.err) == (2, True)
+
+
+def won(found: Any) -> dict[str, Any]:
+    return next(one for one in found["attacks"] if one["rate"] > 0)
+
+
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "another release": lambda found: found | {"release_sha256": "0" * 64},
+    "no release": lambda found: {name: found[name] for name in ("attacks", "notes")},
+    "no rates": lambda found: {"notes": []},
+    "a rate that is none": lambda found: found | {"attacks": [{"name": "linkage"}]},
+    "rates in words": lambda found: found | {"attacks": [found["attacks"][0] | {"rate": "high"}]},
+    "a rate above all": lambda found: found | {"attacks": [found["attacks"][0] | {"rate": 5.0}]},
+    "a rate that is made lower": lambda found: found | {"attacks": [{**won(found), "rate": 0.0, "low": 0.0}]},
+    "a rate beyond its interval": lambda found: found | {"attacks": [won(found) | {"high": 0.0}]},
+    "a guess above all": lambda found: found | {"attacks": [won(found) | {"baseline": 1.5}]},
+    "a rate of another adversary": lambda found: found | {"attacks": [won(found) | {"name": "tracked"}]},
+    "an adversary that is none": lambda found: found | {"attacks": [won(found) | {"asked": "oracle:4"}]},
+    "no tries": lambda found: found | {"attacks": [won(found) | {"tries": 0}]},
+    "a list": lambda _found: [],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_attacks_on_something_else_are_refused(name: str, work: Work, tmp_path: Path) -> None:
+    found = work.found(work.release, 2)
+    file = tmp_path / "attacks.json"
+    file.write_text(json.dumps(WRONG[name](found)))
+    with pytest.raises(InputError, match=r"attacks\.json"):
+        read_attacks(file, found["release_sha256"])
+
+
+def test_finding_oneself_counts_whole_crowds(released: Visitor, shoal: Shoal) -> None:
+    release = released.desk.release(released.desk.case.choices())
+    boxes, grid = release.record(0), release.snapped_grid()
+    t_s = int(boxes.t_start[0] * grid.slot_s)
+    x_m, y_m = boxes.x_min[0] * grid.cell_m, boxes.y_min[0] * grid.cell_m
+    folder = released.desk.case.choices().output
+    found = shoal("find", folder, "--planar", "--at", f"{t_s},{x_m},{y_m}", "--json")
+    assert found.code == 0
+    fit = json.loads(found.out)
+    assert fit["together"] >= 4
+    assert fit["records"] == 40
+    assert fit["each"] == [fit["together"]]
+    bad = shoal("find", folder, "--at", "yesterday,48,2")
+    assert (bad.code, "write for example" in bad.err) == (2, True)
+
+
+def test_what_is_chosen_is_kept_as_settings(released: Visitor) -> None:
+    stated = tomllib.loads((released.folder / "record.toml").read_text())
+    assert stated == {"data_set": "Calls <of> Northport", "version": "2027-1"}
+
+
+def test_the_styles_of_the_record_are_not_escaped(work: Work) -> None:
+    style = Path(work.choices.record).read_text().partition("<style>")[2].partition("</style>")[0]
+    assert '"Segoe UI"' in style
+    assert "&#" not in style
+
+
+class Printer:
+    """In the place of WeasyPrint: prints what it is given, and asks for an address."""
+
+    def __init__(self, string: str, url_fetcher: Callable[[str], object]) -> None:
+        self.string, self.fetch = string, url_fetcher
+
+    def write_pdf(self) -> bytes:
+        with pytest.raises(InputError, match="refers to nothing"):
+            self.fetch("https://example.org/font.woff")
+        return b"%PDF-1.7 " + self.string.encode()
+
+
+def test_the_record_as_a_pdf(
+    released: Visitor, work: Work, shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert work.record is not None
+    words = work.record.plan.commands[0].arguments()
+    words[words.index("--output") + 1] = str(tmp_path / "record.html")
+    if "--pdf" in words:
+        del words[words.index("--pdf") : words.index("--pdf") + 2]
+    monkeypatch.setattr(pdf, "_library", lambda: None)
+    missing = shoal(*words, "--pdf", str(tmp_path / "record.pdf"))
+    assert (missing.code, "pip install 'shoal[pdf]'" in missing.err) == (2, True)
+    assert not (tmp_path / "record.html").exists()
+    assert "Save as PDF" in released.get("record").html
+    monkeypatch.setattr(pdf, "_library", lambda: SimpleNamespace(HTML=Printer))
+    same = shoal(*words, "--pdf", str(tmp_path / "record.html"))
+    assert (same.code, "choose another --pdf" in same.err) == (2, True)
+    inside = shoal(*words, "--pdf", f"{work.choices.output}/record.pdf")
+    assert (inside.code, "outside the release folder" in inside.err) == (2, True)
+    done = shoal(*words, "--pdf", str(tmp_path / "record.pdf"), "--json")
+    assert done.err == ""
+    assert json.loads(done.out)["pdf"] == str(tmp_path / "record.pdf")
+    printed = tmp_path / "record.pdf"
+    assert printed.read_bytes() == b"%PDF-1.7 " + (tmp_path / "record.html").read_bytes()
+    assert stat.S_IMODE(printed.stat().st_mode) == 0o600
+    assert "--pdf" in record_plan(work.choices, tmp_path, tmp_path / "a.json", "en").commands[0].arguments()
+
+
+def test_the_library_itself_prints_it(work: Work) -> None:
+    pytest.importorskip("weasyprint", reason="the extra `pdf` is not installed")
+    assert pdf.pdf_of(Path(work.choices.record).read_text()).startswith(b"%PDF-")

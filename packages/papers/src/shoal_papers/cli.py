@@ -1,0 +1,145 @@
+"""The command that reproduces the papers: reproduce."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoal.cli.options import (
+    PATH,
+    UNITS,
+    input_options,
+    output_options,
+    street_options,
+    take_reading,
+    take_streets,
+)
+from shoal.cli.sections import Command
+from shoal.cli.terminal import Bars, print_result
+
+if TYPE_CHECKING:
+    from shoal.model.trajectories import Trajectories
+
+_PAPERS: Final = ("glove", "kte", "swap", "collect")
+_KINDS: Final = ("people", "network", "cabs", "traces")
+_AS_GIVEN: Final = ("network", "cabs", "traces")
+_KIND_OF: Final = {"glove": "people", "kte": "people", "swap": "network", "collect": "traces"}
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal reproduce glove --figure 3a", "one figure, beside what the paper prints; minutes"),
+        ("shoal reproduce all --output figures", "every paper, with plots; longer"),
+    ),
+    epilog=UNITS,
+)
+@click.argument("paper", type=click.Choice((*_PAPERS, "all")))
+@click.option(
+    "--figure",
+    "figures",
+    multiple=True,
+    metavar="F",
+    help="One figure or table, e.g. 3, 3a or table-2; may be repeated. [default: all]",
+)
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="[KIND=]FILE",
+    help="Data of your own in the place of made-up data. KIND: people (call records), network (objects on "
+    "streets), cabs (a day of GPS), traces (people's GPS). [default: what the paper is about]",
+)
+@click.option("--full", is_flag=True, help="As many people, settings and queries as the paper: hours.")
+@click.option("--quick", is_flag=True, help="Few of everything: minutes. This is the default.")
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Repetitions. [default: 5]")
+@click.option(
+    "--output",
+    type=PATH,
+    metavar="DIR",
+    help="Also write CSV, Markdown and a page of plots into a new folder.",
+)
+@street_options
+@input_options
+@output_options
+def reproduce(
+    paper: str,
+    figures: tuple[str, ...],
+    inputs: tuple[str, ...],
+    full: bool,
+    quick: bool,
+    seeds: int | None,
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Measure the figures and tables of a PAPER, and show them beside what the paper prints.
+
+    Each number is the mean of several seeds, with its 95 % interval.
+    """
+    from dataclasses import replace
+
+    from shoal.errors import OutputError
+    from shoal.runtime.json_values import null_for_nan
+    from shoal.runtime.run import Run
+    from shoal_papers.data import FULL, QUICK
+    from shoal_papers.folder import write_outcomes
+    from shoal_papers.running import reproduce as run_experiments
+    from shoal_papers.table import experiments_of, papers, titles
+    from shoal_papers.writing import json_of, text_lines
+
+    if full and quick:
+        raise click.UsageError("give either --quick or --full")
+    if paper == "all" and figures:
+        raise click.UsageError("--figure needs one paper; name it instead of 'all'")
+    if output is not None and output.exists():
+        raise OutputError(f"{output} exists; choose another --output or remove it first")
+    size = FULL if full else QUICK
+    size = size if seeds is None else replace(size, seeds=seeds)
+    asked = {one: experiments_of(one, figures) for one in (papers() if paper == "all" else (paper,))}
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        streets = take_streets(options)
+        given = _given(inputs, None if paper == "all" else paper, take_reading(options), run)
+        outcomes = {
+            one: run_experiments(
+                asked[one], size, run, given=given, streets=streets, label=f"reproducing {one}"
+            )
+            for one in asked
+        }
+        if output is not None:
+            write_outcomes(outcomes, output)
+    lines = []
+    for one, found in outcomes.items():
+        lines += ["", titles()[one], *(line for outcome in found for line in text_lines(outcome))]
+    document = {one: [json_of(outcome) for outcome in found] for one, found in outcomes.items()}
+    told = [] if output is None else [f"written: {output}"]
+    print_result(
+        as_json,
+        {"size": "full" if full else "quick", "seeds": size.seeds, "papers": null_for_nan(document)},
+        [*lines[1:], *told],
+    )
+    return 0
+
+
+def _given(
+    inputs: tuple[str, ...], paper: str | None, reading: dict[str, Any], run: Any
+) -> "dict[str, Trajectories]":
+    """The data handed in, by kind."""
+    from shoal.io import read
+
+    given: dict[str, Trajectories] = {}
+    for text in inputs:
+        kind, equals, file = text.partition("=")
+        if not equals or kind not in _KINDS:
+            if paper is None:
+                raise click.UsageError(
+                    f"--input {text} says no kind; write one of {', '.join(f'{one}=FILE' for one in _KINDS)}"
+                )
+            kind, file = _KIND_OF[paper], text
+        if kind in given:
+            raise click.UsageError(f"--input names two files of {kind}; give one")
+        settings = {**reading, "snap": False} if kind in _AS_GIVEN else reading
+        given[kind] = read(file, run=run, **settings)
+    return given

@@ -1,0 +1,42 @@
+"""The shape of what ``shoal reproduce --json`` prints."""
+
+from typing import Any, Final, Literal
+
+from typing_extensions import TypedDict
+
+from shoal.cli.document_kinds import closed
+
+
+@closed
+class CellDocument(TypedDict):
+    """One number of a figure: the paper's, and the mean over the seeds with half its 95 % interval."""
+
+    row: str
+    column: str
+    paper: float | list[float] | None
+    mean: float | None
+    margin: float | None
+    values: list[float | None]
+
+
+@closed
+class FigureDocument(TypedDict):
+    """A figure or table of a paper; skipped: why it was not made."""
+
+    figure: str
+    title: str
+    note: str
+    skipped: str | None
+    cells: list[CellDocument]
+
+
+@closed
+class ReproduceDocument(TypedDict):
+    """The figures and tables of papers beside what was measured."""
+
+    size: Literal["quick", "full"]
+    seeds: int
+    papers: dict[str, list[FigureDocument]]
+
+
+DOCUMENTS: Final[dict[str, Any]] = {"reproduce": ReproduceDocument}

@@ -1,0 +1,203 @@
+"""Outcomes as text, as Markdown for the docs, as CSV, and as a page of plots."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from shoal.report.figures import axes
+from shoal.report.figures.drawing import Drawing, Line, Marks
+from shoal.report.pages.frame import page
+from shoal_papers.experiment import Cell, Outcome
+
+_NOTHING: Final = 1e-9  # what rounding leaves of a difference
+_MANY: Final = 7  # columns of a table; a wider one is turned into lines
+FIELDS = ("figure", "row", "column", "paper", "paper_high", "mean", "margin", "seeds")
+
+
+def digits(value: float) -> str:
+    """A number with three digits that count, and no more."""
+    if math.isnan(value):
+        return "-"
+    if abs(value) < _NOTHING or abs(value) >= 100:
+        return f"{abs(value) if abs(value) < 1 else value:,.0f}"
+    return (
+        f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+        if abs(value) >= 0.001
+        else f"{value:.1g}"
+    )
+
+
+def paper_words(paper: float | tuple[float, float] | None) -> str:
+    """What the paper prints: a number, a range, or nothing."""
+    if paper is None:
+        return ""
+    return f"{paper[0]:g} to {paper[1]:g}" if isinstance(paper, tuple) else f"{paper:,.6g}"
+
+
+def cell_words(cell: Cell, *, spread: bool = False) -> str:
+    """Ours with its interval, the least and the greatest if asked for, and the paper's in brackets."""
+    between = f", {digits(cell.ends[0])} to {digits(cell.ends[1])}" if spread and len(cell.values) > 1 else ""
+    return ours_words(cell) + between + (f" ({paper_words(cell.paper)})" if cell.paper is not None else "")
+
+
+def ours_words(cell: Cell) -> str:
+    """The mean of the seeds and half its interval."""
+    return digits(cell.mean) + ("" if math.isnan(cell.margin) else f" ± {digits(cell.margin)}")
+
+
+def table_rows(outcome: Outcome) -> list[list[str]]:
+    """The table of an outcome, its head first: one row for each row of the paper, or one for each cell."""
+    found = {(cell.row, cell.column): cell for cell in outcome.cells}
+    if len(outcome.columns) > _MANY:
+        head = ["", "", "ours", "paper"]
+        lines = [[cell.row, cell.column, ours_words(cell), paper_words(cell.paper)] for cell in outcome.cells]
+        return [head, *lines]
+    return [
+        ["", *outcome.columns],
+        *(
+            [
+                row,
+                *(
+                    cell_words(found[row, column], spread=outcome.experiment.spread)
+                    if (row, column) in found
+                    else ""
+                    for column in outcome.columns
+                ),
+            ]
+            for row in outcome.rows
+        ),
+    ]
+
+
+def markdown(outcome: Outcome) -> str:
+    """A section of a page: title, table, note."""
+    seeds = "" if outcome.skipped else f", {outcome.seeds} seed{'s' if outcome.seeds > 1 else ''}"
+    parts = [f"## {outcome.experiment.title}", f"`--figure {outcome.experiment.figure}`{seeds}"]
+    if outcome.experiment.note:
+        parts.append(outcome.experiment.note)
+    if outcome.skipped:
+        parts.append(f"Not measured: {outcome.skipped}.")
+    else:
+        head, *rows = table_rows(outcome)
+        lines = [f"| {' | '.join(one)} |" for one in (head, ["---"] * len(head), *rows)]
+        parts.append("\n".join(lines).replace("|  |", "| |"))
+    return "\n\n".join(parts)
+
+
+def text_lines(outcome: Outcome) -> list[str]:
+    """For a terminal: title, aligned table, note."""
+    lines = ["", outcome.experiment.title]
+    if outcome.experiment.note:
+        lines.append(f"  ({outcome.experiment.note})")
+    if outcome.skipped:
+        return [*lines, f"  not measured: {outcome.skipped}"]
+    rows = table_rows(outcome)
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return [
+        *lines,
+        *(
+            "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ),
+    ]
+
+
+def csv_text(outcomes: Sequence[Outcome]) -> str:
+    """One line for each figure: the paper's number or range, the mean of the seeds, half its interval."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for outcome in outcomes:
+        for cell in outcome.cells:
+            low, high = cell.paper if isinstance(cell.paper, tuple) else (cell.paper, None)
+            known = sum(not math.isnan(value) for value in cell.values)
+            numbers = ("" if math.isnan(value) else f"{value:.6g}" for value in (cell.mean, cell.margin))
+            writer.writerow(
+                [
+                    outcome.experiment.figure,
+                    cell.row,
+                    cell.column,
+                    *("" if one is None else one for one in (low, high)),
+                    *numbers,
+                    known,
+                ]
+            )
+    return file.getvalue()
+
+
+def json_of(outcome: Outcome) -> dict[str, Any]:
+    """An outcome for ``--json``."""
+    return {
+        "figure": outcome.experiment.figure,
+        "title": outcome.experiment.title,
+        "note": outcome.experiment.note,
+        "skipped": outcome.skipped or None,
+        "cells": [
+            {
+                "row": cell.row,
+                "column": cell.column,
+                "paper": list(cell.paper) if isinstance(cell.paper, tuple) else cell.paper,
+                "mean": cell.mean,
+                "margin": cell.margin,
+                "values": list(cell.values),
+            }
+            for cell in outcome.cells
+        ],
+    }
+
+
+def plot_page(title: str, outcomes: Sequence[Outcome]) -> str:
+    """A page with one drawing for each outcome that has figures."""
+    shown = [one for one in outcomes if one.cells]
+    drawings = {f"figure-{number}": _drawing(one) for number, one in enumerate(shown)}
+    sections = [
+        {"name": name, "title": one.experiment.title, "note": one.experiment.note, "rows": table_rows(one)}
+        for name, one in zip(drawings, shown, strict=True)
+    ]
+    left_out = [(one.experiment.title, one.skipped) for one in outcomes if one.skipped]
+    return page("reproduction.html.j2", drawings, title=title, sections=sections, left_out=left_out)
+
+
+def _drawing(outcome: Outcome) -> Drawing:
+    """Ours with intervals as marks on lines, the paper's as marks of the same color."""
+    layers: list[Line | Marks] = []
+    place = {row: at for at, row in enumerate(outcome.rows)}
+    for number, column in enumerate(outcome.columns):
+        cells = [cell for cell in outcome.cells if cell.column == column]
+        layers.append(
+            Line(
+                name=column,
+                x=[place[cell.row] for cell in cells],
+                y=[_plain(cell.mean) for cell in cells],
+                margins=[_plain(cell.margin) for cell in cells],
+                number=number,
+                marked=True,
+            )
+        )
+        printed = [cell for cell in cells if cell.paper is not None]
+        if printed:
+            middles = [
+                sum(cell.paper) / 2 if isinstance(cell.paper, tuple) else cell.paper for cell in printed
+            ]
+            across = [place[cell.row] for cell in printed]
+            layers.append(Marks(name=f"{column}, paper", x=across, y=middles, number=number, symbol="cross"))
+    ends = [
+        value + sign * margin
+        for layer in layers
+        if isinstance(layer, Line)
+        for value, margin in zip(layer.y, layer.margins, strict=True)
+        if value is not None and margin is not None
+        for sign in (-1, 1)
+    ]
+    return Drawing(
+        x=axes.of_names("", outcome.rows),
+        y=axes.around("", [*ends, *(value for layer in layers for value in layer.y)]),
+        layers=layers,
+        legend=True,
+    )
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 6)

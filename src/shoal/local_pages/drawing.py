@@ -1,0 +1,70 @@
+"""Drawings as SVG: no script, no style of their own, and names of towns on a map."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from shoal.report.facts.towns import Town
+
+_MOST_NAMES: Final = 8
+_SIGN: Final = 1.5  # how wide a letter of a name is, and how high a line
+_LINE: Final = 3.2
+
+
+def svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
+    """A drawing with its title, which screen readers say."""
+    return (
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(label)}">'
+        f"<title>{escape(label)}</title>{''.join(parts)}</svg>"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """Where a map lies on the plane, and how wide its columns are and how high its rows.
+
+    crs: of the plane, None where it is not known; then no town can be named.
+    """
+
+    west_m: float
+    south_m: float
+    column_m: float
+    row_m: float
+    columns: int
+    rows: int
+    crs: str | None
+
+    @property
+    def bounds_m(self) -> tuple[float, float, float, float]:
+        """West, south, east, north."""
+        east_m = self.west_m + self.columns * self.column_m
+        return self.west_m, self.south_m, east_m, self.south_m + self.rows * self.row_m
+
+
+def town_names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:
+    """Towns as dots with their names, the largest first, as long as no name lies on another."""
+    parts: list[str] = []
+    taken: list[tuple[float, float, float, float]] = []
+    for town in towns:
+        x = (town.x_m - ground.west_m) / ground.column_m
+        y = height - (town.y_m - ground.south_m) / ground.row_m * aspect
+        wide = _SIGN * len(town.name) + 1
+        to_left = x + wide > ground.columns
+        left = x - wide if to_left else x
+        place = (left, y - _LINE / 2, left + wide, y + _LINE / 2)
+        outside = left < 0 or place[1] < 0 or place[3] > height
+        if outside or any(_overlap(place, other) for other in taken):
+            continue
+        taken.append(place)
+        at = f'x="{x - 1.1 if to_left else x + 1.1:.3g}" y="{y + 0.9:.3g}"'
+        anchor = ' text-anchor="end"' if to_left else ""
+        parts.append(f'<circle class="town" cx="{x:.3g}" cy="{y:.3g}" r=".6"/>')
+        parts += [f'<text class="{one}" {at}{anchor}>{escape(town.name)}</text>' for one in ("halo", "label")]
+        if len(taken) == _MOST_NAMES:
+            break
+    return parts
+
+
+def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

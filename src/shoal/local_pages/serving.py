@@ -1,0 +1,193 @@
+"""A web application on a socket, until it is interrupted."""
+
+import asyncio
+import gc
+import socket
+import webbrowser
+from collections import Counter
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import ClassVar, Final
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from shoal.errors import InputError
+from shoal.runtime.staging import write_private
+
+_HEAD_LIMIT_S: Final = 30.0
+
+
+class Punctual(H11Protocol):
+    """Closes a connection when the head of a request is late, so that idle ones shut nobody out."""
+
+    _late: asyncio.TimerHandle | None = None
+    most_of_an_address: ClassVar[int] = 0  # connections at once; 0 for any number
+    _open: ClassVar[Counter[str]] = Counter()
+    _address = ""
+
+    # as uvicorn narrows it
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock, unless this address has too many connections already."""
+        super().connection_made(transport)
+        self._address = str((transport.get_extra_info("peername") or ("",))[0])
+        self._open[self._address] += 1
+        if 0 < self.most_of_an_address < self._open[self._address]:
+            transport.abort()
+            return
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the clock when a head is complete; start it for the next one."""
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        """Look at the next head, which may have begun already."""
+        super().on_response_complete()
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock for good."""
+        super().connection_lost(exc)
+        self._open[self._address] -= 1
+        if not self._open[self._address]:
+            del self._open[self._address]
+        if self._late is not None:
+            self._late.cancel()
+
+    def _watch_head(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            if self._late is not None:
+                self._late.cancel()
+                self._late = None
+        elif self._late is None:
+            self._late = self.loop.call_later(_HEAD_LIMIT_S, self.transport.close)
+
+
+class _Stopping(uvicorn.Server):
+    """Lets go of requests that wait for news before it stops; else it would wait for them.
+
+    What is there at the start is kept out of garbage collection: to look it all through held up every request
+    for 50 ms, whenever a flood of requests led to it.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        gc.freeze()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what is open, and stop."""
+        gc.unfreeze()
+        if isinstance(self.config.app, FastAPI) and hasattr(self.config.app.state, "release"):
+            self.config.app.state.release()
+        await super().shutdown(sockets)
+
+
+def serve(
+    app: FastAPI,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    ready: Callable[[str], None],
+    of_an_address: int = 0,
+    at_once: int = 1000,
+) -> None:
+    """Run until interrupted.
+
+    Parameters
+    ----------
+    app
+        What answers.
+    host, port
+        Where to listen; port 0 takes a free one.
+    tls_cert, tls_key
+        Certificate and private key in PEM format; None for plain HTTP.
+    ready
+        Is told the address once the socket listens.
+    of_an_address
+        How many connections one address may have at once; 0 for any number.
+    at_once
+        How many connections there may be at once.
+    """
+    server, listening, url = bound(app, host, port, tls_cert, tls_key, of_an_address, at_once)
+    ready(url)
+    server.run(sockets=[listening])
+
+
+def bound(
+    app: FastAPI,
+    host: str,
+    port: int,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    of_an_address: int = 0,
+    at_once: int = 1000,
+) -> tuple[uvicorn.Server, socket.socket, str]:
+    """Open a socket for an application; the parameters are those of ``serve``.
+
+    Returns
+    -------
+    uvicorn.Server
+        The server, ready to run.
+    socket.socket
+        The socket that it runs on.
+    str
+        Its address.
+
+    Raises
+    ------
+    InputError
+        If the address cannot be had, or the certificate does not fit its key.
+    """
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+        limit_concurrency=at_once,
+        h11_max_incomplete_event_size=16_384,
+        ssl_certfile=tls_cert,
+        ssl_keyfile=tls_key,
+        http=type("Bounded", (Punctual,), {"most_of_an_address": of_an_address, "_open": Counter()}),
+    )
+    try:
+        config.load()
+    except OSError as error:
+        raise InputError(
+            f"{tls_cert} and {tls_key} are not a certificate and its key; give both in PEM format"
+        ) from error
+    try:
+        listening = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
+        )
+    except OSError as error:
+        raise InputError(
+            f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --host or "
+            "--port"
+        ) from error
+    shown = f"[{host}]" if ":" in host else host
+    return (
+        _Stopping(config),
+        listening,
+        f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}",
+    )
+
+
+def open_page(file: Path, address: str, name: str = "shoal desk") -> None:
+    """Open the address by way of a file: everybody on the machine can read a browser's command line."""
+    write_private(
+        file,
+        f'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(address)}">'
+        f'<title>{name}</title><a href="{escape(address)}">{name}</a>\n',
+    )
+    webbrowser.open(file.absolute().as_uri())
