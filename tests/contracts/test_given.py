@@ -16,7 +16,7 @@ from shoal.io.ecosystem import to_movingpandas, to_positionfixes
 from shoal.model.intake import Reading
 
 PACKAGE = Path(shoal.__file__).parent
-NOT_IN_PYTHON = ("cli", "desk", "collect", "sharing", "reproduction")  # rooms without public functions
+NOT_IN_PYTHON = ("cli", "local_pages", "sharing")  # rooms without public functions
 
 
 @pytest.fixture(scope="module")

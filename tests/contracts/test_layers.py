@@ -18,9 +18,10 @@ CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["import
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The source and its rules, to be changed."""
-    shutil.copytree(
-        ROOT / "src" / "shoal", tmp_path / "src" / "shoal", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for package in (ROOT / "src" / "shoal", *ROOT.glob("packages/*/src/shoal_*")):
+        if package.suffix != ".egg-info":
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(package, tmp_path / "src" / package.name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
@@ -88,6 +89,7 @@ def forbidden_imports(copy: Path) -> list[str]:
 def test_a_new_file_anywhere_is_under_the_rules(copy: Path) -> None:
     forbidden, upward = forbidden_imports(copy), upward_imports(copy)
     assert len(upward) > 30
+    assert {line.split(".")[0] for line in (*upward, *forbidden)} == {"shoal", "shoal_collect"}
     assert len(forbidden) > 30
     outcome = lint(copy)
     assert outcome.returncode == 1

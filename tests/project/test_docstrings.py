@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+SOURCES = [ROOT / "src", *ROOT.glob("packages/*/src")]
 MODULES = [
-    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted(SOURCE.rglob("*.py"))
+    ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
+    for source in SOURCES
+    for path in sorted(source.rglob("*.py"))
     if ">>> " in path.read_text()
 ]
 
 
 def test_papers_are_cited_by_their_authors() -> None:
-    texts = {path.name: path.read_text() for path in SOURCE.rglob("*.py")}
+    texts = {str(path): path.read_text() for source in SOURCES for path in source.rglob("*.py")}
     assert len(texts) > 100
     by_file = r"\b[a-z-]+\.txt[,;)] |semantics \d"
     assert [name for name, text in texts.items() if re.search(by_file, text)] == []

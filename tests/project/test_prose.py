@@ -10,10 +10,18 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "shoal"
 PAGES = sorted(
     [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-    + [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
+    + [
+        *ROOT.glob("packages/*/README.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "decisions").glob("*.md"),
+    ]
 )
-_PAGES_OF_THE_PACKAGE = ("report/templates", "desk/templates", "desk/static", "collect/server/templates")
-TEMPLATES = sorted(path for folder in _PAGES_OF_THE_PACKAGE for path in (SOURCE / folder).iterdir())
+TEMPLATES = sorted(
+    path
+    for package in (SOURCE, *ROOT.glob("packages/*/src/shoal_*"))
+    for folder in ("templates", "static")
+    for path in package.rglob(f"{folder}/*")
+)
 SUPERSEDED = {"0002-rooms-that-differ-from-the-design.md"}  # it speaks of the old house in the past tense
 
 
@@ -74,13 +82,14 @@ def test_files_that_pages_name_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in SUPERSEDED], ids=name_of)
 def test_modules_and_names_that_pages_name_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    named = set(re.findall(r"(?<![\w./-])(shoal(?:\.[A-Za-z_]\w*)+)", text))
+    named = set(re.findall(r"(?<![\w./-])(shoal(?:_[a-z]+)?(?:\.[A-Za-z_]\w*)+)", text))
     assert sorted(one for one in named if not name_exists(one)) == []
 
 
 def name_exists(dotted: str) -> bool:
-    value = import_module("shoal")
-    for part in dotted.split(".")[1:]:
+    package, *parts = dotted.split(".")
+    value = import_module(package)
+    for part in parts:
         try:
             value = getattr(value, part)
         except AttributeError:
@@ -95,6 +104,8 @@ def test_the_test_of_names_finds_what_is_gone() -> None:
     assert name_exists("shoal.model.release.Release")
     assert not name_exists("shoal.model.release.Gone")
     assert not name_exists("shoal.gone.Release")
+    assert name_exists("shoal_collect.roles.participant.Participant")
+    assert not name_exists("shoal_collect.roles.participant.Gone")
     assert file_exists("methods/assembly.py")
     assert file_exists("verification/boxes/")
     assert not file_exists("verification/company.py")

@@ -6,6 +6,7 @@ from string import Formatter
 
 import pytest
 
+import shoal.local_pages
 import shoal_desk
 from desk_visits import Visitor
 from shoal.methods import METHODS
@@ -37,7 +38,8 @@ def test_every_language_says_the_same(language: str) -> None:
 
 def keys_used() -> tuple[set[str], set[str]]:
     """Keys that pages and code write out, and the beginnings of those that they put together."""
-    texts = [path.read_text() for path in [*HOME.rglob("*.j2"), *HOME.rglob("*.py")]]
+    shared = Path(shoal.local_pages.__file__).parent
+    texts = [path.read_text() for path in [*HOME.rglob("*.j2"), *HOME.rglob("*.py"), *shared.rglob("*.py")]]
     code = "\n".join(texts)
     whole = set(re.findall(r"""["']([a-z][a-z_0-9]*(?:\.[a-z_0-9-]+)+)["']""", code))
     begun = set(re.findall(r"""["']([a-z][a-z_0-9]*\.)["'] ~""", code))

@@ -195,7 +195,7 @@ EXPERIMENTS: Final[tuple[dict[str, Any], ...]] = (
             ("second of 3", "messages of the paper's steps"): 13,
             ("last of 3", "messages of the paper's steps"): 14,
         },
-        "note": "A broadcast to n others counts as n messages. Our mix makes seven; a whole round takes more.",
+        "note": "A broadcast to n others counts as n messages. Our mix makes seven; a round takes more.",
     },
     {
         "figure": "exponentiations",
