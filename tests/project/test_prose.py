@@ -61,6 +61,7 @@ FOLDERS = {path.parent for path in FILES} | {
     *(each.parent for each in TEMPLATES),
     ROOT / "docs",
     ROOT / "docs" / "decisions",
+    *ROOT.glob("packages/*"),
     ROOT / "deploy" / "collect",
 }
 
