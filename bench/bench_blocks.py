@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 import shoal
-from shoal.io import pieces, spilling, storing
+from shoal.io.disk import pieces, spilling, storing
 from shoal.model.intake import Reading
 from shoal.publishing import block_gaps, block_records, block_table, in_blocks
 from shoal.publishing.in_blocks import publish_in_blocks

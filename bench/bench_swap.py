@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import shoal
-from shoal.io.street_files import read_streets
+from shoal.io.formats.street_files import read_streets
 from shoal.measures.trajectory_distance import trajectory_distances
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 import shoal
-from shoal.io.storing import store_people
+from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.publishing.block_sample import SAMPLE_PEOPLE
 from shoal.publishing.in_blocks import publish_in_blocks

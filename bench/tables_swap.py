@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 import shoal
 from shoal.attacks import attack
 from shoal.errors import NothingLeftError
-from shoal.io.street_files import read_streets
+from shoal.io.formats.street_files import read_streets
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import shortest_paths, trajectory_distances
 from shoal.methods.co_location.nwa import Nwa

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 import shoal
 from contest import grid_of_streets
-from shoal.io.street_files import read_streets
+from shoal.io.formats.street_files import read_streets
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.synthetic import synthesize

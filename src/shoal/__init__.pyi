@@ -23,10 +23,10 @@ from shoal.errors import OutputError as OutputError
 from shoal.errors import ShoalError as ShoalError
 from shoal.io.description import Description as Description
 from shoal.io.description import describe as describe
+from shoal.io.formats.street_files import read_streets as read_streets
+from shoal.io.formats.tile_files import TileFile as TileFile
+from shoal.io.formats.tile_files import read_tiles as read_tiles
 from shoal.io.reading import read as read
-from shoal.io.street_files import read_streets as read_streets
-from shoal.io.tile_files import TileFile as TileFile
-from shoal.io.tile_files import read_tiles as read_tiles
 from shoal.measures.k_gap import KGap as KGap
 from shoal.measures.k_gap import k_gap as k_gap
 from shoal.measures.k_gap import k_gaps as k_gaps

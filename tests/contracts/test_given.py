@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import in_python
-from shoal.io.ecosystem import to_movingpandas, to_positionfixes
+from shoal.io.formats.ecosystem import to_movingpandas, to_positionfixes
 from shoal.model.intake import Reading
 
 PACKAGE = Path(shoal.__file__).parent

@@ -4,7 +4,7 @@ from package_copies import Addition, Line, Row
 
 FORMAT = Addition(
     new={
-        "io/toy_files.py": '''
+        "io/formats/toy_files.py": '''
             """Toy files: one sample a line, as who|seconds|latitude|longitude."""
 
             from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ FORMAT = Addition(
 
             import pyarrow as pa
 
-            from shoal.io.tables import Table
+            from shoal.io.formats.tables import Table
             from shoal.model.intake import Reading
 
             COLUMNS = ("uid", "t", "lat", "lon")
@@ -30,11 +30,11 @@ FORMAT = Addition(
         '''
     },
     changed={
-        "io/formats.py": (
+        "io/formats/table.py": (
             Row(
                 table="FORMATS",
                 text='".toy": toy_files.open_table',
-                imports=("from shoal.io import toy_files",),
+                imports=("from shoal.io.formats import toy_files",),
             ),
         )
     },

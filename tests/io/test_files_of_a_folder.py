@@ -10,7 +10,7 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.io import read
-from shoal.io.named_files import files
+from shoal.io.sources.named_files import files
 
 HEADER = "uid,t,lat,lon\n"
 

@@ -11,9 +11,9 @@ import pytest
 from foreign_writers import NOON_S
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read
-from shoal.io.cell_positions import CENTERED
-from shoal.io.footprints import layout_of
-from shoal.io.tables import Table
+from shoal.io.columns.cell_positions import CENTERED
+from shoal.io.columns.footprints import layout_of
+from shoal.io.formats.tables import Table
 
 CALLS: Final = pa.table(
     {"id": ["ann", "ann", "bo"], "t": [NOON_S, NOON_S + 60, NOON_S], "cell": ["A", "B", "A"]}

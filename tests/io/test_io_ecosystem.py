@@ -14,8 +14,8 @@ import shoal
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
-from shoal.io.ecosystem import to_geopandas, to_positionfixes, to_scikit_mobility
-from shoal.io.point_files import PointFormat, write_points
+from shoal.io.formats.ecosystem import to_geopandas, to_positionfixes, to_scikit_mobility
+from shoal.io.formats.point_files import PointFormat, write_points
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -99,7 +99,7 @@ def assert_same(back: Trajectories, people: Trajectories) -> None:
 
 
 def test_raw_data_there_and_back(released: tuple[Trajectories, Release, Linkage]) -> None:
-    from shoal.io.ecosystem import from_geopandas
+    from shoal.io.formats.ecosystem import from_geopandas
 
     people = released[0]
     columns = to_scikit_mobility(people)
@@ -124,7 +124,7 @@ def test_boxes_stay_boxes(released: tuple[Trajectories, Release, Linkage]) -> No
 
 
 def test_a_box_becomes_a_point_only_when_told_how(released: tuple[Trajectories, Release, Linkage]) -> None:
-    from shoal.io.ecosystem import points_of
+    from shoal.io.formats.ecosystem import points_of
 
     release = released[1]
     for convert in (to_scikit_mobility, to_positionfixes):
@@ -180,7 +180,7 @@ def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # MovingPandas is behind pandas
 def test_movingpandas_holds_the_same_points(released: tuple[Trajectories, Release, Linkage]) -> None:
     pytest.importorskip("movingpandas", reason="MovingPandas is not installed (the extra geo)")
-    from shoal.io.ecosystem import from_geopandas, to_movingpandas
+    from shoal.io.formats.ecosystem import from_geopandas, to_movingpandas
 
     people, release, _ = released
     collection = to_movingpandas(people)

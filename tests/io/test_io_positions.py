@@ -18,7 +18,7 @@ from pyproj import CRS, Transformer
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import read, read_with
-from shoal.io.storing import store_people
+from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run

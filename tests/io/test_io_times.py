@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import read
-from shoal.io.times import Times
+from shoal.io.columns.times import Times
 from shoal.model.trajectories import Trajectories
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

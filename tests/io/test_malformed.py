@@ -32,8 +32,9 @@ from foreign_writers import (
     zipped,
 )
 from shoal.errors import ShoalError
-from shoal.io import parquet_files, read
-from shoal.io.formats import FORMATS
+from shoal.io import read
+from shoal.io.formats import parquet_files
+from shoal.io.formats.table import FORMATS
 
 Writer = Callable[[Path], object]
 HEAD: Final = "id,t,lat,lon\n"
@@ -344,7 +345,7 @@ def test_a_sheet_is_read_in_pieces_and_begins_wherever_it_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("python_calamine", reason="python-calamine is not installed")
-    from shoal.io import excel_files
+    from shoal.io.formats import excel_files
 
     def moved(sheet: bytes) -> bytes:
         """Three rows down, a column to the right, and an empty row among those with values."""

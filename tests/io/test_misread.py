@@ -10,9 +10,10 @@ import pytest
 
 from foreign_writers import NOON_S
 from shoal.errors import InputError, MisuseError
-from shoal.io import pieces, read
-from shoal.io.land import on_land
-from shoal.io.storing import store_people
+from shoal.io import read
+from shoal.io.columns.land import on_land
+from shoal.io.disk import pieces
+from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.runtime.run import Run
 

@@ -24,12 +24,13 @@ from foreign_writers import GPX, NOON_S, people
 from ports import free_port
 from shoal.cli.options import NEW_RELEASE, RELEASE
 from shoal.errors import InputError, OutputError
-from shoal.io import pieces, read
-from shoal.io.named_files import states
-from shoal.io.object_stores import SCHEMES, files, is_address, open_object
-from shoal.io.object_stores import store as to_store
-from shoal.io.sources import openers
-from shoal.io.storing import store_people
+from shoal.io import read
+from shoal.io.disk import pieces
+from shoal.io.disk.storing import store_people
+from shoal.io.sources.named_files import states
+from shoal.io.sources.object_stores import SCHEMES, files, is_address, open_object
+from shoal.io.sources.object_stores import store as to_store
+from shoal.io.sources.sources import openers
 from shoal.model.intake import Reading
 from shoal.publishing.exporting import export_to_store
 from shoal.publishing.opening import opened_release
@@ -196,7 +197,7 @@ def test_a_file_system_of_any_kind_gives_the_same_as_the_disk(
     stand_in = SimpleNamespace(
         FileSystem=SimpleNamespace(from_uri=local), FileSelector=pafs.FileSelector, FileType=pafs.FileType
     )
-    monkeypatch.setattr("shoal.io.object_stores.pafs", stand_in)
+    monkeypatch.setattr("shoal.io.sources.object_stores.pafs", stand_in)
     name, opened = openers("s3://calls", Reading())
     assert name == "2 files"
     tables = [each() for each in opened]
@@ -226,7 +227,7 @@ def test_a_store_that_cannot_be_reached_is_an_error_in_words() -> None:
 def test_a_store_that_stays_silent_is_asked_three_times_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shoal.io.object_stores._SILENCE_S", 1)
+    monkeypatch.setattr("shoal.io.sources.object_stores._SILENCE_S", 1)
     taken: list[socket.socket] = []
 
     def take(server: socket.socket) -> None:

@@ -14,8 +14,10 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, ShoalError
-from shoal.io import object_stores, parquet_files, pieces, sources, spilling
-from shoal.io.storing import store_people
+from shoal.io.disk import pieces, spilling
+from shoal.io.disk.storing import store_people
+from shoal.io.formats import parquet_files
+from shoal.io.sources import object_stores, sources
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.trajectories import Trajectories

@@ -17,11 +17,11 @@ from foreign_files import FILES, Foreign, installed
 from foreign_writers import GPX, NOON_S, people
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read, read_with
-from shoal.io.formats import FORMATS, open_file
-from shoal.io.named_files import files
-from shoal.io.object_stores import open_object
-from shoal.io.presets import PRESETS
-from shoal.io.servers import told
+from shoal.io.columns.presets import PRESETS
+from shoal.io.formats.table import FORMATS, open_file
+from shoal.io.sources.named_files import files
+from shoal.io.sources.object_stores import open_object
+from shoal.io.sources.servers import told
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.io.cell_codes import cells_of, h3_numbers, system_of
-from shoal.io.spans import number_spans, time_spans
-from shoal.io.times import Times
+from shoal.io.columns.cell_codes import cells_of, h3_numbers, system_of
+from shoal.io.columns.spans import number_spans, time_spans
+from shoal.io.columns.times import Times
 
 NUMBERS = {
     "[48.8, 48.9[": (48.8, 48.9),  # ARX

@@ -10,7 +10,7 @@ from foreign_files import installed
 from foreign_writers import NOON_S, SHIP, STATION, TWO_PARTS, feed, sentence, snapshots, tagged
 from shoal.errors import InputError
 from shoal.io import read
-from shoal.io.gtfs_realtime_files import TIME_OF_SNAPSHOT
+from shoal.io.formats.gtfs_realtime_files import TIME_OF_SNAPSHOT
 
 ships = pytest.mark.skipif(not installed("pyais"), reason="pyais is not installed")
 fleets = pytest.mark.skipif(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InputError, MisuseError, NothingLeftError
-from shoal.io.street_files import read_streets
+from shoal.io.formats.street_files import read_streets
 from shoal.kernels.streets import node_distances
 from shoal.methods.swapping.reach_locations import ReachLocations, SetMembers
 from shoal.methods.swapping.street_places import place_points, roads_of

@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, MisuseError
-from shoal.io.storing import store_people
+from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, SAMPLES_FILE, SUMS_FILE, StoredPeople
 from shoal.model.trajectories import Trajectories

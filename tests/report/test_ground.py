@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.errors import InputError
-from shoal.io.tile_files import TileFile, read_tiles
+from shoal.io.formats.tile_files import TileFile, read_tiles
 from shoal.model.projection import WGS84, transform
 from shoal.model.streets import StreetGraph
 from shoal.report.facts.ground import MOST_TILE_BYTES, MapGround, Placed, streets_in, tiles_in

@@ -26,7 +26,7 @@ import shoal
 from command_line import Shoal
 from elsewhere import Elsewhere
 from shoal.errors import InputError, MisuseError, NothingLeftError, OtherJobError, OutputError
-from shoal.io.storing import store_people
+from shoal.io.disk.storing import store_people
 from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
@@ -481,7 +481,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(
 
     with monkeypatch.context() as patched:
         if place == "spill":
-            patched.setattr("shoal.io.spilling.write_all", full)
+            patched.setattr("shoal.io.disk.spilling.write_all", full)
         elif place == "block":
             patched.setattr("shoal.runtime.checkpoint.np.savez", full)
         else:

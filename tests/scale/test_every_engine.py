@@ -24,8 +24,9 @@ import pytest
 
 import shoal
 from shoal.errors import EngineError, InputError, MisuseError
-from shoal.io import parquet_files, pieces, spilling, storing
-from shoal.io.storing import store_people
+from shoal.io.disk import pieces, spilling, storing
+from shoal.io.disk.storing import store_people
+from shoal.io.formats import parquet_files
 from shoal.io.taken import Taken
 from shoal.model.intake import Reading
 from shoal.publishing import block_gaps

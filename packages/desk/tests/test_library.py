@@ -12,9 +12,9 @@ import shoal
 from desk_visits import Visitor
 from shoal.attacks.table import ATTACKS
 from shoal.io import cleaning
+from shoal.io.columns.times import TAKEN_AS_UTC
 from shoal.io.description import describe
-from shoal.io.tables import WRONG_FIELDS
-from shoal.io.times import TAKEN_AS_UTC
+from shoal.io.formats.tables import WRONG_FIELDS
 from shoal.methods import METHODS
 from shoal.methods.parameters import declared
 from shoal.methods.written import default_text

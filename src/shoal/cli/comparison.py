@@ -83,7 +83,7 @@ def compare(
     from shoal.comparison.compare import compare as run_study
     from shoal.comparison.study import read_study
     from shoal.io import read
-    from shoal.io.named_files import require_outside
+    from shoal.io.sources.named_files import require_outside
     from shoal.report.pages.comparison import is_anonymity
     from shoal.runtime.run import Run
 

@@ -43,7 +43,7 @@ class Place:
 
     def require_free(self) -> None:
         """Raise OutputError when something lies there, here or in the store, or the store cannot be asked."""
-        from shoal.io.object_stores import require_free
+        from shoal.io.sources.object_stores import require_free
         from shoal.runtime.staging import require_absent
 
         require_absent(self.folder)
@@ -55,7 +55,7 @@ class Place:
 
         Raises OutputError, which says where the release is, when the store does not take it.
         """
-        from shoal.io.object_stores import store
+        from shoal.io.sources.object_stores import store
         from shoal.release_folder.manifest import RELEASE_FILE
 
         if self.address is None:

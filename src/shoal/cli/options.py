@@ -238,7 +238,7 @@ def take_streets(options: dict[str, Any]) -> Any:
         if edges is not None or crs is not None:
             raise click.UsageError("--streets-edges and --streets-crs need --streets-nodes")
         return None
-    from shoal.io.street_files import read_streets
+    from shoal.io.formats.street_files import read_streets
 
     return read_streets(nodes, edges, crs=crs)
 
@@ -257,7 +257,7 @@ def take_ground(options: dict[str, Any]) -> Any:
     streets, tiles = take_streets(options), options.pop("tiles")
     if streets is None and tiles is None:
         return NOTHING_BEHIND
-    from shoal.io.tile_files import read_tiles
+    from shoal.io.formats.tile_files import read_tiles
 
     return MapGround(streets=streets, tiles=None if tiles is None else read_tiles(tiles))
 

@@ -48,8 +48,8 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
     The manifest and the page come along. In a folder, datapackage.json lists every file with its digest and
     is written last; tables of a server are written in one transaction.
     """
-    from shoal.io.object_stores import is_address
-    from shoal.io.servers import is_address as is_server
+    from shoal.io.sources.object_stores import is_address
+    from shoal.io.sources.servers import is_address as is_server
     from shoal.publishing.exporting import export, export_to_store
     from shoal.publishing.in_database import export_to_database
     from shoal.release_folder.manifest import read_manifest

@@ -182,7 +182,7 @@ def anonymize(
     """
     timings = Timings() if timed else None
     from shoal.attacks.questions import TRIES
-    from shoal.io.named_files import require_outside
+    from shoal.io.sources.named_files import require_outside
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
     from shoal.publishing.ahead import compiled_ahead

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 from shoal.attacks import default_knowledge
 from shoal.attacks.knowledge import require_boxes, require_rate
 from shoal.errors import InputError, MisuseError
-from shoal.io.street_files import read_streets
+from shoal.io.formats.street_files import read_streets
 from shoal.methods import Method, method_named
 from shoal.methods.parameters import declared
 from shoal.runtime.settings_file import read_settings

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from shoal.io.time_text import Micros
-from shoal.io.values import Codes
+from shoal.io.columns.time_text import Micros
+from shoal.io.columns.values import Codes
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Flags, Floats
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.io.columns.time_text import SECOND
 from shoal.io.sketch import (
     TOP_PLACES,
     Area,
@@ -17,7 +18,6 @@ from shoal.io.sketch import (
     surface_of,
     top_places,
 )
-from shoal.io.time_text import SECOND
 from shoal.model.clocks import clock_of
 from shoal.model.given import require_trajectories
 from shoal.model.summaries import table

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.cell_codes import CellCodes, cells_of, system_of
-from shoal.io.columns import SCALED
-from shoal.io.foreign_columns import ROLES, Chosen, choose, date_beside_hour
-from shoal.io.sources import openers
-from shoal.io.spans import Spans, number_spans, time_spans
-from shoal.io.tables import Table
-from shoal.io.times import Times
-from shoal.io.values import Names, plain, points
+from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
+from shoal.io.columns.columns import SCALED
+from shoal.io.columns.foreign_columns import ROLES, Chosen, choose, date_beside_hour
+from shoal.io.columns.spans import Spans, number_spans, time_spans
+from shoal.io.columns.times import Times
+from shoal.io.columns.values import Names, plain, points
+from shoal.io.formats.tables import Table
+from shoal.io.sources.sources import openers
 from shoal.model.intake import Reading
 from shoal.model.projection import is_geographic
 from shoal.runtime.arrays import Flags, Floats, Integers

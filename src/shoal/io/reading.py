@@ -7,11 +7,11 @@ from typing import Never
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.io.pieces import Elsewhere, take_tables
+from shoal.io.columns.times import clock_jumps
+from shoal.io.disk.pieces import Elsewhere, take_tables
 from shoal.io.screening import require_screening, screened
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.taken import Keep, Taken, no_rows
-from shoal.io.times import clock_jumps
 from shoal.model.clocks import Clock
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, Trajectories

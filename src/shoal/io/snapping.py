@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.io.cleaning import LARGEST_M, OUTSIDE, TOO_LARGE
-from shoal.io.time_text import SECOND, Micros
-from shoal.io.values import Codes
+from shoal.io.columns.time_text import SECOND, Micros
+from shoal.io.columns.values import Codes
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, Numbers

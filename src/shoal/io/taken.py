@@ -10,14 +10,14 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
-from shoal.io.columns import Columns
-from shoal.io.positions import Positions
+from shoal.io.columns.columns import Columns
+from shoal.io.columns.positions import Positions
+from shoal.io.columns.time_text import SECOND, Micros
+from shoal.io.columns.times import DAY, Times, with_date
+from shoal.io.columns.values import Codes, Names
+from shoal.io.columns.whose import Owners
+from shoal.io.formats.tables import Table
 from shoal.io.snapping import Rows
-from shoal.io.tables import Table
-from shoal.io.time_text import SECOND, Micros
-from shoal.io.times import DAY, Times, with_date
-from shoal.io.values import Codes, Names
-from shoal.io.whose import Owners
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid
 

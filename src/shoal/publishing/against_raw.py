@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal.io import read_with
-from shoal.io.storing import store_people
+from shoal.io.disk.storing import store_people
 from shoal.model.claims import Claim, claim_from_json, claim_to_json
 from shoal.model.claims.expected import Expected
 from shoal.model.intake import Intake

@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 import numpy as np
 
+from shoal.io.columns.time_text import SECOND
 from shoal.io.foreign import Axis, Foreign
-from shoal.io.time_text import SECOND
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import show_m, show_s
 

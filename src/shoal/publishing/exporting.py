@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.object_stores import store
+from shoal.io.sources.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
 from shoal.release_folder.files import require_plain_file

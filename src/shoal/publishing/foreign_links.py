@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.io.cell_codes import h3_numbers
-from shoal.io.cell_positions import prepared
-from shoal.io.columns import find_columns
+from shoal.io.columns.cell_codes import h3_numbers
+from shoal.io.columns.cell_positions import prepared
+from shoal.io.columns.columns import find_columns
+from shoal.io.columns.values import Names
 from shoal.io.foreign import Axis, Foreign
-from shoal.io.sources import openers
-from shoal.io.values import Names
+from shoal.io.sources.sources import openers
 from shoal.kernels.box_measures import find_top_subjects
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, transform

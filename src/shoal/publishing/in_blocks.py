@@ -16,7 +16,7 @@ import numpy as np
 from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
 from shoal.errors import InputError, MisuseError, NothingLeftError
-from shoal.io.storing import are_complete, store_people
+from shoal.io.disk.storing import are_complete, store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
 from shoal.model.claims.hull import hull_rule

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.mobility_text import texts
-from shoal.io.server_tables import GEOMETRY, WGS84_CODE, Stored, place_of, read_table, write_table
+from shoal.io.formats.mobility_text import texts
+from shoal.io.sources.server_tables import GEOMETRY, WGS84_CODE, Stored, place_of, read_table, write_table
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.verdicts import Finding
 from shoal.publishing.exported import OTHER_DIGEST, in_another_order, release_of_rows

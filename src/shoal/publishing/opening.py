@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from shoal.errors import InputError
-from shoal.io import object_stores, server_tables
+from shoal.io.sources import object_stores, server_tables
 from shoal.model.verdicts import Finding
 from shoal.publishing.exported import as_release_folder
 from shoal.publishing.exporting import PACKAGE_FILE

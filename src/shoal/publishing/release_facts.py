@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.io import object_stores, server_tables
+from shoal.io.sources import object_stores, server_tables
 from shoal.model.claims import claim_to_json
 from shoal.model.claims.expected import numbers_in_words
 from shoal.model.release import Boxes, Release

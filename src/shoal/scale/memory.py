@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.io.spilling import BUCKETS
-from shoal.io.storing import TASK_ROWS
+from shoal.io.disk.spilling import BUCKETS
+from shoal.io.disk.storing import TASK_ROWS
 from shoal.runtime.arrays import Integers
 from shoal.units import MIB, show_bytes
 

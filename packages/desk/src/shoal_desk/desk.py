@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from shoal.errors import MisuseError, ShoalError
-from shoal.io.street_files import read_streets
-from shoal.io.tile_files import read_tiles
+from shoal.io.formats.street_files import read_streets
+from shoal.io.formats.tile_files import read_tiles
 from shoal.model.release import Release
 from shoal.release_folder.folder import read_release
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround

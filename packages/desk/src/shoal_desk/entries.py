@@ -3,8 +3,8 @@
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from shoal.io.named_files import STANDARD_INPUT, files
-from shoal.io.servers import is_address
+from shoal.io.sources.named_files import STANDARD_INPUT, files
+from shoal.io.sources.servers import is_address
 from shoal.local_pages.forms import RefusedError, absolute, accepted
 
 

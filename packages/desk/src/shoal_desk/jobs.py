@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from shoal.errors import InputError, OutputError, ShoalError
-from shoal.io.named_files import states
+from shoal.io.sources.named_files import states
 from shoal.runtime.progress_file import Seen, read_progress
 from shoal.runtime.staging import write_private
 from shoal.version import __version__

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from shoal.io.formats import ARCHIVE, FORMATS
+from shoal.io.formats.table import ARCHIVE, FORMATS
 from shoal.local_pages.forms import RefusedError, absolute
 
 _MOST: Final = 400  # of what a folder holds

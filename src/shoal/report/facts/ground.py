@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.io.tile_files import Square, TileFile
+from shoal.io.formats.tile_files import Square, TileFile
 from shoal.model.projection import WGS84, transform
 from shoal.model.streets import StreetGraph
 from shoal.runtime.arrays import Floats

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError
-from shoal.io.formats import ARCHIVE, FORMATS
+from shoal.io.formats.table import ARCHIVE, FORMATS
 
 MOST_BYTES: Final = 64 << 20
 _MOST_FILES: Final = 500

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from shoal.errors import ShoalError
 from shoal.io.cleaning import NAIVE
-from shoal.io.times import TAKEN_AS_UTC
+from shoal.io.columns.times import TAKEN_AS_UTC
 from shoal.local_pages.forms import Form, RefusedError, absolute, accepted
 from shoal.report.facts.ground import MapGround
 from shoal.report.words.numbers import seconds

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.attacks.finding import Fit, Sighting, records_that_fit
 from shoal.errors import MisuseError, ShoalError
-from shoal.io.named_files import require_outside
+from shoal.io.sources.named_files import require_outside
 from shoal.local_pages.forms import Form, RefusedError, accepted
 from shoal.methods import METHODS
 from shoal.model.claims import CLAIMS

@@ -1,0 +1,222 @@
+"""Which column is which: recognized names, names that the caller gives, and errors that say what to name."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.formats.tables import Geometry, Table
+from shoal.model.intake import Reading
+
+# fmt: off
+NAMES: Final = {
+    "id": (
+        "uid", "user_id", "user", "id", "userid", "caller", "caller_id", "msisdn", "imsi", "imei",
+        "device_id", "device", "deviceid", "vehicle_id", "vehicle", "vehicleid", "cab", "cab_id", "taxi",
+        "taxi_id", "taxiid", "person", "person_id", "personid", "traj_user", "subject", "subject_id",
+        "subscriber", "subscriber_id", "trajectory_id", "individual-local-identifier", "mmsi",
+    ),
+    "time": (
+        "t", "datetime", "timestamp", "tracked_at", "time", "date_time", "ts", "unixtime", "unix_time",
+        "epoch", "basedatetime", "base_date_time", "recorded_at",
+    ),
+    "lat": ("lat", "latitude", "location-lat", "location_lat", "lat_e7", "latitudee7"),
+    "lon": ("lon", "lng", "long", "longitude", "location-long", "location_long", "lon_e7", "longitudee7"),
+    "x": ("x", "x_m", "easting"),
+    "y": ("y", "y_m", "northing"),
+}
+# fmt: on
+WORDS: Final = {
+    "id": "id",
+    "time": "time",
+    "lat": "latitude",
+    "lon": "longitude",
+    "x": "x",
+    "y": "y",
+    "person": "person",
+}
+RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
+# fmt: off
+CELLS: Final = (
+    "cell_id", "cellid", "cell", "cgi", "ecgi", "antenna", "antenna_id", "tower", "tower_id", "site",
+    "site_id", "bts", "zone", "zone_id", "locationid",
+)
+# fmt: on
+_MOST_NAMES: Final = 30  # of columns that an error shows
+SCALED: Final = frozenset({"lat_e7", "latitudee7", "lon_e7", "longitudee7"})  # whole numbers of 1e-7 degrees
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns to read.
+
+    person: names the subject. first, second: longitude and latitude when ``angles``, else x and y. geometry:
+    the column that gives the position instead. beside: what else could have given it. date: of days, where
+    ``time`` is the clock alone.
+    """
+
+    id: str
+    person: str
+    time: str
+    first: str = ""
+    second: str = ""
+    angles: bool = False
+    geometry: Geometry | None = None
+    beside: str = ""
+    date: str = ""
+
+    def wanted(self) -> list[str]:
+        """Every column that must be read, once each."""
+        position = [self.geometry.column] if self.geometry else [self.first, self.second]
+        return list(dict.fromkeys([self.person, self.time, *([self.date] if self.date else []), *position]))
+
+
+def find_columns(table: Table, reading: Reading) -> Columns:
+    """The columns that ``reading`` names, and the recognized ones for what it leaves open.
+
+    Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are
+    named, or one column twice.
+    """
+    _require_all(table, reading)
+    found = _columns_of(table, reading)
+    if reading.date is not None:
+        found = replace(found, date=named_in(table, reading.date))
+    roles = [
+        found.person,
+        found.time,
+        *([found.date] if found.date else []),
+        *([] if found.geometry else [found.first, found.second]),
+    ]
+    twice = next((name for name in roles if roles.count(name) > 1), None)
+    if twice is not None:
+        raise MisuseError(
+            f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
+            "their own"
+        )
+    return found
+
+
+def _columns_of(table: Table, reading: Reading) -> Columns:
+    degrees_named, planar_named = reading.lat or reading.lon, reading.x or reading.y
+    if degrees_named and planar_named:
+        raise MisuseError("name either lat and lon or x and y, not both")
+    if reading.person is not None:
+        person = named_in(table, reading.person)
+        own_id = person if reading.id is None else named_in(table, reading.id)
+    else:
+        person = own_id = _required(table, "id", reading.id)
+    time = _required(table, "time", reading.time)
+    has_degrees = any(_candidates(table, role) for role in ("lat", "lon"))
+    planar_pair = all(_candidates(table, role) for role in ("x", "y"))
+    degrees_pair = all(_candidates(table, role) for role in ("lat", "lon"))
+    if not planar_named and (
+        degrees_named or degrees_pair or (has_degrees and not planar_pair and table.geometry is None)
+    ):
+        other = "planar columns" if planar_pair else "geometry column" if table.geometry else ""
+        lat, lon = _required(table, "lat", reading.lat), _required(table, "lon", reading.lon)
+        return Columns(
+            id=own_id,
+            person=person,
+            time=time,
+            first=lon,
+            second=lat,
+            angles=True,
+            beside="" if degrees_named else other,
+        )
+    if (
+        planar_named
+        or planar_pair
+        or (any(_candidates(table, role) for role in ("x", "y")) and table.geometry is None)
+    ):
+        x, y = _required(table, "x", reading.x), _required(table, "y", reading.y)
+        return Columns(
+            id=own_id,
+            person=person,
+            time=time,
+            first=x,
+            second=y,
+            beside="columns of degrees" if has_degrees else "geometry column" if table.geometry else "",
+        )
+    if table.geometry is not None:
+        _once(table, table.geometry.column)
+        return Columns(id=own_id, person=person, time=time, geometry=table.geometry)
+    raise InputError(
+        f"no latitude column in {table.name} ({_found(table)}); name it with --lat, or give planar --x and "
+        "--y"
+    )
+
+
+def _require_all(table: Table, reading: Reading) -> None:
+    """Raises InputError that names every missing column at once, when more than one is missing."""
+    given = {
+        "id": reading.person or reading.id,
+        **{role: getattr(reading, role) for role in NAMES if role != "id"},
+    }
+    held = {role: given[role] is not None or bool(_candidates(table, role)) for role in NAMES}
+    missing = [role for role in ("id", "time") if not held[role]]
+    planar = held["x"] or held["y"] or table.geometry is not None
+    if held["lat"] or held["lon"] or not planar:
+        missing += [role for role in ("lat", "lon") if not held[role] and not (held["x"] and held["y"])]
+    elif table.geometry is None:
+        missing += [role for role in ("x", "y") if not held[role]]
+    if len(missing) < 2:
+        return
+    words = [WORDS[role] for role in missing]
+    options = [f"--{role}" for role in missing]
+    other = ", or give planar --x and --y" if {"lat", "lon"} & set(missing) else ""
+    if other and any(name.strip().lower() in CELLS for name in table.columns):
+        other += "; records that name a cell need a table of cells: --cells FILE"
+    raise InputError(
+        f"no {', '.join(words[:-1])} and {words[-1]} columns in {table.name} ({_found(table)}); name them "
+        f"with {', '.join(options[:-1])} and {options[-1]}{other}"
+    )
+
+
+def _required(table: Table, role: str, given: str | None) -> str:
+    """The column of a role: the one given, or the only one whose name is recognized."""
+    if given is not None:
+        return named_in(table, given)
+    candidates = _candidates(table, role)
+    if not candidates:
+        other = ", or give planar --x and --y" if role in {"lat", "lon"} else ""
+        raise InputError(
+            f"no {WORDS[role]} column in {table.name} ({_found(table)}); name it with --{role}{other}"
+        )
+    if len(candidates) > 1:
+        raise InputError(
+            f"{len(candidates)} columns of {table.name} could be the {WORDS[role]}: "
+            f"{', '.join(candidates)}; name one with --{role}"
+        )
+    return candidates[0]
+
+
+def _candidates(table: Table, role: str) -> list[str]:
+    """Columns whose names are recognized for a role, whatever their case and surrounding blanks."""
+    return [name for name in table.columns if name.strip().lower() in NAMES[role]]
+
+
+def named_in(table: Table, given: str) -> str:
+    """The column of that name: exactly, or else whatever its case."""
+    if given in table.columns:
+        return _once(table, given)
+    matches = [name for name in table.columns if name.strip().lower() == given.strip().lower()]
+    if not matches:
+        raise InputError(f"no column '{given}' in {table.name} ({_found(table)})")
+    if len(matches) > 1:
+        raise InputError(
+            f"{len(matches)} columns of {table.name} are called '{given}': {', '.join(matches)}; write one "
+            "name exactly"
+        )
+    return _once(table, matches[0])
+
+
+def _once(table: Table, name: str) -> str:
+    if table.columns.count(name) > 1:
+        raise InputError(
+            f"{table.columns.count(name)} columns of {table.name} are called '{name}'; rename one of them"
+        )
+    return name
+
+
+def _found(table: Table) -> str:
+    names = [" ".join(name.split()) for name in table.columns]
+    return f"found: {', '.join(names[:_MOST_NAMES])}{', ...' if len(names) > _MOST_NAMES else ''}"

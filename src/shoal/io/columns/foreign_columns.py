@@ -1,0 +1,84 @@
+"""Which column of a published file is which: names that tools use, and names that the caller gives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.columns.columns import NAMES, named_in
+from shoal.io.formats.tables import Table
+
+# fmt: off
+ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "id": (
+        *NAMES["id"], "pseudonym", "pseudo_id", "pseudonym_id", "hash", "user_hash", "hashed_id", "anon_id",
+        "record", "record_id", "trip_id", "track_id", "traj_id",
+    ),
+    "time": (*NAMES["time"], "t_start", "start", "start_time", "time_start", "started_at", "from", "begin",
+             "hour", "date", "day", "time_bin", "time_interval", "interval", "period", "slot"),
+    "time-end": ("t_end", "end", "end_time", "time_end", "ended_at", "to", "until"),
+    "lat": (*NAMES["lat"], "lat_min", "min_lat", "south", "latitude_min"),
+    "lat-max": ("lat_max", "max_lat", "north", "latitude_max"),
+    "lon": (*NAMES["lon"], "lon_min", "min_lon", "lng_min", "west", "longitude_min"),
+    "lon-max": ("lon_max", "max_lon", "lng_max", "east", "longitude_max"),
+    "x": (*NAMES["x"], "x_min", "min_x", "xmin"),
+    "x-max": ("x_max", "max_x", "xmax"),
+    "y": (*NAMES["y"], "y_min", "min_y", "ymin"),
+    "y-max": ("y_max", "max_y", "ymax"),
+    "cell": ("h3", "h3_index", "h3_cell", "h3index", "hex", "hex_id", "geohash", "geo_hash", "gh", "cell",
+             "cell_id", "cellid", "tile", "zone"),
+    "geometry": ("geometry", "geom"),
+}
+# fmt: on
+
+
+@dataclass(kw_only=True)
+class Chosen:
+    """The columns in use, by role."""
+
+    of: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def choose(table: Table, given: Mapping[str, str]) -> Chosen:
+    """The columns in use: those given, else the first of the usual names for each role."""
+    found = Chosen(of={role: named_in(table, name) for role, name in given.items()})
+    twice = next((name for name in found.of.values() if list(found.of.values()).count(name) > 1), None)
+    if twice is not None:
+        raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
+    lower = {name.strip().lower(): name for name in reversed(table.columns)}
+    free = [role for role in ROLES if role not in found.of]
+    for role in free:
+        usual = next((lower[name] for name in ROLES[role] if name in lower), None)
+        if usual is not None and usual not in found.of.values():
+            found.of[role] = usual
+    if table.geometry is not None and "geometry" not in found.of:
+        found.of["geometry"] = table.geometry.column
+    for kinds in (("lat", "lon"), ("x", "y")):
+        if any(role in found.of for role in kinds) and not all(role in found.of for role in kinds):
+            for role in (*kinds, *(f"{one}-max" for one in kinds)):
+                found.of.pop(role, None)
+    ways: list[tuple[str, ...]] = [("cell",)] if "cell" in given else []
+    ways += [("lat", "lon"), ("cell",), ("x", "y"), ("geometry",)]
+    way = next((roles for roles in ways if all(role in found.of for role in roles)), ())
+    if not way and "time" not in found.of:
+        shown = ", ".join(table.columns[:30])
+        raise InputError(
+            f"{table.name} has no column of places or times that shoal knows (found: {shown}); name "
+            "them, for example --as time=HOUR --as cell=HEX"
+        )
+    for role in [role for roles in (("lat", "lon"), ("x", "y"), ("cell",), ("geometry",)) for role in roles]:
+        if role not in way and role in found.of:
+            found.notes.append(f"places are read from {' and '.join(found.of[one] for one in way)}; "
+                               f"'{found.of[role]}' tells places, too, and was left aside")  # fmt: skip
+            found.of.pop(role)
+            found.of.pop(f"{role}-max", None)
+    return found
+
+
+def date_beside_hour(table: Table, chosen: Chosen, given: Mapping[str, str]) -> str | None:
+    """The column of dates where the time is a column called hour and nobody named one."""
+    if "time" in given or chosen.of.get("time", "").strip().lower() != "hour":
+        return None
+    lower = {name.strip().lower(): name for name in table.columns}
+    return next((lower[name] for name in ("date", "day") if name in lower), None)

@@ -1,0 +1,306 @@
+"""From an input's coordinates to one plane in meters: degrees, a declared plane, or local meters."""
+
+from collections import Counter
+from copy import copy
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
+from shoal.io.columns.columns import NAMES, SCALED, Columns
+from shoal.io.columns.land import middles, mirrored, on_land, squares
+from shoal.io.columns.national_planes import likely_planes
+from shoal.io.columns.values import DecimalCommas, numbers, points
+from shoal.model.intake import TOO_WIDE, Reading
+from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
+from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words, lies_far
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.units import counted
+
+LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
+FINE: Final = 1 << 30
+DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
+_PER_DEGREE: Final = 1e7
+_SUMMED: Final = 1 << 14  # positions at once
+_MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
+_LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with the map
+_SWAPPED: Final = 0.9
+_APART_DEG: Final = 5.0  # a boat at the coast is at sea, too, and others are near
+_NAMED: Final = 3  # files that a message names
+_SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
+
+
+@dataclass(frozen=True, eq=False)
+class AtSea:
+    """A table whose positions look swapped: the squares of the map that they lie in, and how many there."""
+
+    name: str
+    square: Integers
+    count: Integers
+
+
+class Positions:
+    """Reads and checks the positions of one input, batch after batch, and knows the plane they belong on.
+
+    crs: of the input, None = local meters. keeps_degrees: what comes out of ``read`` is (longitude,
+    latitude), still to be projected into ``plane()``; otherwise it is meters of that plane already. named: is
+    it the caller who says which columns are latitude and longitude.
+    """
+
+    def __init__(self, columns: Columns, reading: Reading, name: str, *, named: bool = False) -> None:
+        given = None if reading.crs == "local" else reading.crs
+        stored = columns.geometry.crs if columns.geometry else None
+        self.crs = WGS84 if columns.angles else (given or (None if reading.crs == "local" else stored))
+        self.degrees = self.crs is not None and _is_wgs84(self.crs)
+        self.notes: list[str] = []
+        self.middle_lon_deg: float | None = None
+        self._middle_lat_deg = 0.0
+        if self.crs is not None:
+            is_geographic(self.crs)
+        if columns.angles and reading.crs is not None and (given is None or not _is_wgs84(given)):
+            self.notes.append(
+                "the declared crs is of planar input; latitude and longitude are taken as WGS 84"
+            )
+        if self.crs is None and reading.working_crs is not None:
+            raise MisuseError(
+                "local meters cannot be projected; leave out working_crs, or say with --crs which plane x "
+                "and y are of"
+            )
+        if reading.working_crs is not None and is_geographic(reading.working_crs):
+            raise MisuseError(
+                f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in meters, for "
+                "example EPSG:3035"
+            )
+        if self.crs is None and {columns.first.casefold(), columns.second.casefold()} & DEGREES:
+            raise InputError(
+                f"{columns.first} and {columns.second} of {name} are named as degrees are, and would be read "
+                "as local meters; name them with --lon and --lat"
+            )
+        self._name = name
+        self._lengths: PlaneLengths | None = None
+        self._working_crs = reading.working_crs
+        if (
+            reading.working_crs is None
+            and not reading.snap
+            and self.crs is not None
+            and is_plane_in_meters(self.crs)
+        ):
+            self._working_crs = self.crs  # points as given keep their coordinates to the last digit
+        self.keeps_degrees = self.crs is not None and not (self._working_crs == self.crs and not self.degrees)
+        self._may_be_degrees = self.crs is None and reading.crs != "local"
+        if self._working_crs is not None and not is_geographic(self._working_crs):
+            self._lengths = PlaneLengths(self._working_crs)
+        self.commas = DecimalCommas()
+        self._named = named
+        self._begin_counts()
+
+    def _begin_counts(self) -> None:
+        self._sums = [0, 0, 0]
+        self._rows = 0
+        self.scaled = 0  # rows whose coordinates would be degrees if they were divided by 1e7
+        self._looked_at = self._swapped = 0
+        self._squares: Counter[int] = Counter()  # positions looked at in each square of the map
+        self._of_table: Counter[int] = Counter()  # the same, of the table that is read
+        self._swapped_before = 0  # it
+        self._at_sea: list[AtSea] = []
+        self._bounds = np.full(
+            4, -np.inf
+        )  # of local meters: west and south with the sign turned, east, north
+
+    def anew(self) -> "Positions":
+        """The same decisions, with nothing counted."""
+        fresh = copy(self)
+        fresh.commas = self.commas.anew()
+        if self._lengths is not None and self._working_crs is not None:
+            fresh._lengths = PlaneLengths(self._working_crs)
+        fresh._begin_counts()
+        return fresh
+
+    def join(self, later: "Positions") -> None:
+        """Add what later rows, read with the same decisions, were counted as."""
+        self._sums = [here + there for here, there in zip(self._sums, later._sums, strict=True)]
+        self._rows += later._rows
+        self.scaled += later.scaled
+        self.commas.rows += later.commas.rows
+        self._looked_at, self._swapped = self._looked_at + later._looked_at, self._swapped + later._swapped
+        self._squares.update(later._squares)
+        self._at_sea += later._at_sea
+        self._bounds = np.maximum(self._bounds, later._bounds)
+        self._may_be_degrees = self._may_be_degrees and later._may_be_degrees
+        if self._lengths is not None and later._lengths is not None:
+            self._lengths.add(later._lengths)
+
+    def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
+        """float64 [n] twice, with unusable rows dropped from the sieve (they may hold anything)."""
+        if columns.geometry is not None:
+            first, second, readable = points(batch.column(columns.geometry.column))
+        else:
+            first, known_first = self._values(batch, columns.first)
+            second, known_second = self._values(batch, columns.second)
+            readable = known_first & known_second
+        sieve.drop_coordinates(first, second, readable)
+        if self.degrees:
+            far = (np.abs(first) > 1e4) & (np.abs(second) > 1e4)
+            self.scaled += int(np.count_nonzero(far & (np.abs(second) <= 90 * _PER_DEGREE)))
+            sieve.drop_angles(first, second)
+            sieve.drop(ZERO, (first == 0) & (second == 0))
+        elif self.crs is not None:
+            lon, lat = transform(
+                self.crs, WGS84, np.where(sieve.good, first, np.nan), np.where(sieve.good, second, np.nan)
+            )
+            sieve.drop(OUTSIDE, ~(np.isfinite(lon) & np.isfinite(lat)))
+            sieve.drop_angles(lon, lat)
+            if self.keeps_degrees:
+                first, second = lon, lat
+        everywhere = bool(sieve.good.all())
+        self._remember(*((first, second) if everywhere else (first[sieve.good], second[sieve.good])))
+        return first, second
+
+    def end_table(self, name: str) -> None:
+        """All positions of a table, or of a part of one, have been read."""
+        looked_at, swapped = self._of_table.total(), self._swapped - self._swapped_before
+        if looked_at and swapped >= _SWAPPED * looked_at:
+            square, count = np.array(list(self._of_table.items())).T
+            self._at_sea.append(AtSea(name, square, count))
+        self._squares.update(self._of_table)
+        self._of_table, self._swapped_before = Counter(), self._swapped
+
+    def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
+        """The numbers of a column; those in ten-millionths of a degree become degrees."""
+        found, known = numbers(
+            self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
+        )
+        return (found / _PER_DEGREE if name.strip().lower() in SCALED else found), known
+
+    def _remember(self, first: Floats, second: Floats) -> None:
+        """What the plane depends on. Sums of whole numbers: the same in whatever order the rows come."""
+        self._rows += len(first)
+        if self._lengths is not None and len(first):
+            some = slice(None, None, len(first) // _MEASURED + 1)
+            plane = first[some], second[some]
+            if self.keeps_degrees and self._working_crs is not None:
+                plane = transform(WGS84, self._working_crs, *plane)
+            self._lengths.look(*plane)
+        if self.keeps_degrees:
+            for begin in range(0, len(first), _SUMMED):  # few enough for a processor's cache
+                part = slice(begin, begin + _SUMMED)
+                angle = np.radians(first[part])
+                for place, values in enumerate((np.sin(angle), np.cos(angle), second[part] / 90)):
+                    self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
+        if self.keeps_degrees and first.size:
+            step = max(1, len(first) // _LOOKED_AT)
+            lon, lat = first[::step], second[::step]
+            square, count = np.unique(squares(lon, lat), return_counts=True)
+            self._of_table.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
+            if self.degrees:
+                elsewhere = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
+                self._looked_at += len(lon)
+                self._swapped += int(np.count_nonzero(elsewhere & ~on_land(lon, lat) & on_land(lat, lon)))
+        if self.crs is None and first.size:
+            corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
+            self._bounds = np.maximum(self._bounds, corners)
+        if self._may_be_degrees and first.size:
+            self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
+
+    def plane(self) -> str | None:
+        """The text of the plane, None for local meters, once all rows have been read.
+
+        Raises InputError when planar numbers without a system look like degrees, and when distances in a
+        plane that somebody named are not those on the earth.
+        """
+        if self._may_be_degrees and self._rows:
+            raise InputError(
+                f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
+                "name them with --lon and --lat, or say --crs local if they are meters"
+            )
+        own = self._own_plane() if self.keeps_degrees and self._rows else None
+        if self._lengths is not None and self._rows and self._working_crs != own:
+            places, wrong, worst, _ = self._lengths.faults()
+            if 2 * wrong > places:  # fewer are outliers, which the check of a release tells
+                raise InputError(
+                    f"distances in the plane '{self._working_crs}' differ from true ones at the places of "
+                    f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
+                    "meters around the data, or read longitude and latitude"
+                )
+        self._tell_swapped()
+        self._tell_national()
+        if self.crs is None or self._working_crs is not None or not self._rows:
+            return self._working_crs
+        self._tell_wide()
+        return own
+
+    def _own_plane(self) -> str:
+        """The equal-area plane around these degrees: shoal's choice, which a later reading may name."""
+        sine, cosine, latitude = self._sums
+        self.middle_lon_deg = float(np.degrees(np.arctan2(sine, cosine)))
+        self._middle_lat_deg = 90 * latitude / FINE / self._rows
+        return equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
+
+    def _tell_wide(self) -> None:
+        """A note where most of these degrees, and most squares they lie in, are far from the middle."""
+        if self.middle_lon_deg is None or not self._squares:
+            return
+        square, count = np.array(list(self._squares.items())).T
+        far = lies_far(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
+        share = count[far].sum() / count.sum()
+        if min(share, far.mean()) > 0.5:  # of fewer, the check of a release tells
+            self.notes.append(
+                f"{TOO_WIDE}: {share:.0%} of the positions of {self._name} lie so far from the middle of all "
+                f"that lengths in a plane around them are wrong by more than {MOST_WRONG:.0%}; publish each "
+                "region on its own, from a file that holds the rows of that region alone"
+            )
+
+    def _tell_national(self) -> None:
+        """A note where local meters look like the coordinates of a country."""
+        if not np.isfinite(self._bounds).all():
+            return
+        planes = likely_planes(-self._bounds[0], -self._bounds[1], self._bounds[2], self._bounds[3])
+        if planes:
+            told = " or ".join(f"{plane.country}, --crs {plane.crs}" for plane in planes)
+            self.notes.append(
+                f"x and y of {self._name} were taken as local meters, and look like those of {told}"
+            )
+
+    def _tell_swapped(self) -> None:
+        """Raises InputError when latitude and longitude look swapped; a note where the caller named them."""
+        if self._swapped >= _SWAPPED * max(self._looked_at, 1):
+            share = 100 * self._swapped // self._looked_at
+            seen = (
+                f"{share} % of the positions of {self._name} lie at sea as given, and on land with latitude "
+                "and longitude swapped"
+            )
+        elif names := self._swapped_tables():
+            which = "" if self._named else f" ({', '.join(names[:_NAMED])}{', ...' * (len(names) > _NAMED)})"
+            seen = (
+                f"the positions of {counted(len(names), 'file')}{which} lie at sea as given, and where "
+                "others are with latitude and longitude swapped"
+            )
+        else:
+            return
+        if self._named:
+            self.notes.append(f"{seen}; check --lat and --lon")
+            return
+        raise InputError(
+            f"{seen}; name the columns with --lat and --lon, the other way round if they are swapped, as "
+            "they are if this is the sea"
+        )
+
+    def _swapped_tables(self) -> list[str]:
+        """The tables at sea whose places are, with latitude and longitude swapped, where others are.
+
+        A ship is not: nobody is there either way. Near the diagonal of the map nobody can tell.
+        """
+        found = []
+        for table in self._at_sea:
+            there, apart_deg = mirrored(table.square)
+            among = np.array([self._squares[square] > 0 for square in there.tolist()])
+            if table.count[among & (apart_deg >= _APART_DEG)].sum() >= _SWAPPED * table.count.sum():
+                found.append(table.name)
+        return list(dict.fromkeys(found))
+
+
+def _is_wgs84(crs: str) -> bool:
+    return crs.upper() in LONGITUDE_LATITUDE

@@ -1,0 +1,245 @@
+"""The layouts of known data sets and programs, as tables of columns: how they are recognized, what they mean.
+
+A row says which columns a file must have (or, without a header, what its first lines look like), which column
+is which, and what is fixed besides: a zone, a unit, a reference system. ``rows`` computes what no column
+holds.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from shoal.errors import MisuseError
+from shoal.io.columns import grid_steps, polylines, trips, whose
+from shoal.io.formats import mobility_text
+from shoal.io.formats.tables import Table
+from shoal.model.intake import Reading
+
+_NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """One layout.
+
+    title: whose it is. source: where it is described. header: columns, in lower case, that a file must have.
+    fields: the names of the columns of a file without a header. looks: an expression that every first line of
+    such a file matches, fields joined by commas; None = only by ``--preset``. settings: of the
+    reading. rows: from the file's table to one of samples. encoding: of the text.
+    """
+
+    title: str
+    source: str
+    header: frozenset[str] = frozenset()
+    fields: tuple[str, ...] = ()
+    looks: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    rows: Callable[[Table], Table] | None = None
+    encoding: str = "utf-8"
+
+
+PRESETS: Final[Mapping[str, Preset]] = {
+    "ais-us": Preset(
+        title="ships of the United States (MarineCadastre AIS)",
+        source="https://hub.marinecadastre.gov/pages/vesseltraffic",
+        header=frozenset({"mmsi", "basedatetime", "lat", "lon"}),
+        settings={"id": "MMSI", "time": "BaseDateTime", "lat": "LAT", "lon": "LON", "time_zone": "UTC"},
+    ),
+    "ais-dk": Preset(
+        title="ships of Denmark (Danish Maritime Authority AIS)",
+        source="https://www.dma.dk/safety-at-sea/navigational-information/ais-data",
+        header=frozenset({"# timestamp", "type of mobile", "mmsi", "latitude", "longitude"}),
+        settings={
+            "id": "MMSI",
+            "time": "# Timestamp",
+            "lat": "Latitude",
+            "lon": "Longitude",
+            "time_zone": "UTC",
+            "time_format": "%d/%m/%Y %H:%M:%S",
+        },
+    ),
+    "movebank": Preset(
+        title="animals (Movebank)",
+        source="https://www.movebank.org/cms/movebank-content/movebank-attribute-dictionary",
+        header=frozenset({"individual-local-identifier", "timestamp", "location-lat", "location-long"}),
+        settings={
+            "id": "individual-local-identifier",
+            "time": "timestamp",
+            "lat": "location-lat",
+            "lon": "location-long",
+            "time_zone": "UTC",
+        },
+    ),
+    "traccar": Preset(
+        title="positions of the Traccar server",
+        source="https://www.traccar.org/documentation/",
+        header=frozenset({"deviceid", "fixtime", "latitude", "longitude"}),
+        settings={"id": "deviceid", "time": "fixtime", "lat": "latitude", "lon": "longitude"},
+    ),
+    "multimno-bronze": Preset(
+        title="mobile network events of Eurostat's multimno, bronze layer",
+        source="https://github.com/eurostat/multimno",
+        header=frozenset({"user_id", "timestamp", "mcc", "cell_id"}),
+        settings={"id": "user_id", "time": "timestamp", "cell_id": "cell_id"},
+    ),
+    "multimno-silver": Preset(
+        title="mobile network events of Eurostat's multimno, silver layer",
+        source="https://github.com/eurostat/multimno",
+        header=frozenset({"user_id", "timestamp", "cell_id", "user_id_modulo"}),
+        settings={"id": "user_id", "time": "timestamp", "cell_id": "cell_id", "time_zone": "UTC"},
+    ),
+    "taxi-ny": Preset(
+        title="taxi trips of New York with places, until June 2016 (TLC)",
+        source="https://www.nyc.gov/site/tlc/about/tlc-trip-record-data.page",
+        header=frozenset({"pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude"}),
+        settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon", "time_zone": "America/New_York"},
+        rows=trips.taxi_ny,
+    ),
+    "taxi-ny-zones": Preset(
+        title="taxi trips of New York with zones, since July 2016 (TLC)",
+        source="https://www.nyc.gov/site/tlc/about/tlc-trip-record-data.page",
+        header=frozenset({"pulocationid", "dolocationid"}),
+        settings={"id": "trip", "time": "time", "cell_id": "zone", "time_zone": "America/New_York"},
+        rows=trips.taxi_ny_zones,
+    ),
+    "citi-bike": Preset(
+        title="bike trips of Citi Bike and its kin",
+        source="https://citibikenyc.com/system-data",
+        header=frozenset({"started_at", "ended_at", "start_lat", "start_lng", "end_lat", "end_lng"}),
+        settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon"},  # of many cities: no zone
+        rows=trips.citi_bike,
+    ),
+    "citi-bike-2013": Preset(
+        title="bike trips of Citi Bike until January 2021, by bike",
+        source="https://citibikenyc.com/system-data",
+        header=frozenset(
+            {"starttime", "stoptime", "start station latitude", "end station latitude", "bikeid"}
+        ),
+        settings={
+            "id": "bikeid",
+            "time": "time",
+            "lat": "lat",
+            "lon": "lon",
+            "time_zone": "America/New_York",
+        },
+        rows=trips.citi_bike_2013,
+    ),
+    "porto": Preset(
+        title="taxi trips of Porto, one polyline a trip",
+        source="https://archive.ics.uci.edu/dataset/339",
+        header=frozenset({"trip_id", "taxi_id", "timestamp", "polyline"}),
+        settings={"id": "TAXI_ID", "time": "time", "lat": "lat", "lon": "lon", "time_unit": "s"},
+        rows=polylines.porto,
+    ),
+    "yjmob100k": Preset(
+        title="people of a Japanese city in cells of 500 m and half hours (YJMob100K)",
+        source="https://doi.org/10.1038/s41597-024-03237-9",
+        header=frozenset({"uid", "d", "t", "x", "y"}),
+        settings={"id": "uid", "time": "t", "x": "x", "y": "y", "crs": "local", "time_unit": "s"},
+        rows=grid_steps.yjmob,
+    ),
+    "foursquare": Preset(
+        title="check-ins of Foursquare in New York and Tokyo",
+        source="https://sites.google.com/site/yangdingqi/home/foursquare-dataset",
+        fields=("user", "venue", "category", "category name", "lat", "lon", "offset_min", "time"),
+        looks=rf"\d+,[0-9a-f]{{24}},[0-9a-f]{{24}},.*,{_NUMBER},{_NUMBER},-?\d+,[A-Z][a-z]{{2}} .*",
+        settings={"id": "user", "time": "time", "lat": "lat", "lon": "lon"},
+        encoding="latin-1",
+    ),
+    "mobilitydb": Preset(
+        title="moving points of MobilityDB in its text form, one or more samples a row",
+        source="https://libmeos.org/documentation/datamodel/",
+        header=frozenset({mobility_text.COLUMN}),
+        settings={"time": "time", "lat": "lat", "lon": "lon", "time_unit": "s"},
+        rows=mobility_text.moving_points,
+    ),
+    "gowalla": Preset(
+        title="check-ins of Gowalla and Brightkite",
+        source="https://snap.stanford.edu/data/loc-gowalla.html",
+        fields=("user", "time", "lat", "lon", "venue"),
+        looks=rf"\d+,\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ,{_NUMBER},{_NUMBER},[0-9a-f]+",
+        settings={"id": "user", "time": "time", "lat": "lat", "lon": "lon"},
+    ),
+    "t-drive": Preset(
+        title="taxis of Beijing (T-Drive)",
+        source="https://www.microsoft.com/en-us/research/publication/t-drive-trajectory-data-sample/",
+        fields=("taxi", "time", "lon", "lat"),
+        looks=r"\d+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,1[0-3]\d\.\d+,[234]\d\.\d+",  # around Beijing
+        settings={"id": "taxi", "time": "time", "lat": "lat", "lon": "lon", "time_zone": "Asia/Shanghai"},
+    ),
+    "crawdad-cabs": Preset(
+        title="cabs of San Francisco, a file each (CRAWDAD epfl/mobility)",
+        source="https://ieee-dataport.org/open-access/crawdad-epflmobility",
+        fields=("lat", "lon", "occupied", "t"),
+        looks=r"3\d\.\d+,-12\d\.\d+,[01],\d{10}",  # around San Francisco
+        settings={"id": "file", "time": "t", "lat": "lat", "lon": "lon", "time_unit": "s"},
+        rows=whose.file,
+    ),
+    "d4d-2": Preset(
+        title="mobile phones of the Ivory Coast and of Senegal, by antenna (D4D set 2)",
+        source="https://arxiv.org/abs/1210.0137",
+        fields=("user", "time", "cell"),
+        looks=r"\d+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,-?\d+",
+        settings={"id": "user", "time": "time", "cell_id": "cell", "time_zone": "UTC"},
+    ),
+    "d4d-3": Preset(
+        title="mobile phones of the Ivory Coast and of Senegal, by district (D4D set 3)",
+        source="https://arxiv.org/abs/1210.0137",
+        fields=("user", "time", "cell"),
+        settings={"id": "user", "time": "time", "cell_id": "cell", "time_zone": "UTC"},
+    ),
+}
+
+
+def named(name: str) -> Preset:
+    """The layout of that name; raises MisuseError for another."""
+    if name not in PRESETS:
+        raise MisuseError(f"preset = '{name}' is not known; known are {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | None:
+    """The preset and the delimiter of a file that begins with these lines, if one of them fits all."""
+    for delimiter in delimiters:
+        try:
+            rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
+        except csv.Error:
+            return None
+        joined = [",".join(fields) for fields in rows]
+        for name, preset in PRESETS.items():
+            if preset.looks and joined and all(re.fullmatch(preset.looks, line) for line in joined):
+                return name, delimiter
+    return None
+
+
+def applied(table: Table, reading: Reading) -> tuple[Table, Reading]:
+    """The table and the settings by the preset that is named or recognized, if any.
+
+    A preset is recognized only while no column is named. What the caller says goes before what it says.
+    """
+    free = all(getattr(reading, role) is None for role in ("id", "time", "lat", "lon", "x", "y", "columns"))
+    held = {name.strip().lower() for name in table.columns}
+    found = reading.preset or (
+        table.settings.get("preset")
+        or next((name for name, one in PRESETS.items() if one.header and one.header <= held), None)
+        if free
+        else None
+    )
+    if found is None:
+        return table, reading
+    preset = named(found)
+    missing = sorted(name for name in (preset.header or {each.lower() for each in preset.fields}) - held)
+    if missing:
+        raise MisuseError(f"{table.name} is not of the preset {found}: it has no column {', '.join(missing)}")
+    table = preset.rows(table) if preset.rows else table
+    if reading.preset is None:
+        zone = preset.settings.get("time_zone")
+        clock = f"; times without a zone are of {zone}" if zone and reading.time_zone is None else ""
+        table.notes.append(f"{table.name} is read as {found}: {preset.title}{clock}")
+    settings: dict[str, Any] = {
+        name: value for name, value in preset.settings.items() if getattr(reading, name) is None
+    }
+    return table, replace(reading, preset=found, **settings)

@@ -1,0 +1,205 @@
+"""Values that stand for a range, as other tools write them: ``[48.8, 48.9[``, ``48.8*``, ``*``.
+
+A value is told apart by its text alone; what its ends mean, numbers or times, is decided by who reads them.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.io.columns.time_text import SECOND
+from shoal.io.columns.times import Times
+from shoal.io.columns.values import filled, is_text, numbers, plain
+from shoal.runtime.arrays import Flags, Floats
+
+EVERYTHING: Final = frozenset({"", "*", "any", "null", "none", "nan", "na", "suppressed", "(*)", "<na>"})
+_END: Final = r"[^,;\[\](){}<>=|]+?"
+_BRACKETS: Final = re.compile(rf"^([\[\](])\s*({_END})\s*(?:,|;|\.\.)\s*({_END})\s*([\[\])])$")
+_SET: Final = re.compile(r"^\{(.+)\}$")
+_HALF: Final = re.compile(r"^([<>]=?|[≤≥])\s*(\S.*)$")
+_BETWEEN: Final = re.compile(r"^(.+?)\s*(?:\.\.|/|\u2013|\sto\s|\s-\s)\s*(.+)$")
+_TWO_NUMBERS: Final = re.compile(r"^([-+]?\d+(?:\.\d+)?)\s*-\s*([-+]?\d+(?:\.\d+)?)$")
+_MASKED: Final = re.compile(r"^[-+]?\d[\d*]*(?:\.[\d*]*)?$")
+_COARSE_DATE: Final = re.compile(r"^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}))?)?)?$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """The ends of a range in text, None = no end. open_low: it is left out; closed_high: it is part."""
+
+    low: str | None
+    high: str | None
+    open_low: bool = False
+    closed_high: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spans:
+    """Ranges of a column, float64 [n]: ``low`` to below ``high``; both are equal for a single value.
+
+    readable: [n]. What cannot be read has no range.
+    """
+
+    low: Floats
+    high: Floats
+    readable: Flags
+
+
+def number_spans(column: pa.Array, where: str) -> Spans:
+    """The ranges of a column of numbers, of their ranges, or of masked ones; InputError for another type."""
+    column = plain(column)
+    if not is_text(column.type):
+        values, known = numbers(column, where)
+        return _of_singles(values, known, column)
+    coded = column.dictionary_encode()
+    ranges = [_masked(text) or written(text) for text in _texts(coded)]
+
+    def read(ends: Sequence[str | None]) -> tuple[Floats, Flags]:
+        return numbers(pa.array(ends, pa.string()), where)
+
+    return _spread(coded, ranges, *(read([getattr(one, side) for one in ranges]) for side in ("low", "high")))
+
+
+def time_spans(column: pa.Array, times: Times, where: str) -> Spans:
+    """The same of times, in seconds. times: decides the unit and the zone, for all columns alike."""
+    column = plain(column)
+    if not is_text(column.type):
+        ticks, known = times.microseconds(column, where)
+        return _of_singles(ticks / SECOND, known, column)
+    coded = column.dictionary_encode()
+    ranges = [_coarse_date(text) or written(text) for text in _texts(coded)]
+    ends = [getattr(one, side) for side in ("low", "high") for one in ranges]
+    ticks, known = times.microseconds(pa.array([end or None for end in ends], pa.string()), where)
+    seconds, half = ticks / SECOND, len(ranges)
+    return _spread(coded, ranges, (seconds[:half], known[:half]), (seconds[half:], known[half:]))
+
+
+def written(text: str) -> Written:
+    """The range that a text states.
+
+    Examples
+    --------
+    >>> written("[48.8, 48.9[")
+    Written(low='48.8', high='48.9', open_low=False, closed_high=False)
+    >>> written("(3, 5]").closed_high, written("*").low is None, written("7").high
+    (True, True, '7')
+    """
+    text = text.strip()
+    if text.casefold() in EVERYTHING:
+        return Written(low=None, high=None)
+    if found := _BRACKETS.match(text):
+        return Written(low=found[2], high=found[3], open_low=found[1] in "](", closed_high=found[4] == "]")
+    if found := _SET.match(text):
+        members = [member.strip() for member in re.split("[,;]", found[1])]
+        first, last = _ends(members)
+        return Written(low=first, high=last, closed_high=True)
+    if found := _HALF.match(text):
+        below = found[1][0] in "<≤"
+        closed = found[1] in {"<=", "≤"}
+        return Written(
+            low=None if below else found[2],
+            high=found[2] if below else None,
+            open_low=found[1] == ">",
+            closed_high=closed,
+        )
+    if found := _TWO_NUMBERS.match(text) or _BETWEEN.match(text):
+        return Written(low=found[1], high=found[2], closed_high=True)
+    return Written(low=text, high=text)
+
+
+def _ends(members: Sequence[str]) -> tuple[str, str]:
+    """The least and the greatest of a set: of numbers by value, of times as text sorts."""
+    try:
+        ordered = sorted(members, key=float)
+    except ValueError:
+        ordered = sorted(members)
+    return ordered[0], ordered[-1]
+
+
+def _masked(text: str) -> Written | None:
+    """A number with asterisks in the place of digits: ``48.8*`` is 48.80 to 48.90."""
+    text = text.strip()
+    if "*" not in text or not _MASKED.match(text):
+        return None
+    step = 10.0 ** -len(text.partition(".")[2])
+    near, far = float(text.replace("*", "0")), float(text.replace("*", "9"))
+    low, high = (far - step, near) if text.startswith("-") else (near, far + step)
+    return Written(low=f"{low:.12g}", high=f"{high:.12g}")
+
+
+def _coarse_date(text: str) -> Written | None:
+    """A year, a month, a day or an hour, which stands for all of it."""
+    found = _COARSE_DATE.match(text.strip())
+    if found is None:
+        return None
+    year, month, day, hour = (None if part is None else int(part) for part in found.groups())
+    try:
+        begin = datetime(year or 1, month or 1, day or 1, hour or 0)
+        if hour is not None:
+            end = begin + timedelta(hours=1)
+        elif day is not None:
+            end = begin + timedelta(days=1)
+        elif month is not None:
+            end = (begin + timedelta(days=31)).replace(day=1)
+        else:
+            end = begin.replace(year=begin.year + 1)
+    except (ValueError, OverflowError):
+        return None
+    return Written(low=begin.isoformat(), high=end.isoformat())
+
+
+def _of_singles(values: Floats, known: Flags, column: pa.Array) -> Spans:
+    """Single values; an empty one may be anything, and one of 32 bits anything that is rounded to it."""
+    empty = ~filled(column)
+    values = values.astype(np.float64)
+    around = np.zeros(len(values))
+    if pa.types.is_float32(column.type):  # as many digits as raw data may have do not fit
+        around = np.spacing(values.astype(np.float32)).astype(np.float64)
+    return Spans(
+        low=np.where(empty, -np.inf, values - around),
+        high=np.where(empty, np.inf, values + around),
+        readable=empty | (known & np.isfinite(values)),
+    )
+
+
+def _texts(coded: pa.DictionaryArray) -> list[str]:
+    """The different texts of a column, and an empty one at the end for rows without any."""
+    return [*coded.dictionary.to_pylist(), ""]
+
+
+def _spread(
+    coded: pa.DictionaryArray,
+    ranges: Sequence[Written],
+    lows: tuple[Floats, Flags],
+    highs: tuple[Floats, Flags],
+) -> Spans:
+    """Ranges of the different texts, one for each row."""
+    has_low, has_high, open_low, closed_high, single = (
+        np.array(flags, dtype=np.bool_)
+        for flags in zip(
+            *(
+                (
+                    one.low is not None,
+                    one.high is not None,
+                    one.open_low,
+                    one.closed_high,
+                    one.low is not None and one.low == one.high,
+                )
+                for one in ranges
+            ),
+            strict=True,
+        )
+    )
+    low = np.where(has_low, lows[0], -np.inf)
+    high = np.where(has_high, highs[0], np.inf)
+    readable = (lows[1] | ~has_low) & (highs[1] | ~has_high) & (low <= high)
+    low = np.where(open_low, np.nextafter(low, np.inf), low)
+    high = np.where(closed_high & ~single, np.nextafter(high, np.inf), high)
+    rows = pc.fill_null(coded.indices.cast(pa.int64()), len(ranges) - 1).to_numpy(zero_copy_only=False)
+    return Spans(low=low[rows], high=high[rows], readable=readable[rows])

@@ -1,0 +1,341 @@
+"""Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time.
+
+Understood: Arrow timestamps and dates, text in the layouts of ``time_text``, and numbers, whose unit is given
+or recognized by their size. No zone means the zone that the caller gives, else UTC.
+"""
+
+from copy import copy
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.columns import time_text
+from shoal.io.columns.time_text import SECOND, Micros, parsed, shape_of
+from shoal.io.columns.values import filled, is_number, is_text, numbers_in_text, plain
+from shoal.runtime.arrays import Flags, Numbers
+from shoal.units import DAY_S, counted, duration_s
+
+DAY: Final = DAY_S * SECOND
+LIMIT: Final = 1 << 62
+PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
+_FROM: Final = {"s": 1e8, "ms": 1e11, "us": 1e14, "ns": 1e17}  # numbers of this size on are of this unit
+UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+TAKEN_AS_UTC: Final = "times without a zone are taken as UTC; --time-zone gives another"
+SERIAL_DAYS: Final = "serial-days"
+SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
+_SERIAL_FROM, _SERIAL_TO = 29_221, 73_051  # 1980 to 2100
+_ERA_S: Final = 1024 * 7 * 86_400
+_FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
+
+
+class Times:
+    """Turns the time columns of one input, batch after batch, into microseconds.
+
+    The unit of numbers, and whether dates such as 03/04/2024 begin with the day, are decided once. unit: "s",
+    "ms", "us", "ns", "serial-days", a duration such as "1min" for counted steps, or None = recognize. form:
+    of text, in strptime's signs, None = recognize. zone: of times without one, None = UTC. naive, zoned: rows
+    read from dates and times without and with a zone. twice, never: local times that the clock showed twice,
+    or skipped, when it was put back or forward.
+    """
+
+    def __init__(self, unit: str | None, form: str | None = None, zone: str | None = None) -> None:
+        self.unit = unit
+        self.given = unit is not None
+        self.steps = False
+        self.naive = 0
+        self.zoned = 0
+        self.twice = 0
+        self.never = 0
+        self.unread = ""
+        self._layout = None if form is None else time_text.layout_of(form)
+        self._zone = None if zone is None or zone.upper() in {"UTC", "Z", "GMT"} else zone
+        self._zone_given = zone is not None
+        self._slashed: str | None = None
+        if unit is not None and unit not in (*UNIT_WORDS, SERIAL_DAYS):
+            duration_s(unit)
+        if self._zone is not None:
+            self._utc(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_))
+            self.twice = self.never = 0
+
+    def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
+        """int64 [n] and whether each could be read.
+
+        Raises InputError when the column's type holds no times, or when its times have two meanings.
+        """
+        column = plain(column)
+        kind = column.type
+        if self._layout is not None and (is_text(kind) or pa.types.is_integer(kind)):
+            return self._by_layouts(column.cast(pa.string()), (self._layout,))
+        if is_text(kind):
+            return self._from_text(column, where)
+        if is_number(kind):
+            return self._from_numbers(column, where)
+        if pa.types.is_date(kind):
+            column = column.cast(pa.timestamp("ms"))
+        if pa.types.is_timestamp(column.type):
+            readable, zoned = filled(column), column.type.tz is not None
+            self._count(readable, zoned=zoned)
+            ticks = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+            ticks = _scaled(ticks, column.type.unit)
+            return (ticks if zoned else self._utc(ticks, readable)), readable
+        if pa.types.is_null(kind):
+            return np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_)
+        if pa.types.is_time(kind):
+            raise InputError(f"{where} holds clock times without dates; name the column of dates with --date")
+        raise InputError(f"{where} holds {kind}, not times; name another column or convert it")
+
+    @property
+    def decided(self) -> tuple[str | None, bool, str | None]:
+        """What was recognized once, and holds for all later rows."""
+        return self.unit, self.steps, self._slashed
+
+    def anew(self) -> "Times":
+        """The same decisions, with nothing counted."""
+        fresh = copy(self)
+        fresh.naive = fresh.zoned = fresh.twice = fresh.never = 0
+        fresh.unread = ""
+        return fresh
+
+    def join(self, later: "Times") -> None:
+        """Add what later rows, read with the same decisions, were counted as."""
+        self.naive, self.zoned = self.naive + later.naive, self.zoned + later.zoned
+        self.twice, self.never = self.twice + later.twice, self.never + later.never
+        self.unread = self.unread or later.unread
+
+    def notes(self) -> list[str]:
+        """What was assumed, in words."""
+        said = []
+        if self.unit is not None and not self.given:
+            if self.steps:
+                said.append(
+                    "times are small numbers, read as steps of one second; --time-unit gives another length"
+                )
+            else:
+                said.append(
+                    f"times are numbers, read as {UNIT_WORDS[self.unit]} since 1970 by their size; "
+                    "--time-unit overrides"
+                )
+        if self._slashed is not None:
+            said.append(f"dates such as 99/99/9999 begin with the {self._slashed}, as some of them show")
+        if self.naive and not self.zoned and not self._zone_given:
+            said.append(TAKEN_AS_UTC)
+        return said
+
+    def _count(self, readable: Flags, *, zoned: bool) -> None:
+        rows = int(np.count_nonzero(readable))
+        self.zoned, self.naive = self.zoned + rows * zoned, self.naive + rows * (not zoned)
+
+    def _utc(self, ticks: Micros, readable: Flags) -> Micros:
+        """Microseconds of UTC from those of the local clock, where a zone was given."""
+        if self._zone is None:
+            return ticks
+        local = pa.array(np.where(readable, ticks, 0)).cast(pa.timestamp("us"))
+        try:
+            first, last = (
+                pc.assume_timezone(local, self._zone, ambiguous=one, nonexistent=other).cast(pa.int64())
+                for one, other in (("earliest", "latest"), ("latest", "latest"))
+            )
+            before = pc.assume_timezone(local, self._zone, ambiguous="earliest", nonexistent="earliest")
+        except pa.ArrowInvalid as error:
+            raise MisuseError(
+                f"time_zone = '{self._zone}' is not known; write it like Europe/Paris or Asia/Shanghai"
+            ) from error
+        found: Micros = first.to_numpy(zero_copy_only=False)
+        self.twice += int(np.count_nonzero(found != last.to_numpy(zero_copy_only=False)))
+        self.never += int(np.count_nonzero(found != before.cast(pa.int64()).to_numpy(zero_copy_only=False)))
+        return np.where(readable, found, ticks)
+
+    def _from_numbers(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
+        readable = filled(column)
+        if pa.types.is_integer(column.type):
+            if pa.types.is_uint64(column.type):
+                column = pc.min_element_wise(column, pa.scalar(LIMIT, pa.uint64()))
+            values: Numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+        else:
+            values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            readable &= np.isfinite(values)
+            values = np.where(readable, values, 0.0)
+        if not readable.any():
+            return np.zeros(len(values), dtype=np.int64), readable
+        if self.unit is None:
+            _require_no_dates(values[readable], where)
+            size = float(np.median(np.abs(values[readable].astype(np.float64))))
+            self.unit = next((unit for unit in ("ns", "us", "ms") if size >= _FROM[unit]), "s")
+            self.steps = size < _FROM["s"]
+        if self.unit == SERIAL_DAYS:
+            days = np.clip(values.astype(np.float64), -1e6, 1e7) - SERIAL_DAY_OF_1970
+            ticks = np.rint(days * DAY_S * 1000).astype(np.int64) * 1000  # spreadsheets keep milliseconds
+            self._count(readable, zoned=False)
+            return self._utc(ticks, readable), readable
+        if not self.given and not self.steps:
+            self._require_no_smaller_unit(values[readable], where)
+        return _scaled(values, self.unit), readable
+
+    def _require_no_smaller_unit(self, values: Numbers, where: str) -> None:
+        """Raises InputError for seconds among milliseconds and the like, which would be read as of 1970.
+
+        Those of a larger unit are counted as times in the future.
+        """
+        smaller = (values >= _FROM["s"]) & (values < _FROM[str(self.unit)])
+        if smaller.any():
+            shape = shape_of(str(int(values[smaller][0])))
+            few = f"{counted(int(smaller.sum()), 'smaller number')} like {shape}"
+            raise InputError(
+                f"{where} holds numbers of several units, {UNIT_WORDS[str(self.unit)]} since 1970 and {few}; "
+                "write them alike, or give --time-unit, by which all of them are read"
+            )
+
+    def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
+        """Numbers or dates written as text; uniform columns first, since they are many times faster."""
+        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
+        for kind in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+            try:
+                return self.microseconds(text.cast(kind), where)
+            except pa.ArrowInvalid:
+                continue
+        number = numbers_in_text(text)
+        written = pc.if_else(number.is_valid(), text, pa.scalar(None, text.type))
+        try:
+            number = written.cast(pa.int64())
+        except pa.ArrowInvalid:
+            number = numbers_in_text(written)
+        ticks, readable = self._from_numbers(number, where)
+        rest = np.flatnonzero(filled(text) & ~readable)
+        if not rest.size:
+            return ticks, readable
+        left = text.take(pa.array(rest))
+        ticks[rest], readable[rest] = self._by_layouts(left, (*time_text.ISO, *time_text.OTHER))
+        rest = np.flatnonzero(filled(text) & ~readable)
+        if rest.size:
+            left = text.take(pa.array(rest))
+            most = 2 * rest.size > int(np.count_nonzero(filled(text)))
+            ticks[rest], readable[rest] = self._with_slashes(left, where, most=most)
+        if not readable.any() and bool(pc.any(pc.match_substring_regex(left, time_text.CLOCK_ALONE)).as_py()):
+            raise InputError(
+                f"{where} holds clock times without dates, like {self.unread}; name the column of dates with "
+                "--date"
+            )
+        return ticks, readable
+
+    def _with_slashes(self, text: pa.Array, where: str, *, most: bool) -> tuple[Micros, Flags]:
+        """Dates such as 31/12/2024, in the order that some of them prove.
+
+        most: these are most rows. A few that have two meanings are unreadable; most of them are an error.
+        """
+        if self._slashed is None:
+            by_day, by_month = time_text.day_and_month(text)
+            either = parsed(text, time_text.DAY_FIRST)[1]
+            if by_day and by_month and most:
+                raise InputError(
+                    f"{where} holds dates with the day first and dates with the month first; write them "
+                    "alike, or give --time-format, which leaves the others out"
+                )
+            if most and either.any() and not by_day and not by_month:
+                raise InputError(
+                    f"{where} holds dates like {shape_of(_first(text, either))}, which may begin with the "
+                    "day "
+                    "or the month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %I:%M %p'"
+                )
+            if most and bool(by_day) != bool(by_month):
+                self._slashed = "day" if by_day else "month"
+        layout = time_text.MONTH_FIRST if self._slashed == "month" else time_text.DAY_FIRST
+        return self._by_layouts(text, (layout,) if self._slashed else ())
+
+    def _by_layouts(self, text: pa.Array, layouts: tuple[str, ...]) -> tuple[Micros, Flags]:
+        """The first layout that reads a row decides it."""
+        ticks, readable = np.zeros(len(text), dtype=np.int64), np.zeros(len(text), dtype=np.bool_)
+        for layout in layouts:
+            rows = np.flatnonzero(filled(text) & ~readable)
+            if not rows.size:
+                break
+            own, own_readable, zoned = parsed(text.take(pa.array(rows)), layout)
+            own = np.where(zoned, own, self._utc(own, own_readable & ~zoned))
+            ticks[rows], readable[rows] = own, own_readable
+            self._count(own_readable & zoned, zoned=True)
+            self._count(own_readable & ~zoned, zoned=False)
+        unread = filled(text) & ~readable
+        if unread.any() and not self.unread:
+            self.unread = shape_of(_first(text, unread))
+        return ticks, readable
+
+
+def clock_jumps(t_s: Numbers) -> list[str]:
+    """A note on times that lie half a GPS era or more from the middle of all: clocks that jump.
+
+    The count of weeks of older receivers begins anew after 1,024, so they tell a time 19.6 years too early.
+    """
+    if not len(t_s):
+        return []
+    apart = np.abs(t_s - np.median(t_s)) >= _ERA_S / 2
+    if not apart.any():
+        return []
+    weeks = np.abs(np.abs(t_s[apart] - np.median(t_s)) - _ERA_S) < _ERA_S / 20
+    cause = "; they look like weeks of GPS counted anew (1,024 weeks)" if weeks.mean() > 0.5 else ""
+    return [
+        f"{counted(int(apart.sum()), 'sample lies', 'samples lie')} ten years or more from the middle of "
+        f"the data{cause}; if a clock jumped, correct or remove them"
+    ]
+
+
+def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:
+    """Dates and clock times from two columns as one column of text; null where either is missing.
+
+    Raises InputError for columns of a type that is none of these.
+    """
+    date, clock = plain(date), plain(clock)
+    for kind in (date.type, clock.type):
+        if not (is_text(kind) or is_number(kind) or pa.types.is_temporal(kind) or pa.types.is_null(kind)):
+            raise InputError(f"the columns of dates and of clock times hold {kind}; convert it to text")
+    if pa.types.is_timestamp(date.type):
+        date = date.cast(pa.date32(), safe=False)
+    if pa.types.is_timestamp(clock.type):  # a spreadsheet's clock stands on a day of its own
+        clock = clock.cast(pa.time64("us"), safe=False)
+    both = [column.cast(pa.string()) for column in (date, clock)]
+    return pc.binary_join_element_wise(*both, " ")
+
+
+def _first(text: pa.Array, rows: Flags) -> str:
+    return str(text[int(np.argmax(rows))].as_py())
+
+
+def _require_no_dates(values: Numbers, where: str) -> None:
+    """Raises InputError when numbers are no count of seconds or steps, but dates in disguise."""
+    size = np.abs(values)
+    whole = values == np.floor(values)
+    if not whole.all() and ((size >= _SERIAL_FROM) & (size < _SERIAL_TO)).mean() > 0.9:
+        raise InputError(
+            f"{where} holds fractions of numbers between {_SERIAL_FROM:,} and {_SERIAL_TO:,}, which are "
+            "the days of a spreadsheet (Excel); give --time-unit serial-days, or another unit if they are not"
+        )
+    if not whole.all():
+        return
+    for digits, form in ((1, "%Y%m%d"), (10_000, "%Y%m%d%H%M"), (1_000_000, "%Y%m%d%H%M%S")):
+        dates = values // digits
+        month, day = dates // 100 % 100, dates % 100
+        alike = (dates >= _FIRST_DATE) & (dates <= _LAST_DATE) & (month >= 1) & (month <= 12)
+        alike &= (day >= 1) & (day <= 31)
+        if digits > 1:
+            clock = values % digits * (1 if digits == 1_000_000 else 100)
+            alike &= (clock // 10_000 <= 23) & (clock // 100 % 100 <= 59) & (clock % 100 <= 59)
+        if alike.all():
+            raise InputError(
+                f"{where} holds numbers that are dates without separators, like "
+                f"{shape_of(str(int(values[0])))}; give --time-format {form}, or --time-unit if they are not"
+            )
+
+
+def _scaled(values: Numbers, unit: str) -> Micros:
+    """Microseconds from numbers in a unit; integers stay exact, far past and future stay far."""
+    if unit == "ns":
+        scaled = np.clip(np.floor_divide(values, 1000), -LIMIT, LIMIT)
+    else:
+        factor = PER_UNIT.get(unit) or max(round(duration_s(unit) * SECOND), 1)
+        if values.dtype == np.int64:
+            scaled = np.clip(values, -LIMIT // factor, LIMIT // factor) * factor
+        else:
+            scaled = np.rint(np.clip(values, -LIMIT / factor, LIMIT / factor) * factor)
+    whole: Micros = scaled.astype(np.int64, copy=False)
+    return whole

@@ -1,0 +1,58 @@
+"""Files that do not say whose they are: the person is the file, by its name, or the folder that holds it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from shoal.errors import InputError
+from shoal.io.formats.tables import Owner, Table, with_constants
+
+
+def file(table: Table) -> Table:
+    """The table with a column ``file`` that names its only person: the file's name without its ending."""
+    stem = stem_of(table.name)
+    owner = Owner(column="file", value=stem, place=table.place)
+    return with_constants(replace(table, owners=(owner,)), {"file": stem})
+
+
+def of_file(path: Path) -> tuple[Owner, Owner]:
+    """The owners of a file whose columns ``uid`` and ``folder`` are the names of the file and its folder."""
+    whole = path.resolve()
+    return (
+        Owner(column="uid", value=stem_of(path.name), place=str(whole)),
+        Owner(column="folder", value=whole.parent.name, place=str(whole.parent)),
+    )
+
+
+def stem_of(name: str) -> str:
+    """A file's name without its ending, and without a second one of a packed file (``ride.gpx.gz``)."""
+    path = Path(name)
+    return Path(path.stem).stem if path.suffix.lower() in {".gz"} else path.stem
+
+
+class Owners:
+    """The files that were read so far and whom they were taken for, to see two that would become one."""
+
+    def __init__(self) -> None:
+        self._place_of: dict[str, str] = {}
+
+    def add(self, table: Table, person: str) -> None:
+        """Take a table whose persons stand in the column ``person``.
+
+        Raises InputError when its name was taken for a person before, from another place.
+        """
+        for owner in table.owners:
+            if owner.column == person:
+                self._take(owner.value, owner.place)
+
+    def join(self, later: "Owners") -> None:
+        """Take over those of another piece of the input; raises as ``add`` does."""
+        for value, place in later._place_of.items():
+            self._take(value, place)
+
+    def _take(self, value: str, place: str) -> None:
+        if self._place_of.setdefault(value, place) != place:
+            raise InputError(
+                f"two inputs called {Path(place).name} lie in different folders, and the name "
+                "tells whose they are: give --person folder if each folder is a person, "
+                "--person path if each file is"
+            )

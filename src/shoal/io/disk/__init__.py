@@ -1,0 +1,1 @@
+"""People on disk: inputs read in pieces, spilled and sorted in little memory."""

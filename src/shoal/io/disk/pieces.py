@@ -1,0 +1,239 @@
+"""The tables of a source, read and cleaned one after the other, or in pieces that may be read elsewhere.
+
+What rows become depends on rows before them: units and signs are recognized once. So a piece is read with
+what the pieces before it decided; where it decides something itself, those after it are read once more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.columns import presets
+from shoal.io.columns.cell_positions import prepared
+from shoal.io.columns.columns import NAMES, find_columns
+from shoal.io.columns.positions import Positions
+from shoal.io.columns.times import Times
+from shoal.io.formats.tables import Table, geometry_of
+from shoal.io.sources.sources import FileOpener, ObjectOpener, Opener, openers, without_blank
+from shoal.io.taken import Keep, Taken, add_counts, take_batch
+from shoal.model.intake import BESIDE_DEGREES, Reading
+from shoal.runtime.run import Run
+
+STEPS: Final = 1000
+_APART_BYTES: Final = 1 << 23  # of files, in a piece; about a million rows of Parquet
+_ASKED_AT_ONCE: Final = 8  # files for their parts: a store takes long to answer
+_IN_VAIN: Final = 3  # times in a row that others could not read the next piece, and this process could
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Tables that are read one after the other, or one part of a single one."""
+
+    tables: tuple[Opener, ...]
+    part: range | None = None
+
+
+Elsewhere = Callable[[Taken, Reading, Sequence[Piece]], Iterator[Taken]]
+"""Reads pieces with what was decided before them, and gives the accounts of those that decide nothing."""
+
+
+def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewhere: Elsewhere | None) -> Taken:
+    """Read and clean all tables of the source; the first decides the columns, which the others must have."""
+    name, every = openers(source, reading)
+    waiting = without_blank(every)
+    pieces = [Piece(tables=tuple(waiting))] if elsewhere is None else _pieces_of(waiting, reading)
+    taken: Taken | None = None
+    done = in_vain = 0
+
+    def progress(share: float) -> None:
+        run.progress(f"reading {name}", int(STEPS * (done + share) / len(pieces)), STEPS)
+
+    while done < len(pieces):
+        taken = take_piece(name, pieces[done], taken, reading, keep, progress)
+        done += 1
+        progress(0.0)
+        if taken is not None and elsewhere is not None and done < len(pieces) and in_vain < _IN_VAIN:
+            in_vain += 1
+            for later in elsewhere(taken, reading, pieces[done:]):
+                taken.join(later)
+                done, in_vain = done + 1, 0
+                progress(0.0)
+    if taken is None:
+        raise InputError(f"there is nothing to read in {name}")
+    among = f"{len(every):,} files" if name.endswith(" files") else f"{len(every):,} files of {name}"
+    if taken.rows_read == 0:
+        raise InputError(
+            f"{name} holds no rows, only column names"
+            if len(every) == 1
+            else f"none of the {among} holds a row"
+        )
+    taken.empty_tables += len(every) - len(waiting)
+    if taken.empty_tables:
+        holds = "holds" if taken.empty_tables == 1 else "hold"
+        taken.notes.append(f"{taken.empty_tables:,} of {among} {holds} no rows")
+    if len(taken.people.kinds) > 1:
+        taken.notes.append("ids are numbers in one place and text in another; they are compared as text")
+    return taken
+
+
+def take_piece(
+    name: str,
+    piece: Piece,
+    taken: Taken | None,
+    reading: Reading,
+    keep: Keep,
+    progress: Callable[[float], None],
+) -> Taken | None:
+    """Read and clean a piece of a source.
+
+    taken: the account of all before it, to which that of the piece is added. reading: as the caller gave it.
+    """
+    for place, opener in enumerate(piece.tables):
+        progress(place / len(piece.tables))
+        settings = reading if taken is None else replace(taken.reading, cells=reading.cells)
+        table, filled = prepared(opener(), settings)
+        if piece.part is not None:
+            table.parts[:] = [piece.part]
+        if taken is None:
+            taken = _begin(name, table, filled, named=reading)
+        else:
+            _require_alike(table, taken, reading)
+        taken.owners.add(table, taken.columns.person)
+        rows_before = taken.rows_read
+        for share, batch in table.batches(taken.columns.wanted()):
+            take_batch(taken, table, batch, keep)
+            progress((place + share) / len(piece.tables))
+        add_counts(taken.dropped, table.unreadable)
+        taken.rows_read += sum(table.unreadable.values())
+        add_counts(taken.repaired, table.repaired)
+        taken.notes += table.notes
+        taken.positions.end_table(table.name)
+        taken.empty_tables += taken.rows_read == rows_before
+    return taken
+
+
+def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
+    """The columns that a table must keep so that the rest can be left out without changing what is read.
+
+    These are the ones that are read, the others that a preset is known by, and positions left aside, which
+    the account tells of. Raises as reading the table would.
+    """
+    drawn: list[str] = []
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        drawn.extend(columns)
+        yield from ()
+
+    whole = Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
+    table, filled = prepared(whole, reading)
+    found = find_columns(table, filled)
+    list(table.batches(found.wanted()))
+    preset = None if filled.preset is None else presets.named(filled.preset)
+    known_by = set() if preset is None else {*(preset.header or ()), *map(str.lower, preset.fields)}
+    known_by |= {each for role in ("lat", "lon", "x", "y") for each in NAMES[role]}
+    geometry = None if whole.geometry is None else whole.geometry.column
+    return [
+        own for own in schema.names if own in (*drawn, found.id, geometry) or own.strip().lower() in known_by
+    ]
+
+
+def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
+    """Runs of small files and parts of large ones, in order; the first is small, as nobody reads beside it.
+
+    All in one where a process elsewhere could not open them, or is not to: people's days are not told apart
+    by the people that they are of.
+    """
+    apart = [opener for opener in waiting if isinstance(opener, FileOpener | ObjectOpener)]
+    if reading.per_day or len(apart) < len(waiting):
+        return [Piece(tables=tuple(waiting))]
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
+        parts_of = list(asking.map(_parts_of, apart))
+    pieces: list[Piece] = []
+    small: list[Opener] = []
+    held = 0
+    for opener, parts in zip(apart, parts_of, strict=True):
+        size = opener.size_bytes()
+        if small and (len(parts) > 1 or held + size > _APART_BYTES or not pieces):
+            pieces.append(Piece(tables=tuple(small)))
+            small, held = [], 0
+        if len(parts) > 1:
+            pieces += [Piece(tables=(opener,), part=part) for part in parts]
+        else:
+            small.append(opener)
+            held += size
+    return [*pieces, *([Piece(tables=tuple(small))] if small else [])]
+
+
+def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
+    """The parts of a large file that can be read apart."""
+    try:
+        return opener.parts() if opener.size_bytes() >= _APART_BYTES else []
+    except InputError:  # told when its turn comes
+        return []
+
+
+def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Taken:
+    """Decide the columns, and write their names into the settings.
+
+    named: the settings as the caller gave them.
+    """
+    columns = find_columns(table, reading)
+    positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
+    filled = replace(
+        reading,
+        id=columns.id,
+        time=columns.time,
+        lat=columns.second if columns.angles else None,
+        lon=columns.first if columns.angles else None,
+        x=columns.first if not columns.angles and not columns.geometry else None,
+        y=columns.second if not columns.angles and not columns.geometry else None,
+        crs=reading.crs if columns.angles else positions.crs or "local",
+        cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
+    )
+    taken = Taken(
+        name=name,
+        columns=columns,
+        positions=positions,
+        reading=filled,
+        times=Times(reading.time_unit, reading.time_format, reading.time_zone),
+    )
+    if positions.crs is None and columns.beside == "columns of degrees":
+        taken.notes.append(
+            f"{BESIDE_DEGREES}: nothing shows that {columns.first} and {columns.second} are meters; read the "
+            "degrees instead"
+        )
+    elif columns.beside:
+        used = (
+            f"{columns.second} and {columns.first}"
+            if columns.angles
+            else f"{columns.first} and {columns.second}"
+        )
+        taken.notes.append(
+            f"positions are read from {used}; left aside: the {columns.beside} of {table.name}"
+        )
+    return taken
+
+
+def _require_alike(table: Table, taken: Taken, reading: Reading) -> None:
+    """Take the columns of a later table; raises InputError unless its positions are given as in the first."""
+    columns, before = find_columns(table, taken.reading), taken.columns
+    if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
+        raise InputError(
+            f"{table.name} gives positions in other columns than the files before it; name the columns, or "
+            "read them apart"
+        )
+    if (
+        columns.geometry is not None
+        and reading.crs is None
+        and (columns.geometry.crs or "local") != taken.reading.crs
+    ):
+        raise InputError(
+            f"{table.name} is in another coordinate reference system than the files before it; give one for "
+            "all with --crs"
+        )
+    taken.columns = columns

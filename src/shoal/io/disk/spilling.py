@@ -1,0 +1,297 @@
+"""Rows on disk until people are sorted: in parts, each written by whoever read a piece of the input.
+
+In a part, rows lie in buckets by a hash of the person's id, so all that one person has is found under one
+number in every part. Nobody has to know everybody: who is who across parts is told bucket by bucket.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.disk.pieces import Piece, take_piece
+from shoal.io.snapping import Rows
+from shoal.io.taken import Taken
+from shoal.model.intake import Reading
+from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.staging import partial_name
+from shoal.runtime.tasks import Engine
+
+BUCKETS: Final = 128  # a billion rows make buckets of 8 million
+NO_ROW: Final = np.iinfo(np.int64).max
+_AT_ONCE: Final = 1 << 18  # rows that are written together, at least
+_PART_SHIFT: Final = 40  # a part's rows, numbered, are less than 2 to this
+# code: the place of the person in the list of the part's bucket
+_ROW: Final = np.dtype([("code", "<i4"), ("t", "<i8"), ("first", "<f8"), ("second", "<f8")])
+_FILES: Final = ("rows", "index", "people")  # of a part, behind its number
+
+
+class Spill:
+    """All rows of an input, in parts, whose numbers are in the order of the input; engine: reads pieces."""
+
+    def __init__(self, folder: Path, engine: Engine | None) -> None:
+        self.folder = folder
+        self.parts: list[int] = []
+        self._engine = engine
+        self._given = 0  # numbers that were given to parts
+        self._here: _Part | None = None
+        folder.mkdir()
+
+    def __enter__(self) -> "Spill":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._here is not None:
+            self._here.close()
+
+    def keep(self, rows: Rows, texts: Sequence[str]) -> None:
+        """Append rows to the part that this process writes. texts: the id of each code."""
+        if self._here is None:
+            self._here = _Part(self.folder, self._given)
+            self.parts.append(self._given)
+            self._given += 1
+        self._here.keep(rows, texts)
+
+    def end(self, taken: Taken) -> None:
+        """End the part of this process; the names of its people are forgotten."""
+        if self._here is not None:
+            self._here.end(taken)
+            self._here = None
+        taken.forget_names()
+
+    def elsewhere(self, taken: Taken, reading: Reading, pieces: Sequence[Piece]) -> Iterator[Taken]:
+        """As pieces.Elsewhere says: have them read as tasks, each of which writes a part."""
+        if self._engine is None:
+            return
+        self.end(taken)
+        if reading.cells is not None:
+            reading = replace(reading, cells=str(Path(reading.cells).absolute()))
+        tasks = [
+            ReadTask(
+                folder=self.folder.resolve(), number=number, piece=piece, before=taken.anew(), reading=reading
+            )
+            for number, piece in enumerate(pieces, start=self._given)
+        ]
+        self._given += len(tasks)
+        decided = taken.decided
+        results = self._engine.map(read_piece, tasks) if len(tasks) > 1 else map(read_piece, tasks)
+        for task, account in zip(tasks, results, strict=True):
+            if account is None or account.decided != decided:
+                return  # who asks reads this piece, and the rest is done again with what it decides
+            self.parts.append(task.number)
+            yield account
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReadTask:
+    """A piece of an input, to be read with what was decided before it; number: of the part to write."""
+
+    folder: Path
+    number: int
+    piece: Piece
+    before: Taken
+    reading: Reading
+
+
+def read_piece(task: ReadTask) -> Taken | None:
+    """Read a piece, write its part, and give the account without names; None when it cannot be read.
+
+    Doing it twice does no harm, also at the same time. Why it cannot be read is told by reading it where all
+    before it is known.
+    """
+    taken = task.before.anew()
+    with closing(_Part(task.folder, task.number)) as part:
+        try:
+            take_piece(taken.name, task.piece, taken, task.reading, part.keep, lambda _: None)
+        except (InputError, MisuseError):
+            return None
+        part.end(taken)
+    account = taken.anew()
+    account.join(taken)
+    return account
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bucket:
+    """All that lies under one number. ids: [n], of each code. first: the first row of each, comparable.
+
+    late: parts in which somebody's first row has a time before that of their last row in the part before.
+    """
+
+    ids: pa.Array
+    first: Integers
+    rows: Rows
+    late: int
+
+
+def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
+    """Bring together what the parts of a spill hold of a bucket."""
+    ids: list[pa.Array] = []
+    firsts, begins, ends, tables = [], [], [], []
+    known = 0
+    for place, part in enumerate(parts):
+        with pa.OSFile(str(folder / f"{part}.people")) as file:
+            people = pa.ipc.open_file(file).get_batch(bucket)
+        tables.append(_rows_of(folder, part, bucket))
+        tables[-1]["code"] += known
+        known += people.num_rows
+        ids.append(people["id"])
+        first, begin, end = (people[name].to_numpy() for name in ("first", "begin", "end"))
+        firsts.append(np.where(first == NO_ROW, NO_ROW, first + (place << _PART_SHIFT)))
+        begins.append(begin)
+        ends.append(end)
+    begin, end = np.concatenate(begins), np.concatenate(ends)
+    whole = pa.concat_arrays(ids).dictionary_encode()
+    person = whole.indices.to_numpy()
+    first_of = np.full(len(whole.dictionary), NO_ROW)
+    np.minimum.at(first_of, person, np.concatenate(firsts))
+    seen = np.flatnonzero(end >= 0)
+    seen = seen[np.argsort(person[seen], kind="stable")]
+    again = person[seen[1:]] == person[seen[:-1]]
+    code, t, x, y = (np.concatenate([table[name] for table in tables]) for name in _ROW.names or ())
+    return Bucket(
+        ids=whole.dictionary,
+        first=first_of,
+        rows=Rows(person[code], t, x, y),
+        late=int(np.count_nonzero(again & (begin[seen[1:]] < end[seen[:-1]]))),
+    )
+
+
+def _rows_of(folder: Path, part: int, bucket: int) -> Numbers:
+    """The rows that a part holds of a bucket."""
+    spans = _index_of(folder, part)[:, bucket : bucket + 2].tolist()
+    table = np.empty(sum(end - begin for begin, end in spans), dtype=_ROW)
+    row = 0
+    with (folder / f"{part}.rows").open("rb", buffering=0) as file:
+        for begin, end in spans:
+            file.seek(begin * _ROW.itemsize)
+            some = table[row : row + end - begin]
+            if file.readinto(some.data.cast("B")) != some.nbytes:
+                raise InputError(f"{file.name} is cut short; remove the folder and start again")
+            row += end - begin
+    return table
+
+
+def _index_of(folder: Path, part: int) -> Integers:
+    """Where the rows of each bucket begin and end, [times written, buckets + 1]."""
+    return np.fromfile(folder / f"{part}.index", dtype=np.int64).reshape(-1, BUCKETS + 1)
+
+
+def rows_of_buckets(folder: Path, parts: Sequence[int]) -> list[int]:
+    """How many rows each bucket has."""
+    rows = np.zeros(BUCKETS, dtype=np.int64)
+    for part in parts:
+        rows += np.diff(_index_of(folder, part), axis=1).sum(axis=0)
+    counted: list[int] = rows.tolist()
+    return counted
+
+
+class _Part:
+    """One part while it is written: its rows, those of each bucket together, then who they are of.
+
+    Its files get their names at the end. A cluster may have two workers write the same part, and whoever
+    reads that of the first must not find what the second has just begun.
+    """
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._named = {name: folder / f"{number}.{name}" for name in _FILES}
+        self._partial = {name: partial_name(path) for name, path in self._named.items()}
+        self._file: BinaryIO = self._partial["rows"].open("wb", buffering=0)
+        self._bucket = np.empty(0, dtype=np.uint8)  # of each code
+        self._place: Integers = np.empty(0, dtype=np.int64)  # in the list of the bucket
+        self._first: Integers = np.empty(0, dtype=np.int64)  # row
+        self._people: Integers = np.zeros(BUCKETS, dtype=np.int64)  # in each bucket
+        self._ends: list[Integers] = []
+        self._waiting: list[Rows] = []
+        self._rows = self._written = 0
+
+    def close(self) -> None:
+        """Let go of the file; what is not whole is removed."""
+        self._file.close()
+        for path in self._partial.values():
+            path.unlink(missing_ok=True)
+
+    def keep(self, rows: Rows, texts: Sequence[str]) -> None:
+        """Append each row to the bucket of its person."""
+        self._meet(texts)
+        fresh = np.flatnonzero(self._first[rows.code] == NO_ROW)[::-1]
+        self._first[rows.code[fresh]] = self._rows + fresh
+        self._rows += len(rows.code)
+        self._waiting.append(rows)
+        if self._rows - self._written >= _AT_ONCE:
+            self._write()
+
+    def end(self, taken: Taken) -> None:
+        """Write what is left, and who the rows are of."""
+        texts = taken.units.texts
+        self._meet(texts)
+        self._write()
+        self._file.close()
+        np.array(self._ends, dtype=np.int64).tofile(self._partial["index"])
+        begin, end = taken.order.ends(len(texts))  # of days of people: not asked for, as they are one part
+        by_bucket = np.argsort(self._bucket, kind="stable")
+        people = pa.record_batch(
+            {
+                "id": pa.array(texts, pa.string()).take(pa.array(by_bucket)),
+                "first": self._first[by_bucket],
+                "begin": begin[by_bucket],
+                "end": end[by_bucket],
+            }
+        )
+        held = np.bincount(self._bucket, minlength=BUCKETS).tolist()
+        with (
+            pa.OSFile(str(self._partial["people"]), "wb") as file,
+            pa.ipc.new_file(file, people.schema) as writer,
+        ):
+            row = 0
+            for many in held:
+                writer.write_batch(people.slice(row, many))
+                row += many
+        for name, path in self._partial.items():
+            path.rename(self._named[name])
+
+    def _meet(self, texts: Sequence[str]) -> None:
+        """Give a bucket, and a place in it, to everybody who is new."""
+        new = texts[len(self._bucket) :]
+        if not new:
+            return
+        bucket = np.array([zlib.crc32(text.encode()) % BUCKETS for text in new], dtype=np.uint8)
+        order = np.argsort(bucket, kind="stable")
+        many = np.bincount(bucket, minlength=BUCKETS)
+        place = np.empty(len(new), dtype=np.int64)
+        place[order] = np.arange(len(new)) + np.repeat(self._people - (np.cumsum(many) - many), many)
+        self._people += many
+        self._bucket = np.append(self._bucket, bucket)
+        self._place = np.append(self._place, place)
+        self._first = np.append(self._first, np.full(len(new), NO_ROW))
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        code, *values = (
+            np.concatenate([getattr(rows, name) for rows in self._waiting])
+            for name in ("code", "t", "x", "y")
+        )
+        self._waiting.clear()
+        bucket = self._bucket[code]
+        order = np.argsort(bucket, kind="stable")
+        table = np.empty(len(order), dtype=_ROW)
+        for name, column in zip(_ROW.names or (), (self._place[code], *values), strict=True):
+            table[name] = column[order]
+        write_all(self._file, table)
+        ends = np.cumsum(np.bincount(bucket, minlength=BUCKETS))
+        self._ends.append(self._written + np.concatenate([[0], ends]))
+        self._written += len(table)
+
+
+def write_all(file: BinaryIO, rows: Numbers) -> None:
+    """Write a whole array; an unbuffered file may take only a part at once."""
+    left = np.ascontiguousarray(rows).data.cast("B")
+    while left:
+        left = left[file.write(left) :]

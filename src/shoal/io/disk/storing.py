@@ -1,0 +1,253 @@
+"""From any source of positions to people on disk, in little memory.
+
+Rows are spread over buckets by person, by tasks where the source falls into pieces. Tasks sort the buckets,
+each for itself. The account of rows is the same as that of reading into memory.
+"""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import InputError
+from shoal.io.disk.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
+from shoal.io.reading import take_in
+from shoal.io.screening import active_days, days_between, screen, screens
+from shoal.io.snapping import placed, reason_outside, sorted_rows
+from shoal.io.taken import Taken, no_rows
+from shoal.kernels.people import median_samples
+from shoal.model.intake import Reading
+from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUMS_FILE, StoredPeople
+from shoal.model.trajectories import Grid, require_snapped
+from shoal.runtime.arrays import Integers
+from shoal.runtime.checkpoint import crc32_of
+from shoal.runtime.run import Run
+from shoal.runtime.staging import explained_write
+from shoal.runtime.tasks import Engine, carried_out
+from shoal.units import DAY_S
+
+TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
+
+
+def store_people(
+    source: object, reading: Reading, folder: Path, run: Run, *, engine: Engine | None = None
+) -> StoredPeople:
+    """Read everything once and keep it in ``folder``; what is already complete there is taken as it is.
+
+    engine: who reads and sorts; without one this process, which sorts on its threads. Raises as ``read``
+    does, MisuseError for points that are not to be snapped, OutputError when the folder cannot be written.
+    """
+    require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
+    if (folder / PEOPLE_FILE).exists():
+        return StoredPeople.open(folder)
+    with explained_write(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True)
+        with Spill(folder / "spill", engine) as spill:
+            taken = take_in(source, reading, run, spill.keep, spill.elsewhere if engine else None)
+            spill.end(taken)
+        stored = _sorted_people(folder, taken, spill, run, engine or run)
+        shutil.rmtree(spill.folder)
+    return stored
+
+
+def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
+    """Whether people were stored in a folder to the end, and every byte of them is still what it was."""
+    try:
+        sums = json.loads((folder / SUMS_FILE).read_bytes())
+        sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
+        tasks = [SumTask(folder / SAMPLES_FILE, *one) for one in sums["samples"]]
+        return sound and all(carried_out(sums_up, tasks, engine, run, "looking at people on disk"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+@dataclass(frozen=True)
+class SumTask:
+    """Rows of samples, and the CRC-32 that they should have."""
+
+    samples: Path
+    first: int
+    rows: int
+    crc32: int
+
+
+def sums_up(task: SumTask) -> bool:
+    """Whether the rows are what they were when they were written."""
+    return task.crc32 == crc32_of(task.samples, task.rows * ROW_BYTES, start=task.first * ROW_BYTES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortTask:
+    """Some buckets of a spill, whose samples stand in the people's file from a row on.
+
+    parts: of the spill, in the order of the input. screened: whether people are left out who have too few
+    samples or days.
+    """
+
+    people: Path
+    spill: Path
+    parts: tuple[int, ...]
+    buckets: tuple[int, ...]
+    first_row: int
+    plane: str | None
+    grid: Grid
+    screened: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sorted:
+    """The people of some buckets, [n], and where their samples stand.
+
+    first: the first row of each in the input, comparable. active: days with samples, 0 where nobody asks.
+    span: the first and last slot of all. outside, duplicates: rows that are no samples. late: rows with a
+    time before the person's previous one, in another part.
+    """
+
+    ids: pa.Array
+    first: Integers
+    starts: Integers
+    lengths: Integers
+    active: Integers
+    middles: Integers
+    span: tuple[int, int] | None
+    outside: int
+    duplicates: int
+    late: int
+    sum: tuple[int, int, int]
+
+
+def sort_buckets(task: SortTask) -> list[Sorted]:
+    """Place and sort the rows of some buckets, and write their samples; doing it twice does no harm."""
+    found, row = [], task.first_row
+    with (task.people / SAMPLES_FILE).open("r+b", buffering=0) as file:
+        for number in task.buckets:
+            bucket = bucket_of(task.spill, task.parts, number)
+            n_rows = len(bucket.rows.code)
+            if n_rows:
+                file.seek(row * ROW_BYTES)
+                found.append(_sorted_bucket(bucket, row, task, file))
+            row += n_rows
+        os.fsync(file.fileno())
+    return found
+
+
+def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryIO) -> Sorted:
+    rows, outside = placed(bucket.rows, task.plane, task.grid)
+    n_rows = len(rows.code)
+    none = np.empty(0, dtype=np.int64)
+    if not n_rows:
+        return Sorted(
+            ids=bucket.ids[:0],
+            first=none,
+            starts=none,
+            lengths=none,
+            active=none,
+            middles=none.reshape(0, 3),
+            span=None,
+            outside=outside,
+            duplicates=0,
+            late=bucket.late,
+            sum=(first_row, 0, 0),
+        )
+    n = len(bucket.ids)
+    subject, t, x, y = sorted_rows([rows], np.arange(n), n)
+    starts = np.searchsorted(subject, np.arange(n + 1)).astype(np.int64)
+    present = np.flatnonzero(np.diff(starts))
+    offsets = starts[[*present, n]]
+    samples = np.stack([t, x, y], axis=1)
+    write_all(file, samples)
+    return Sorted(
+        ids=bucket.ids.take(pa.array(present)),
+        first=bucket.first[present],
+        starts=first_row + offsets[:-1],
+        lengths=np.diff(offsets),
+        active=active_days(t, offsets, task.grid.slot_s) if task.screened else np.zeros_like(present),
+        middles=median_samples(offsets, t, x, y),
+        span=(int(t.min()), int(t.max())),
+        outside=outside,
+        duplicates=n_rows - len(t),
+        late=bucket.late,
+        sum=(first_row, len(t), zlib.crc32(samples.data)),
+    )
+
+
+def _tasks(
+    people: Path, spill: Spill, rows: list[int], plane: str | None, grid: Grid, *, screened: bool
+) -> Iterator[SortTask]:
+    """One for each million rows; whole buckets. rows: of each."""
+    first = waiting = 0
+    for bucket in range(BUCKETS):
+        waiting += rows[bucket]
+        if waiting >= TASK_ROWS or bucket == BUCKETS - 1:
+            yield SortTask(
+                people=people.resolve(),
+                spill=spill.folder.resolve(),
+                parts=tuple(spill.parts),
+                buckets=tuple(range(first, bucket + 1)),
+                first_row=sum(rows[:first]),
+                plane=plane,
+                grid=grid,
+                screened=screened,
+            )
+            first, waiting = bucket + 1, 0
+
+
+def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: Engine) -> StoredPeople:
+    """Have every bucket sorted, and list the people in the order of their ids."""
+    grid = taken.grid or Grid()
+    plane = taken.plane if taken.positions.keeps_degrees else None
+    screened = screens(taken.reading)
+    rows = rows_of_buckets(spill.folder, spill.parts)
+    if sum(rows) != taken.rows_kept:
+        raise InputError(
+            f"{taken.rows_kept:,} rows were read and {sum(rows):,} are there; all machines must reach the "
+            "same folder under the same path"
+        )
+    tasks = list(_tasks(folder, spill, rows, plane, grid, screened=screened))
+    with (folder / SAMPLES_FILE).open("wb") as file:
+        file.truncate(taken.rows_kept * ROW_BYTES)
+    every = [
+        part for some in carried_out(sort_buckets, tasks, engine, run, "sorting people") for part in some
+    ]
+    outside = sum(part.outside for part in every)
+    if outside:
+        reason = reason_outside(plane)
+        taken.dropped[reason] = taken.dropped.get(reason, 0) + outside
+    taken.order.rows += sum(part.late for part in every)
+    ids = pa.concat_arrays([part.ids for part in every])
+    if not len(ids):
+        raise no_rows(taken)
+    first_row, length, start, active, middle = (
+        np.concatenate([getattr(part, name) for part in every])
+        for name in ("first", "lengths", "starts", "active", "middles")
+    )
+    by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)
+    intake = taken.intake(sum(part.duplicates for part in every))
+    if screened:
+        spans = [part.span for part in every if part.span is not None]
+        first, last = min(first for first, _ in spans), max(last for _, last in spans)
+        days, n_days = (last - first) * grid.slot_s / DAY_S, days_between(first, last, grid.slot_s)
+        kept, intake = screen(length[by_id], active[by_id], days, n_days, intake)
+        by_id = by_id[kept]
+    stored = StoredPeople(
+        folder=folder,
+        names=ids.take(pa.array(by_id)),
+        starts=start[by_id],
+        lengths=length[by_id],
+        input_rank=np.argsort(np.argsort(first_row[by_id])).astype(np.int64),
+        middles=middle[by_id],
+        grid=grid,
+        crs=taken.plane,
+        intake=intake,
+    )
+    stored.save([part.sum for part in every if part.sum[1]])
+    return stored

@@ -1,0 +1,1 @@
+"""Formats of files: one reader each, and the table of them."""

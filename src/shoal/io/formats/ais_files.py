@@ -1,0 +1,191 @@
+r"""Raw sentences of ships (``!AIVDM,...``) as receivers log them, through pyais (extra ``vehicles``).
+
+A sentence tells who and where, but no date. The receiver's time stamp does: in a tag block
+(``\c:1714564800*hh\``), before the sentence, or behind it. A message of several sentences has the time of
+the first. The person is the ship, by its MMSI.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.model.intake import Reading
+
+COLUMNS: Final = ("mmsi", "datetime", "lat", "lon")
+BROKEN: Final = "AIS sentence with a wrong checksum, or cut"
+INCOMPLETE: Final = "AIS message without all of its sentences"
+_SENTENCE: Final = re.compile(
+    r"!(?P<body>[A-Z]{2}VD[MO],(?P<count>\d),(?P<number>\d),(?P<group>\d*),(?P<channel>[^,]*),"
+    r"(?P<payload>[0-W`-w]*),[0-5])\*(?P<sum>[0-9A-Fa-f]{2})"
+)
+_LOOKS: Final = re.compile(rb"![A-Z]{2}VD[MO],\d,\d,")
+_DECODED: Final = re.compile(rb"(?i)\blat(itude)?\b")
+_TAGS: Final = re.compile(r"\\([^\\*]*)\*([0-9A-Fa-f]{2})\\")
+_TAG_TIME: Final = re.compile(r"(?:^|,)c:(\d{9,13})(?:,|$)")
+_SECONDS: Final = re.compile(r"\d{9,11}(?:\.\d+)?|\d{12,13}")
+_MILLISECONDS: Final = 12  # digits, from which on a count is one of milliseconds
+_POSITIONS: Final = frozenset({1, 2, 3, 9, 18, 19, 27})  # of what moves: no base stations, no buoys
+_LINES: Final = 1 << 14
+_SAMPLE_BYTES: Final = 1 << 13
+
+
+@dataclass(kw_only=True)
+class _Log:
+    """What a file told besides its positions, and the sentences that wait for others of their message."""
+
+    unreadable: dict[str, int] = field(default_factory=dict)
+    waiting: dict[tuple[str, ...], tuple[str, list[str]]] = field(default_factory=dict)
+    others: int = 0
+    positions: int = 0
+    timed: int = 0
+
+    def count(self, reason: str, lines: int = 1) -> None:
+        self.unreadable[reason] = self.unreadable.get(reason, 0) + lines
+
+
+def holds(path: Path) -> bool:
+    """Whether a file begins like a log of a ships' receiver."""
+    try:
+        with opened(path) as file:
+            sample = file.read(_SAMPLE_BYTES)
+    except (OSError, *BROKEN_GZIP):
+        return False
+    first, _, _ = sample.partition(b"\n")
+    decoded = b"!" not in first and _DECODED.search(first)  # a table, with the sentence beside its meaning
+    return bool(_LOOKS.search(sample)) and not decoded
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The positions of one file.
+
+    Raises InputError for a file without such sentences, or whose positions have no time at all.
+    """
+    try:
+        import pyais
+    except ImportError as error:
+        raise MissingExtraError(
+            "raw AIS sentences need pyais; install it with: pip install 'shoal[vehicles]'"
+        ) from error
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    notes: list[str] = []
+    log = _Log()
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        try:
+            with opened(path) as file:
+                while lines := list(islice(file, _LINES)):
+                    rows = [row for line in lines if (row := _row(line.decode("latin-1"), log, pyais))]
+                    yield 0.0, text_batch(rows, COLUMNS, columns)
+        except (OSError, *BROKEN_GZIP) as error:
+            raise InputError(f"{path.name} broke off while it was read; copy it again") from error
+        for _, parts in log.waiting.values():
+            log.count(INCOMPLETE, len(parts))
+        if log.positions and not log.timed:
+            raise InputError(
+                f"none of the {log.positions:,} positions of {path.name} has a time; keep the receiver's "
+                "time stamps, in tag blocks (\\c:...\\) or before each sentence"
+            )
+        if log.others:
+            notes.append(f"{log.others:,} lines of {path.name} tell no position of a ship, and were left out")
+
+    return Table(
+        name=path.name,
+        columns=COLUMNS,
+        batches=batches,
+        unreadable=log.unreadable,
+        notes=notes,
+        settings={"id": "mmsi"},
+    )
+
+
+def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
+    """Ship, time and position of the message that ends with this line, None where there is none."""
+    found = _SENTENCE.search(line)
+    if found is None or not checksum_is_right(found["body"], found["sum"]):
+        if "VDM," in line or "VDO," in line:
+            log.count(BROKEN)
+        else:
+            log.others += bool(line.strip())
+        return None
+    when, parts = _time_beside(line, found), [found[0]]
+    if found["count"] != "1":
+        key = (found["body"][:5], found["count"], found["group"], found["channel"])
+        if found["number"] == "1":
+            _, lost = log.waiting.pop(key, ("", []))
+            log.count(INCOMPLETE, len(lost)) if lost else None
+            log.waiting[key] = (when, parts)
+            return None
+        first, before = log.waiting.pop(key, ("", []))
+        if len(before) + 1 != int(found["number"]):
+            log.count(INCOMPLETE, len(before) + 1)
+            return None
+        when, parts = first or when, [*before, *parts]
+        if found["number"] != found["count"]:
+            log.waiting[key] = (when, parts)
+            return None
+    return _position(parts, when, log, pyais)
+
+
+def _position(parts: Sequence[str], when: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
+    payload = parts[0].split(",")[5]
+    if not payload or _six_bits(payload[0]) not in _POSITIONS:
+        log.others += len(parts)
+        return None
+    try:
+        message = pyais.decode(*parts)
+        mmsi, lat, lon = message.mmsi, message.lat, message.lon
+    except (pyais.exceptions.AISBaseException, AttributeError, ValueError, IndexError):
+        log.count(BROKEN, len(parts))
+        return None
+    log.positions += 1
+    log.timed += bool(when)
+    known = (
+        lat is not None and lon is not None and abs(lat) <= 90 and abs(lon) <= 180
+    )  # 91, 181: not available
+    return (str(mmsi), when, repr(float(lat)), repr(float(lon))) if known else (str(mmsi), when, "", "")
+
+
+def _six_bits(character: str) -> int:
+    """The value of a character of a payload."""
+    code = ord(character) - 48
+    return code - 8 if code > 40 else code
+
+
+def _time_beside(line: str, found: re.Match[str]) -> str:
+    """The receiver's time: in a tag block, else before the sentence, else the last field behind it."""
+    before = line[: found.start()]
+    for tags in _TAGS.finditer(before):
+        stamp = _TAG_TIME.search(tags[1])
+        if stamp and checksum_is_right(tags[1], tags[2]):
+            return _moment(stamp[1])
+    ahead = _TAGS.sub("", before).strip(" \t,;|\"'")
+    if ahead:
+        return _moment(ahead)
+    behind = line[found.end() :].strip().rpartition(",")[2].strip()
+    return _moment(behind) if _SECONDS.fullmatch(behind) else ""
+
+
+def _moment(text: str) -> str:
+    """A count of seconds or milliseconds as a moment in UTC; any other text as it is."""
+    if not _SECONDS.fullmatch(text):
+        return text
+    seconds = float(text) / (1000 if len(text.partition(".")[0]) >= _MILLISECONDS else 1)
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def checksum_is_right(text: str, stated: str) -> bool:
+    """Whether the exclusive or of all characters is the number stated in hexadecimal digits."""
+    total = 0
+    for character in text:
+        total ^= ord(character)
+    return total == int(stated, 16)

@@ -1,0 +1,50 @@
+"""Arrow IPC files (Feather) and streams, read batch by batch."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.formats.tables import Table, geometry_of
+from shoal.model.intake import Reading
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The columns and rows of one file. Raises InputError for a file that is empty, cut, or no Arrow."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    with _opened(path) as (reader, _):
+        schema = reader.schema
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        with _opened(path) as (reader, count):
+            found = reader if count is None else (reader.get_batch(index) for index in range(count))
+            for batch in found:
+                wanted = batch.select(list(columns))
+                wanted.validate(full=True)
+                yield 0.0, wanted
+
+    return Table(
+        name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema)
+    )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, int | None]]:
+    """A reader of the file or stream, and how many batches it has, None for a stream."""
+    try:
+        with pa.OSFile(str(path)) as file:
+            try:
+                reader = pa.ipc.open_file(file)
+                count: int | None = reader.num_record_batches
+            except pa.ArrowInvalid:
+                file.seek(0)
+                reader, count = pa.ipc.open_stream(file), None
+            yield reader, count
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{path.name} is not a whole Arrow or Feather file; it may be cut off: copy or write it again"
+        ) from error

@@ -1,0 +1,270 @@
+"""Delimited text: .csv, .tsv and .txt, plain or gzipped, read as text; what it means is decided later.
+
+A file without a header is read when the caller names its columns, or when its lines look like those of a
+known data set.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.columns import presets
+from shoal.io.columns.columns import RECOGNIZED
+from shoal.io.formats import ais_files
+from shoal.io.formats.tables import WRONG_FIELDS, Table
+from shoal.model.intake import Reading
+
+DELIMITERS: Final = ",;\t|"
+SAMPLE_BYTES: Final = 1 << 18
+BLOCK_BYTES: Final = 1 << 22
+_LOOKED_AT: Final = 20
+# fmt: off
+_PACKED: Final = {
+    "gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bzip2": b"BZh9",
+    "zip": b"PK\x03\x04", "Parquet": b"PAR1",
+}
+# fmt: on
+
+
+def open_table(path: Path, reading: Reading) -> Table:
+    """The columns and rows of one file; the delimiter is the one that splits the header into most fields.
+
+    Lines with another number of fields than the header are counted and left out. Raises InputError for an
+    empty file, one that is not UTF-8, that has no header, or that is cut.
+    """
+    if ais_files.holds(path):
+        return ais_files.open_table(path, reading)
+    sample, whole = _beginning(path)
+    layout = _layout(path.name, sample, reading)
+    header, delimiter, has_rows = layout.names, layout.delimiter, layout.has_rows
+    unreadable: dict[str, int] = {}
+    notes: list[str] = []
+
+    def skip(row: Any) -> str:
+        lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
+        unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
+        if lines > 1:
+            notes.append(
+                f"a quotation mark in {path.name} is not closed; the {lines} lines after it count as one "
+                "broken line each"
+            )
+        return "skip"
+
+    def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without rows whose values hold line ends: an open quotation mark swallowed them."""
+        ends = sum(
+            (pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns),
+            np.zeros(len(batch)),
+        )
+        broken = ends > 0
+        if not broken.any():
+            return batch
+        lines = int((ends + broken).sum())
+        unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
+        notes.append(
+            f"quotation marks in {path.name} span several lines; these {lines} lines count as broken"
+        )
+        return batch.filter(pa.array(~broken))
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        if whole and not has_rows:
+            return
+        size = max(path.stat().st_size, 1)
+        try:
+            with pa.OSFile(str(path)) as file:
+                stream = pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
+                # Named this way, the encoding is checked everywhere, and not only in the columns and lines
+                # that are kept.
+                rows = arrow_csv.open_csv(
+                    stream,
+                    read_options=arrow_csv.ReadOptions(
+                        block_size=BLOCK_BYTES,
+                        encoding=layout.encoding,
+                        column_names=None if layout.has_header else header,
+                    ),
+                    parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
+                    convert_options=arrow_csv.ConvertOptions(
+                        include_columns=list(columns),
+                        column_types=dict.fromkeys(columns, pa.string()),
+                        strings_can_be_null=False,
+                    ),
+                )
+                for batch in rows:
+                    yield min(file.tell() / size, 1.0), whole_lines(batch)
+        except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+            raise InputError(_why(path.name, error)) from error
+
+    return Table(
+        name=path.name,
+        columns=tuple(header),
+        batches=batches,
+        settings={"preset": layout.preset} if layout.preset else {},
+        unreadable=unreadable,
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Layout:
+    """How a file is laid out: the columns' names, whether its first line gives them, by which preset."""
+
+    names: list[str]
+    delimiter: str
+    has_rows: bool
+    has_header: bool = True
+    preset: str | None = None
+    encoding: str = "utf-8-sig"
+
+
+def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
+    """The layout that the caller names, or that the first lines show.
+
+    Raises InputError for a file whose first line holds values, of no known data set.
+    """
+    if reading.columns is not None:
+        names = _given_names(reading.columns)
+        return _without_header(name, sample, names)
+    if reading.preset is not None and presets.named(reading.preset).fields:
+        known = presets.named(reading.preset)
+        encoding = "utf-8-sig" if known.encoding == "utf-8" else known.encoding
+        return _without_header(name, sample, list(known.fields), preset=reading.preset, encoding=encoding)
+    lines = [line.strip("\r") for line in sample.decode("latin-1").split("\n")[:_LOOKED_AT]]
+    if len(lines) == _LOOKED_AT or len(sample) == SAMPLE_BYTES:
+        lines = lines[:-1]
+    found = presets.without_header([line for line in lines if line.strip()], DELIMITERS + " ")
+    if found is not None:
+        return _layout(name, sample, replace(reading, preset=found[0]))
+    header, delimiter, has_rows = _header(name, sample)
+    if sum(_is_number(field) for field in header) >= 2 and not RECOGNIZED & {
+        field.strip().lower() for field in header
+    }:
+        raise InputError(
+            f"the first line of {name} holds values, not column names; add a header line, for example "
+            "id,t,lat,lon, or name the columns with --columns id,t,lat,lon"
+        )
+    return _Layout(names=header, delimiter=delimiter, has_rows=has_rows)
+
+
+def _without_header(
+    name: str, sample: bytes, names: list[str], *, preset: str | None = None, encoding: str = "utf-8-sig"
+) -> _Layout:
+    """The delimiter is the one that gives the first line as many fields as there are names."""
+    first = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")[0]
+    line = first.decode("latin-1").strip("\r")
+    try:
+        counts = {
+            delimiter: len(next(csv.reader(io.StringIO(line), delimiter=delimiter), []))
+            for delimiter in DELIMITERS + " "
+        }
+    except csv.Error as error:
+        raise InputError(f"the first line of {name} cannot be read as delimited text") from error
+    fit = next((delimiter for delimiter, count in counts.items() if count == len(names)), None)
+    if fit is None:
+        raise InputError(
+            f"the first line of {name} has {max(counts.values())} fields, but {len(names)} columns are "
+            "named; name every column, with _ for those that are not needed"
+        )
+    return _Layout(
+        names=names, delimiter=fit, has_rows=True, has_header=False, preset=preset, encoding=encoding
+    )
+
+
+def _given_names(text: str) -> list[str]:
+    """The names between commas; those called _ are made different.
+
+    Raises MisuseError for a name given twice.
+    """
+    names = [one.strip() for one in text.split(",")]
+    named = [one for one in names if one not in {"", "_"}]
+    twice = next((one for one in named if named.count(one) > 1), None)
+    if twice is not None or not named:
+        raise MisuseError(
+            f"columns = '{text}' names {'nothing' if twice is None else f'{twice} twice'}; give each column "
+            "its name, and _ to those that are not needed"
+        )
+    return [one if one not in {"", "_"} else f"_{place}" for place, one in enumerate(names)]
+
+
+def _beginning(path: Path) -> tuple[bytes, bool]:
+    """The first bytes of the text, and whether they are all of it."""
+    try:
+        with pa.OSFile(str(path)) as file:
+            stream = pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
+            sample = stream.read(SAMPLE_BYTES)
+    except OSError as error:
+        raise InputError(_why(path.name, error)) from error
+    if not sample.removeprefix(b"\xef\xbb\xbf").strip():
+        raise InputError(f"{path.name} is empty")
+    packed = next((kind for kind, magic in _PACKED.items() if sample.startswith(magic)), None)
+    if packed is not None:
+        raise InputError(
+            f"{path.name} holds {packed} data, not text; give it the ending of what it is, or unpack it"
+        )
+    if b"\n" not in sample and b"\r" in sample.rstrip(b"\r"):
+        raise InputError(
+            f"the lines of {path.name} end as on old Macintoshes (CR); convert it, for example with "
+            "tr '\\r' '\\n'"
+        )
+    return sample, len(sample) < SAMPLE_BYTES
+
+
+def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
+    """The column names, the delimiter, and whether the sample holds anything after them."""
+    first, _, rest = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+    try:
+        line = first.decode("utf-8").strip("\r")
+        if "\0" in line:  # UTF-16 without a mark
+            raise InputError(_not_utf8(name))
+    except UnicodeDecodeError as error:
+        raise InputError(_not_utf8(name)) from error
+
+    def fields(delimiter: str) -> list[str]:
+        return next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
+
+    try:
+        delimiter = max(DELIMITERS, key=lambda candidate: len(fields(candidate)))
+        if len(fields(delimiter)) == 1:
+            delimiter = " "
+        return fields(delimiter), delimiter, bool(rest.strip())
+    except csv.Error as error:
+        raise InputError(
+            f"{name} has no readable header line; it should begin with column names, for example id,t,lat,lon"
+        ) from error
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _not_utf8(name: str) -> str:
+    return (
+        f"{name} is not UTF-8 text; save it again as UTF-8 (spreadsheets call that CSV UTF-8), or convert "
+        "it, for example with iconv -t UTF-8"
+    )
+
+
+def _why(name: str, error: Exception) -> str:
+    """A failure of Arrow in one line, without the values it may quote."""
+    text = str(error)
+    if isinstance(error, UnicodeDecodeError) or "UTF8" in text:
+        return _not_utf8(name)
+    if "Truncated compressed stream" in text:
+        return f"{name} is cut off in the middle of its gzip data; copy it again"
+    if "inflate" in text:
+        return f"{name} is not gzip data although its name ends in .gz; rename or copy it again"
+    if isinstance(error, PermissionError):
+        return f"{name} cannot be opened: no permission to read it"
+    return f"{name} cannot be read as delimited text; look for a broken quotation mark or a very long line"

@@ -1,0 +1,135 @@
+"""Databases in one file: SQLite through the standard library, DuckDB through duckdb (extra ``duckdb``).
+
+Both are opened for reading only.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.columns.columns import NAMES
+from shoal.io.formats.tables import Table, geometry_of, text_batch
+from shoal.model.intake import Reading
+
+_ROWS: Final = 1 << 16
+
+
+def open_sqlite(path: Path, reading: Reading) -> Table:
+    """The rows of one table or view.
+
+    Raises InputError for a file that is no database, or when several tables could be meant.
+    """
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    try:
+        with closing(_sqlite(path)) as database:
+            tables = {
+                name: [row[1] for row in database.execute(f"PRAGMA table_info({_quoted(name)})")]
+                for (name,) in database.execute(
+                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE "
+                    "'sqlite_%'"
+                )
+            }
+        wanted = _wanted(path.name, reading.table, tables)
+    except sqlite3.Error as error:
+        raise InputError(f"{path.name} is no whole SQLite database; copy it again") from error
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        # the names come from the database itself, and are quoted
+        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(wanted)}"  # noqa: S608
+        try:
+            with closing(_sqlite(path)) as database:
+                cursor = database.execute(query)
+                while rows := cursor.fetchmany(_ROWS):
+                    texts = [tuple(map(_text, row)) for row in rows]
+                    yield 0.0, text_batch(texts, columns, columns)
+        except sqlite3.Error as error:
+            raise InputError(f"{path.name} is no whole SQLite database; copy it again") from error
+
+    return Table(name=path.name, columns=tuple(tables[wanted]), batches=batches)
+
+
+def open_duckdb(path: Path, reading: Reading) -> Table:
+    """The same of a DuckDB database."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError(
+            "DuckDB databases need duckdb; install it with: pip install 'shoal[duckdb]'"
+        ) from error
+    try:
+        with duckdb.connect(str(path), read_only=True) as database:
+            tables = {
+                str(name): [
+                    str(row[0]) for row in database.execute(f"DESCRIBE {_quoted(str(name))}").fetchall()
+                ]
+                for (name,) in database.execute("SHOW TABLES").fetchall()
+            }
+            wanted = _wanted(path.name, reading.table, tables)
+            empty = pa.table(database.sql(f"SELECT * FROM {_quoted(wanted)} LIMIT 0"))  # noqa: S608
+    except duckdb.Error as error:
+        raise InputError(
+            f"{path.name} is no whole DuckDB database, is of a newer version, or another program has it open"
+        ) from error
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(wanted)}"  # noqa: S608
+        try:
+            with duckdb.connect(str(path), read_only=True) as database:
+                database.execute("SET enable_progress_bar = false")  # which would stand among what is printed
+                for batch in pa.RecordBatchReader.from_stream(database.sql(query)):
+                    yield 0.0, batch
+        except duckdb.Error as error:
+            raise InputError(f"{path.name} broke off while its rows were read") from error
+
+    return Table(
+        name=path.name,
+        columns=tuple(tables[wanted]),
+        batches=batches,
+        geometry=geometry_of(path.name, empty.schema),
+    )
+
+
+def _sqlite(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
+
+
+def _wanted(name: str, given: str | None, tables: Mapping[str, Sequence[str]]) -> str:
+    """The table to read: the one given, or the only one whose columns give times and positions."""
+    if given is not None:
+        if given not in tables:
+            raise InputError(f"{name} has no table '{given}'; it has {', '.join(tables) or 'none'}")
+        return given
+    fit = [table for table, columns in tables.items() if _tells_positions(columns)]
+    if len(fit) == 1:
+        return fit[0]
+    if len(tables) == 1:
+        return next(iter(tables))
+    raise InputError(
+        f"{name} has {len(tables)} tables: {', '.join(tables)}; name one with --table"
+        if tables
+        else f"{name} has no tables"
+    )
+
+
+def _tells_positions(columns: Sequence[str]) -> bool:
+    lower = {column.lower() for column in columns}
+    return all(lower & set(NAMES[role]) for role in ("lat", "lon")) or all(
+        lower & set(NAMES[role]) for role in ("x", "y", "time")
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return bytes(value).hex() if isinstance(value, bytes) else str(value)

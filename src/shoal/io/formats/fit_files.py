@@ -1,0 +1,71 @@
+"""FIT files of sports watches and bicycle computers, through fitdecode (extra ``fit``).
+
+The person is the file; ``--person folder`` takes the folder that holds it, ``--person device`` the serial
+number of the device.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.model.intake import Reading
+
+COLUMNS: Final = ("uid", "folder", "device", "datetime", "lat", "lon")
+_DEGREES: Final = 180 / 2**31  # positions are counted in the 2^32nd part of a circle
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The records of one file. Raises InputError for a file that is no whole FIT."""
+    try:
+        import fitdecode
+    except ImportError as error:
+        raise MissingExtraError(
+            "FIT files need fitdecode; install it with: pip install 'shoal[fit]'"
+        ) from error
+    own = (stem_of(path.name), path.resolve().parent.name)
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        rows: list[tuple[str, ...]] = []
+        device = ""
+        try:
+            with opened(path) as file:
+                content = file.read()
+                if not content:  # the decoder takes nothing for a file without records
+                    raise InputError(f"{path.name} is empty")
+                fit = fitdecode.FitReader(
+                    content,
+                    check_crc=fitdecode.CrcCheck.RAISE,
+                    error_handling=fitdecode.ErrorHandling.RAISE,
+                )
+            with fit:
+                for frame in fit:
+                    if not isinstance(frame, fitdecode.FitDataMessage):
+                        continue
+                    if frame.name == "file_id":
+                        device = str(frame.get_value("serial_number", fallback="") or "")
+                    if frame.name == "record":
+                        time = frame.get_value("timestamp", fallback=None)
+                        rows.append((*own, device, "" if time is None else time.isoformat(), *_place(frame)))
+        except (fitdecode.FitError, *BROKEN_GZIP, ValueError, KeyError) as error:
+            raise InputError(
+                f"{path.name} is not a whole FIT file; it may be cut off: copy it again"
+            ) from error
+        yield 1.0, text_batch(rows, COLUMNS, columns)
+
+    return Table(
+        name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path), settings={"id": "uid"}
+    )
+
+
+def _place(frame: Any) -> tuple[str, str]:
+    """Latitude and longitude as text, empty where the watch had none."""
+    found = [frame.get_value(name, fallback=None) for name in ("position_lat", "position_long")]
+    if None in found:
+        return "", ""
+    return str(found[0] * _DEGREES), str(found[1] * _DEGREES)

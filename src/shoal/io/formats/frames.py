@@ -1,0 +1,100 @@
+"""Frames of other libraries (pandas, polars, pyarrow, DuckDB, GeoPandas ...), through their Arrow streams.
+
+No library is imported: a frame is known by where its class comes from, and by what it offers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.formats.tables import BATCH_ROWS, Table, geometry_of
+
+NAME = "the data frame"
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Anything that hands out its rows through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """A capsule with a stream of batches."""
+
+
+def parts_of(frame: object) -> list[Callable[[], Any]] | None:
+    """Calls that give the parts of a frame that no Arrow stream tells as it is, None for any other object.
+
+    A lazy frame of polars comes in one part, from its streaming engine; one of Dask in its partitions, one
+    at a time; one of Spark in one part, through its Arrow table. Of GeoPandas, and of what is built on it
+    (trackintel), the geometry needs the library's own way; MovingPandas keeps trajectories and their times
+    apart.
+    """
+    home = type(frame).__module__.partition(".")[0]
+    kind: Any = frame
+    geopandas = any(each.__module__.startswith("geopandas.") for each in type(frame).__mro__)
+    if geopandas and hasattr(frame, "to_arrow"):  # its Arrow table is one already
+        return [partial(_of_geometry, kind)]
+    if hasattr(frame, "to_point_gdf"):
+        return [partial(_of_trajectories, kind)]
+    if home == "polars" and hasattr(frame, "collect"):
+        return [lambda: kind.collect(engine="streaming")]
+    if home in {"dask", "dask_expr"} and hasattr(frame, "partitions"):
+        return [partial(_computed, part) for part in kind.partitions]
+    if hasattr(frame, "toArrow") and hasattr(frame, "schema"):
+        return [kind.toArrow]
+    return None
+
+
+def _of_geometry(frame: Any) -> Any:
+    """Geometry as well-known binary. An index with a name, or one of times, becomes a column."""
+    if frame.index.name is None and frame.index.dtype.kind == "M":
+        frame = frame.rename_axis("t")
+    named = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    whole = frame.reset_index(level=named) if named else frame
+    return whole.to_arrow(index=False)
+
+
+def _of_trajectories(collection: Any) -> Any:
+    """Points of MovingPandas, by the moving object where it is known, else by the trajectory.
+
+    That library takes the zone from its times, and keeps it beside them.
+    """
+    each = getattr(collection, "trajectories", [collection])
+    points = collection.to_point_gdf(return_orig_tz=True)
+    owners = [one.id if one.obj_id is None else one.obj_id for one in each for _ in range(len(one.df))]
+    return _of_geometry(points[[points.geometry.name]].rename_axis("t").assign(uid=owners))
+
+
+def _computed(part: Any) -> Any:
+    return part.compute(scheduler="synchronous")
+
+
+def open_part(make: Callable[[], Any]) -> Table:
+    """One part of a frame that is computed only when asked for."""
+    return open_table(make())
+
+
+def open_table(frame: ArrowStream) -> Table:
+    """The columns and rows of a frame. Raises InputError when it cannot be turned into Arrow data."""
+    try:
+        reader = pa.RecordBatchReader.from_stream(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"{NAME} cannot be turned into Arrow columns; give every column one type") from error
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        try:
+            for batch in reader:
+                wanted = batch.select(list(columns))
+                for begin in range(0, batch.num_rows, BATCH_ROWS):
+                    yield 0.0, wanted.slice(begin, BATCH_ROWS)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{NAME} broke off while its rows were read") from error
+
+    return Table(
+        name=NAME,
+        columns=tuple(reader.schema.names),
+        batches=batches,
+        geometry=geometry_of(NAME, reader.schema),
+    )

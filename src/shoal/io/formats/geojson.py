@@ -1,0 +1,126 @@
+"""GeoJSON: points with properties, and lines with an array of times."""
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, Final
+
+from shoal.errors import InputError
+from shoal.io.formats.json_text import flat, text_of
+from shoal.units import counted
+
+_TIMES: Final = ("times", "coordTimes", "timestamps")
+_TIME: Final = ("time", "t", "timestamp", "datetime")
+_WGS84: Final = ("crs84", "4326")
+_PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
+_FEATURES: Final = "features"
+
+
+def holds(content: Any) -> bool:
+    """Whether this is GeoJSON."""
+    if not isinstance(content, dict):
+        return False
+    kind = content.get("type")
+    return (kind == "FeatureCollection" and isinstance(content.get(_FEATURES), list)) or (
+        kind == "Feature" and "geometry" in content
+    )
+
+
+def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
+    """Names, rows and notes: one row for a point, and for each moment of a line with times.
+
+    Raises InputError for another reference system than WGS 84.
+    """
+    stated = str(content.get("crs") or "")
+    if stated and not any(known in stated.lower() for known in _WGS84):
+        raise InputError(
+            "the GeoJSON states another reference system than WGS 84, which the format no longer allows; "
+            "convert it to longitude and latitude"
+        )
+    features = content[_FEATURES] if content["type"] == "FeatureCollection" else [content]
+    found: list[tuple[dict[str, Any], Any, Any, Any]] = []
+    points: list[tuple[dict[str, Any], int]] = []
+    shapes = 0
+    for feature in features:
+        one = feature if isinstance(feature, dict) else {}
+        shape = one.get("geometry")
+        geometry: dict[str, Any] = shape if isinstance(shape, dict) else {}
+        properties = flat(one["properties"]) if isinstance(one.get("properties"), dict) else {}
+        kind, places = geometry.get("type"), geometry.get("coordinates")
+        if kind == "Point" or not geometry:
+            lon, lat = _pair(places)
+            points.append((properties, len(found)))
+            found.append((properties, None, lon, lat))
+        elif kind in {"LineString", "MultiPoint", "MultiLineString"}:
+            moments = _moments(properties)
+            if moments is None:
+                shapes += 1
+                continue
+            lines = _lines(places, moments) if kind == "MultiLineString" else [(_listed(places), moments)]
+            for along, times in lines:
+                for place, time in zip_longest(along, times):
+                    found.append((properties, time, *_pair(place)))
+        else:
+            shapes += 1
+    timed = any(time is not None for _, time, _, _ in found)
+    if timed:  # points have one time each, among their properties
+        for properties, row in points:
+            own = next((value for name, value in properties.items() if _last(name) in _TIME), None)
+            found[row] = (properties, own, *found[row][2:])
+    skipped = {*_PLACE, *(name.lower() for name in _TIMES)}
+    names = [
+        name
+        for name in dict.fromkeys(name for properties, *_ in found for name in properties)
+        if name.lower() not in skipped
+        and not (timed and _last(name) in _TIME)
+        and _last(name) not in {each.lower() for each in _TIMES}
+    ]
+    columns = (*names, *(("datetime",) if timed else ()), "lat", "lon")
+    texts: list[tuple[str | None, ...]] = [
+        (
+            *(text_of(properties.get(name)) for name in names),
+            *((text_of(time),) if timed else ()),
+            text_of(lat),
+            text_of(lon),
+        )
+        for properties, time, lon, lat in found
+    ]
+    notes = [f"left out: {counted(shapes, 'feature')} without times for the positions"] if shapes else []
+    return columns, texts, notes
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _moments(properties: Mapping[str, Any]) -> list[Any] | None:
+    """The array of times of a line, by its usual names, wherever in the properties it stands."""
+    for name, value in properties.items():
+        if name.rpartition(".")[2] in _TIMES and isinstance(value, list):
+            return value
+    return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _lines(places: Any, moments: list[Any]) -> list[tuple[list[Any], list[Any]]]:
+    """The positions and the times of each part of a line; times in one list go along all parts.
+
+    A part with too few times, or too many, takes none of the next one.
+    """
+    parts = [_listed(part) for part in _listed(places)]
+    if any(isinstance(some, list) for some in moments):
+        return [(_listed(part), _listed(times)) for part, times in zip_longest(parts, moments)]
+    return [([place for part in parts for place in part], moments)]
+
+
+def _pair(place: Any) -> tuple[Any, Any]:
+    """Longitude and latitude, None for what is none."""
+    if (
+        isinstance(place, list)
+        and len(place) >= 2
+        and not any(isinstance(one, list | dict) for one in place[:2])
+    ):
+        return place[0], place[1]
+    return None, None

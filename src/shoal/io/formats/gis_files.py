@@ -1,0 +1,77 @@
+"""GeoPackage, FlatGeobuf and Shapefile through pyogrio (extra ``geo``): one layer of points."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.formats.tables import Geometry, Table
+from shoal.model.intake import Reading
+
+_GEOMETRY: Final = "geometry"
+
+
+def open_table(path: Path, reading: Reading) -> Table:
+    """The rows of one layer. Raises InputError for a file that is none, or one with several layers."""
+    try:
+        import pyogrio
+        from pyogrio.errors import DataLayerError, DataSourceError
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{path.suffix} files need pyogrio; install it with: pip install 'shoal[geo]'"
+        ) from error
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    try:
+        layers = {str(name): kind for name, kind in pyogrio.list_layers(path)}
+        layer = _wanted(path.name, reading.table, layers)
+        about = pyogrio.read_info(path, layer=layer)
+        names = [str(name) for name in about["fields"]]
+    except (DataSourceError, DataLayerError, ValueError) as error:
+        raise InputError(
+            f"{path.name} is not a whole {path.suffix[1:]} file; a Shapefile needs its .shx and .dbf beside "
+            "it"
+        ) from error
+    has_geometry = about["geometry_type"] is not None
+    crs = about["crs"]
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        fields = [name for name in columns if name in names]
+        try:
+            with pyogrio.open_arrow(
+                path, layer=layer, columns=fields, read_geometry=_GEOMETRY in columns, use_pyarrow=True
+            ) as (meta, reader):
+                held = meta["geometry_name"] or "wkb_geometry"
+                for batch in reader:
+                    renamed = [_GEOMETRY if name == held else name for name in batch.schema.names]
+                    yield 0.0, _plain(batch.rename_columns(renamed)).select(list(columns))
+        except (DataSourceError, DataLayerError, pa.ArrowException) as error:
+            raise InputError(f"{path.name} broke off while its rows were read; copy it again") from error
+
+    return Table(
+        name=path.name,
+        columns=(*names, *([_GEOMETRY] if has_geometry else [])),
+        batches=batches,
+        geometry=Geometry(column=_GEOMETRY, crs=crs) if has_geometry else None,
+    )
+
+
+def _wanted(name: str, given: str | None, layers: dict[str, Any]) -> str:
+    if given is not None:
+        if given not in layers:
+            raise InputError(f"{name} has no layer '{given}'; it has {', '.join(layers)}")
+        return given
+    if len(layers) != 1:
+        raise InputError(f"{name} has {len(layers)} layers: {', '.join(layers)}; name one with --table")
+    return next(iter(layers))
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Without the marks of extension types, which not every version of pyarrow knows."""
+    columns = [
+        column.storage if isinstance(column.type, pa.BaseExtensionType) else column
+        for column in batch.columns
+    ]
+    return pa.record_batch(dict(zip(batch.schema.names, columns, strict=True)))

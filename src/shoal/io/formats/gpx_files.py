@@ -1,0 +1,75 @@
+"""GPX files: every track point of every track, with its position and time.
+
+A GPX file does not say whose it is: the person is the file, by its name; ``--person folder`` takes the folder
+that holds it instead, for people with several files. Programs that follow several devices (PhoneTrack, Maps
+of Nextcloud) write a track for each: there the person is the track, by its name. Way points and routes are
+plans, not movement, and are left out with a note.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.formats.tables import Owner, Table, text_batch
+from shoal.io.formats.xml_files import BROKEN_GZIP, child_text, ended, opened
+from shoal.model.intake import Reading
+
+COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
+_POINTS: Final = 1 << 16
+_NOT_MOVEMENT: Final = {"wpt", "rtept"}
+_START_BYTES: Final = 4096
+_A_TRACK_EACH: Final = re.compile(rb"<gpx[^>]*creator=[\"'](PhoneTrack|Nextcloud Maps)")
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The track points of one file; one without a time has an empty time.
+
+    Raises InputError for a file that is no whole GPX.
+    """
+    notes: list[str] = []
+    person, folder = stem_of(path.name), path.resolve().parent.name
+    program = _of_several_devices(path)
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        points: list[tuple[str, ...]] = []
+        plans, device, named = 0, person, False
+        for tag, element in ended(path, "gpx", "GPX"):
+            if tag == "trk":
+                device, named = person, False
+            elif tag == "name" and program and not named:  # of the file, and then of the track
+                device = (element.text or "").strip() or person
+            elif tag == "trkpt":
+                time, named = child_text(element, "time"), True
+                points.append((device, folder, time, element.get("lat", ""), element.get("lon", "")))
+                if len(points) == _POINTS:
+                    yield 0.0, text_batch(points, COLUMNS, columns)
+                    points = []
+            plans += tag in _NOT_MOVEMENT
+            if tag in {"trkpt", "trkseg", *_NOT_MOVEMENT}:
+                element.clear()
+        if plans:
+            notes.append(
+                f"{plans:,} way points and route points of {path.name} are plans, not movement, and were "
+                "left out"
+            )
+        yield 1.0, text_batch(points, COLUMNS, columns)
+
+    owners: tuple[Owner, ...] = of_file(path)
+    if program:
+        notes.append(f"{program} writes a track for each device: people are the names of the tracks")
+        owners = tuple(owner for owner in owners if owner.column != "uid")
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners, notes=notes)
+
+
+def _of_several_devices(path: Path) -> str:
+    """The program that wrote the file, if it is one that writes a track for each device; else nothing."""
+    try:
+        with opened(path) as file:
+            found = _A_TRACK_EACH.search(file.read(_START_BYTES))
+    except (OSError, *BROKEN_GZIP):
+        return ""  # whoever reads the file says what is wrong
+    return found[1].decode() if found else ""

@@ -1,0 +1,64 @@
+"""A list of objects in one JSON file, read object by object, so that its size does not matter."""
+
+import codecs
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from shoal.errors import InputError
+from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+
+_BLOCK_BYTES: Final = 1 << 20
+_BLANKS: Final = " \t\r\n"
+
+
+def begins_as_list(path: Path) -> bool:
+    """Whether the first character of a file, but for blanks, opens a list."""
+    try:
+        with opened(path) as file:
+            return file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
+    except BROKEN_GZIP:
+        return False
+
+
+def objects(path: Path) -> Iterator[Any]:
+    """The members of the list, one at a time. Raises InputError where the file is not whole JSON."""
+    decoder = json.JSONDecoder()
+    try:
+        with opened(path) as file:
+            reader = codecs.getreader("utf-8-sig")(file)
+            text = reader.read(_BLOCK_BYTES).lstrip(_BLANKS)
+            place, last = 1, False  # behind the bracket
+            while True:
+                while place < len(text) and text[place] in _BLANKS + ",":
+                    place += 1
+                if place < len(text) and text[place] == "]":
+                    _require_end(text[place + 1 :] + reader.read())
+                    return
+                try:
+                    member, end = decoder.raw_decode(text, place)
+                    if end == len(text) and not last:  # a number may go on in the next block
+                        raise ValueError("perhaps cut")
+                except ValueError:
+                    if last:
+                        raise
+                    block = reader.read(_BLOCK_BYTES)
+                    last = not block
+                    text, place = text[place:] + block, 0
+                    continue
+                place = end
+                yield member
+    except (ValueError, RecursionError, *BROKEN_GZIP) as error:
+        raise InputError(f"{path.name} is not whole JSON; it may be cut off: copy it again") from error
+
+
+def first_members(path: Path, most: int) -> list[Any]:
+    """The first members of the list."""
+    return list(islice(objects(path), most))
+
+
+def _require_end(rest: str) -> None:
+    if rest.strip(_BLANKS):
+        raise ValueError("more behind the list")

@@ -1,0 +1,168 @@
+"""JSON files, told apart by what they hold.
+
+GeoJSON, Google's Timeline (from the account and from the phone), positions of OwnTracks, trips of the
+Mobility Data Specification, or a plain list of objects.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.formats import geojson, google_timeline, json_arrays, mds_trips, owntracks_files
+from shoal.io.formats.json_text import flat, text_of
+from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.model.intake import Reading
+
+Rows = list[tuple[str | None, ...]]
+OBJECTS: Final = 20_000  # at once
+_LOOKED_AT: Final = 100
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The positions of one file. Raises InputError for one that is cut, or holds none that is known.
+
+    A plain list of objects is read object by object; every other kind as a whole.
+    """
+    if json_arrays.begins_as_list(path) and _is_plain(json_arrays.first_members(path, _LOOKED_AT)):
+        return _streamed(path)
+    try:
+        with opened(path) as file:
+            content = json.loads(file.read())
+    except (ValueError, RecursionError, *BROKEN_GZIP) as error:
+        why = (
+            "is empty" if path.stat().st_size == 0 else "is not whole JSON; it may be cut off: copy it again"
+        )
+        raise InputError(f"{path.name} {why}") from error
+    return table_of(path, content)
+
+
+def _is_plain(first: list[Any]) -> bool:
+    """Whether these are objects of no program that shoal knows."""
+    kind = next((take for holds, take in _KINDS if holds(first)), None)
+    return kind is _objects
+
+
+def _streamed(path: Path) -> Table:
+    """A list of objects: once through for the names, and once for the rows."""
+    names: dict[str, None] = {}
+    for one in json_arrays.objects(path):
+        if not isinstance(one, dict):
+            raise InputError(f"{path.name} is a list of objects that holds something else, too; leave it out")
+        names.update(dict.fromkeys(flat(one)))
+    own = (stem_of(path.name), path.resolve().parent.name)
+    added = _added(names)
+    columns = (*added, *(name for name in names if name not in added))
+
+    def batches(wanted: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        members = json_arrays.objects(path)
+        while some := [flat(one) for one in islice(members, OBJECTS)]:
+            rows = [(*own[: len(added)], *(text_of(one.get(name)) for name in names)) for one in some]
+            yield 0.0, text_batch(rows, (*added, *names), wanted)
+
+    return Table(name=path.name, columns=columns, batches=batches, owners=of_file(path) if added else ())
+
+
+def _added(names: Collection[str]) -> tuple[str, ...]:
+    """Columns that name the file's person, where none of these does."""
+    from shoal.io.columns.columns import NAMES
+
+    return () if any(name.strip().lower() in NAMES["id"] for name in names) else ("uid", "folder")
+
+
+def table_of(path: Path, content: Any) -> Table:
+    """The table of what a JSON file holds."""
+    own = (stem_of(path.name), path.resolve().parent.name)
+    for holds, take in _KINDS:
+        if holds(content):
+            names, rows, notes = take(content)
+            return _own_table(path, own, names, rows, notes)
+    raise InputError(
+        f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, "
+        "Dawarich, trips of MDS, or a list of objects with the same names"
+    )
+
+
+def _own_table(
+    path: Path, own: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
+) -> Table:
+    """Rows as a table; where no column names a person, the file is the person."""
+    added = _added(names)
+    columns = (*added, *(name for name in names if name not in added))
+
+    def batches(wanted: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        yield (
+            1.0,
+            text_batch(
+                [(*own[: len(added)], *row) for row in rows] if added else rows, (*added, *names), wanted
+            ),
+        )
+
+    owners = of_file(path) if added else ()
+    return Table(name=path.name, columns=columns, batches=batches, owners=owners, notes=list(notes))
+
+
+def _is_objects(content: Any) -> bool:
+    return isinstance(content, list) and bool(content) and all(isinstance(one, dict) for one in content)
+
+
+def _objects(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    values = [flat(one) for one in content]
+    names = list(dict.fromkeys(name for one in values for name in one))
+    return names, [tuple(text_of(one.get(name)) for name in names) for one in values], []
+
+
+def _is_owntracks(content: Any) -> bool:
+    found = _messages(content)
+    return bool(found) and all(isinstance(one, dict) and "_type" in one for one in found)
+
+
+def _messages(content: Any) -> list[Any]:
+    if isinstance(content, dict):
+        content = content.get("data", [content])
+    return content if isinstance(content, list) else []
+
+
+def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    found = [one for one in _messages(content) if one["_type"] == "location"]
+    others = len(_messages(content)) - len(found)
+    return (
+        ("tid", "t", "lat", "lon"),
+        [(text_of(one.get("tid")), *owntracks_files.position_of(one)) for one in found],
+        [f"{others:,} messages tell no position and were left out"] if others else [],
+    )
+
+
+def _is_dawarich(content: Any) -> bool:
+    found = content.get("points") if isinstance(content, dict) and "counts" in content else None
+    return isinstance(found, list) and all(isinstance(one, dict) for one in found)
+
+
+def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    """The points of an account; newer versions keep the position as text alone: POINT (2.35 48.85)."""
+    rows: list[tuple[str | None, ...]] = []
+    for one in content["points"]:
+        lon, lat = one.get("longitude"), one.get("latitude")
+        if lon is None or lat is None:
+            pair = str(one.get("lonlat") or "").upper().removeprefix("POINT").strip(" ()").split()
+            lon, lat = pair if len(pair) == 2 else (None, None)
+        rows.append((text_of(one.get("timestamp")), text_of(lat), text_of(lon)))
+    return ("t", "lat", "lon"), rows, []
+
+
+_KINDS: Final[
+    Sequence[tuple[Callable[[Any], bool], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
+] = (
+    (geojson.holds, geojson.rows),
+    (google_timeline.holds, google_timeline.rows),
+    (_is_owntracks, _owntracks),
+    (mds_trips.holds, mds_trips.rows),
+    (_is_dawarich, _dawarich),
+    (_is_objects, _objects),
+)

@@ -1,0 +1,68 @@
+"""JSON Lines: one object a line, plain or gzipped; also GeoJSON, one feature a line."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.formats import json_files
+from shoal.io.formats.json_text import flat, text_of
+from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.model.intake import Reading
+
+BROKEN: Final = "line that is no JSON object"
+_LINES: Final = 1 << 16
+_LOOKED_AT: Final = 1000
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The objects of one file; the first thousand decide the columns. Lines that hold none are counted."""
+    unreadable: dict[str, int] = {}
+    first = [one for one in islice(_objects(path), _LOOKED_AT) if one is not None]
+    if not first:
+        raise InputError(f"{path.name} is empty, or no line of it is a JSON object")
+    if all(one.get("type") == "Feature" for one in first):
+        features = list(_objects(path))
+        broken = features.count(None)
+        table = json_files.table_of(
+            path, {"type": "FeatureCollection", "features": [one for one in features if one is not None]}
+        )
+        table.unreadable.update({BROKEN: broken} if broken else {})
+        return table
+    names = list(dict.fromkeys(name for one in first for name in flat(one)))
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        objects = _objects(path)
+        while lines := list(islice(objects, _LINES)):
+            found = [flat(one) for one in lines if one is not None]
+            if len(found) < len(lines):
+                unreadable[BROKEN] = unreadable.get(BROKEN, 0) + len(lines) - len(found)
+            rows = [tuple(text_of(one.get(name)) for name in columns) for one in found]
+            yield 0.0, text_batch(rows, columns, columns)
+
+    return Table(name=path.name, columns=tuple(names), batches=batches, unreadable=unreadable)
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any] | None]:
+    """The object of each line that is not blank, None where it holds none."""
+    try:
+        with opened(path) as file:
+            for line in file:
+                text = line.strip(b"\x1e \t\r\n\xef\xbb\xbf")  # a record may begin with its own separator
+                if text:
+                    yield _object(text)
+    except BROKEN_GZIP as error:
+        raise InputError(f"{path.name} is not whole gzip data; copy it again") from error
+
+
+def _object(text: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

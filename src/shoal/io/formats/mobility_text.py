@@ -1,0 +1,127 @@
+"""MobilityDB's text: boxes in space and time (``stbox``) and moving points (``tgeompoint``), both ways.
+
+Grammar: MobilityDB 1.2, manual, chapters 3 (``stbox``) and 4 (temporal types): an instant ``POINT(x y)@t``,
+instants ``{...}``, a sequence ``[...]`` or ``(...)``, sequences ``{[...], (...)}``, each after ``SRID=n;``
+and ``Interp=Step;``, between which MEOS, the library behind it, writes a comma. MEOS 1.3 read every form that
+is tested.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.io.columns.columns import named_in
+from shoal.io.columns.values import plain
+from shoal.io.formats.tables import Table, reshaped
+
+COLUMN: Final = "tgeompoint"
+BROKEN: Final = "moving point that cannot be read"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_INSTANT: Final = re.compile(
+    rf"POINT(?:\s*Z)?\s*\(\s*({_NUMBER})\s+({_NUMBER})(?:\s+{_NUMBER})?\s*\)\s*@\s*"
+    r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)\s*(Z|[-+]\d\d(?::?\d\d)?)?",
+    re.IGNORECASE,
+)
+_HEAD: Final = re.compile(
+    r"\s*(?:SRID=(\d+)(?:;|,(?=Interp)))?\s*(?:Interp=(?:Step|Discrete|Linear);)?", re.IGNORECASE
+)
+_SHAPE: Final = re.compile(
+    r"p|\{p(?:,p)*\}|[\[(]p(?:,p)*[\])]|\{[\[(]p(?:,p)*[\])](?:,[\[(]p(?:,p)*[\])])*\}"
+)
+_DEGREES: Final = ("", "0", "4326")
+
+
+def stbox(bounds: tuple[float, float, float, float], start_s: float, end_s: float, srid: int) -> str:
+    """A rectangle (x_min, y_min, x_max, y_max) from one second to before another, as MobilityDB writes it."""
+    x_min, y_min, x_max, y_max = map(float, bounds)
+    return (
+        f"{_srid(srid)}STBOX XT((({x_min!r},{y_min!r}),({x_max!r},{y_max!r})),"
+        f"[{moment(start_s)}, {moment(end_s)}))"
+    )
+
+
+def instant(x: float, y: float, t_s: float, srid: int) -> str:
+    """A moving point of one instant, as MobilityDB writes it."""
+    return f"{_srid(srid)}POINT({float(x)!r} {float(y)!r})@{moment(t_s)}"
+
+
+def moment(t_s: float) -> str:
+    """Seconds since 1970 as PostgreSQL writes them in UTC, to the microsecond."""
+    shown = (_EPOCH + timedelta(microseconds=round(t_s * 1e6))).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return f"{shown.rstrip('0').rstrip('.')}+00"
+
+
+def instants(text: str | None) -> list[tuple[float, float, float]] | None:
+    """(x, y, seconds since 1970) of each instant of a moving point; None for what is none, or not in degrees.
+
+    Times without a zone are UTC.
+
+    Examples
+    --------
+    >>> from shoal.io.formats.mobility_text import instants
+    >>> instants("SRID=4326;[POINT(2.35 48.85)@2024-05-01 12:00:00+02, POINT(2 48)@2024-05-01 12:05+02)")
+    [(2.35, 48.85, 1714557600.0), (2.0, 48.0, 1714557900.0)]
+    """
+    head = _HEAD.match(text or "")
+    if not text or head is None or (head[1] or "") not in _DEGREES:
+        return None
+    body = text[head.end() :]
+    if _SHAPE.fullmatch(re.sub(r"\s+", "", _INSTANT.sub("p", body))) is None:
+        return None
+    try:
+        return [(float(x), float(y), _seconds(day, zone)) for x, y, day, zone in _INSTANT.findall(body)]
+    except (ValueError, OverflowError):
+        return None
+
+
+def moving_points(table: Table) -> Table:
+    """A table with a column of moving points: each instant becomes a row, others are counted."""
+    column = named_in(table, COLUMN)
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows: list[int] = []
+        found: list[tuple[float, float, float]] = []
+        for row, text in enumerate(plain(batch.column(column)).to_pylist()):
+            own = instants(text if isinstance(text, str) else None)
+            if own is None:
+                table.unreadable[BROKEN] = table.unreadable.get(BROKEN, 0) + 1
+                continue
+            rows += [row] * len(own)
+            found += own
+        taken = batch.take(pa.array(rows, pa.int64()))
+        columns = {
+            name: taken.column(name) for name in batch.schema.names if name not in {"time", "lat", "lon"}
+        }
+        values = np.array(found, dtype=np.float64).reshape(-1, 3)
+        for name, at in (("lon", 0), ("lat", 1), ("time", 2)):
+            columns[name] = pa.array(values[:, at])
+        return pa.record_batch(columns)
+
+    table.notes.append("each instant of a moving point counts as a row; what lies between them is not read")
+    return reshaped(table, ("time", "lat", "lon"), (column,), change)
+
+
+def _srid(srid: int) -> str:
+    return f"SRID={srid};" if srid else ""
+
+
+def _seconds(day: str, zone: str) -> float:
+    offset = "+00:00" if zone in ("", "Z", "z") else zone if len(zone) > 3 else f"{zone}:00"
+    return datetime.fromisoformat(f"{day}{offset}" if len(day) > 10 else f"{day}T00:00{offset}").timestamp()
+
+
+def texts(table: pa.Table, shapes: Iterator[tuple[float, float, float, float]], srid: int) -> list[str]:
+    """MobilityDB's text for each row of a release: boxes as ``stbox``, points as ``tgeompoint``.
+
+    shapes: the bounds of each row, in degrees or meters.
+    """
+    if "t_start" in table.column_names:
+        ends = zip(table["t_start"].to_pylist(), table["t_end"].to_pylist(), strict=True)
+        return [stbox(each, start, end, srid) for each, (start, end) in zip(shapes, ends, strict=True)]
+    moments = table["t"].to_pylist()
+    return [instant(each[0], each[1], t, srid) for each, t in zip(shapes, moments, strict=True)]

@@ -1,0 +1,107 @@
+"""NMEA 0183 sentences as GPS receivers and loggers write them: positions of RMC, which has date and time.
+
+A file does not say whose it is: the person is the file, by its name. Other sentences tell no date and are
+left out, with a note. A sentence with a wrong checksum is counted; one without a fix has no position. A log
+of ships' sentences (``!AIVDM``) is read by ``ais_files``.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.formats import ais_files
+from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.model.intake import Reading
+
+COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
+BROKEN: Final = "NMEA sentence with a wrong checksum or too few fields"
+_SENTENCE: Final = re.compile(r"([$!])([A-Z]{2}[A-Z]{3}|P[A-Z]{3,}),([^*]*)(?:\*([0-9A-Fa-f]{2}))?")
+_LINES: Final = 1 << 16
+_FIELDS: Final = 9
+_MINUTES: Final = 60  # of a degree
+_CENTURY_FROM: Final = 80  # two digits of a year: 80 is 1980, when GPS began
+_SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
+
+
+def open_table(path: Path, reading: Reading) -> Table:
+    """The RMC sentences of one file. Raises InputError for a file that holds no sentence at all."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    if ais_files.holds(path):
+        return ais_files.open_table(path, reading)
+    own = (stem_of(path.name), path.resolve().parent.name)
+    unreadable: dict[str, int] = {}
+    notes: list[str] = []
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        others = 0
+        try:
+            with opened(path) as file:
+                while lines := list(islice(file, _LINES)):
+                    rows: list[tuple[str, ...]] = []
+                    for line in lines:
+                        found = _SENTENCE.search(line.decode("latin-1"))
+                        if found is None or not found[2].endswith("RMC"):
+                            others += bool(line.strip())
+                            continue
+                        fields = found[3].split(",")
+                        if len(fields) < _FIELDS or not _is_whole(found):
+                            unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
+                            continue
+                        rows.append((*own, *position_of(fields)))
+                    yield 0.0, text_batch(rows, COLUMNS, columns)
+        except BROKEN_GZIP as error:
+            raise InputError(f"{path.name} broke off while it was read; copy it again") from error
+        if others:
+            notes.append(f"{others:,} lines of {path.name} are no RMC sentences, and were left out")
+
+    return Table(
+        name=path.name,
+        columns=COLUMNS,
+        batches=batches,
+        owners=of_file(path),
+        unreadable=unreadable,
+        notes=notes,
+        settings={"time_zone": "UTC"},
+    )
+
+
+def position_of(fields: Sequence[str]) -> tuple[str, str, str]:
+    """Time, latitude and longitude of the fields of an RMC sentence; empty where the receiver had none.
+
+    Examples
+    --------
+    >>> position_of("123519,A,4807.038,N,01131.000,E,022.4,084.4,230394".split(","))
+    ('1994-03-23T12:35:19Z', '48.1173', '11.516666667')
+    """
+    clock, status, lat, north, lon, east, _, _, date = fields[:_FIELDS]
+    when = ""
+    if re.fullmatch(r"\d{6}", date) and re.match(r"\d{6}", clock):
+        year = int(date[4:]) + (1900 if int(date[4:]) >= _CENTURY_FROM else 2000)
+        when = f"{year}-{date[2:4]}-{date[:2]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z"
+    if status != "A":
+        return when, "", ""
+    return when, _degrees(lat, north, 2), _degrees(lon, east, 3)
+
+
+def _degrees(text: str, side: str, digits: int) -> str:
+    """Degrees from degrees and minutes written together: 4807.038 is 48 degrees and 7.038 minutes."""
+    if side not in _SIGNS or not re.fullmatch(rf"\d{{{digits + 2}}}(\.\d*)?", text):
+        return ""
+    minutes = float(text[digits:])
+    if minutes >= _MINUTES:
+        return ""
+    value = round(int(text[:digits]) + minutes / _MINUTES, 9)
+    return f"{_SIGNS[side] * value:g}" if value == int(value) else f"{_SIGNS[side] * value:.9f}".rstrip("0")
+
+
+def _is_whole(found: re.Match[str]) -> bool:
+    """Whether the checksum is right: exclusive or of everything between the first sign and the asterisk."""
+    return found[4] is None or ais_files.checksum_is_right(f"{found[2]},{found[3]}", found[4])

@@ -1,0 +1,83 @@
+"""Recordings of the OwnTracks recorder: a line is a time, a kind and a message in JSON, with tabs between.
+
+The recorder keeps ``rec/USER/DEVICE/YYYY-MM.rec``. The person is the user's folder; ``--person device`` takes
+the device.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.formats.tables import WRONG_FIELDS, Owner, Table, text_batch
+from shoal.model.intake import Reading
+
+COLUMNS: Final = ("uid", "device", "t", "lat", "lon")
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The positions of one file; messages of other kinds are left out with a note."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    device = path.resolve().parent
+    unreadable: dict[str, int] = {}
+    notes: list[str] = []
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        rows: list[tuple[str | None, ...]] = []
+        others = broken = 0
+        try:
+            with path.open(encoding="utf-8") as file:
+                for line in file:
+                    if not line.strip():
+                        continue
+                    message = message_of(line.rstrip("\n").split("\t")[-1])
+                    if message is None:
+                        broken += 1
+                    elif message.get("_type") == "location":
+                        rows.append((device.parent.name, device.name, *position_of(message)))
+                    else:
+                        others += 1
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path.name} is not UTF-8 text, so no OwnTracks recording") from error
+        if broken:
+            unreadable[WRONG_FIELDS] = broken
+        if others:
+            notes.append(f"{others:,} messages of {path.name} tell no position and were left out")
+        yield 1.0, text_batch(rows, COLUMNS, columns)
+
+    owners = (
+        Owner(column="uid", value=device.parent.name, place=str(device.parent)),
+        Owner(column="device", value=device.name, place=str(device)),
+    )
+    return Table(
+        name=path.name,
+        columns=COLUMNS,
+        batches=batches,
+        owners=owners,
+        settings={"id": "uid"},
+        unreadable=unreadable,
+        notes=notes,
+    )
+
+
+def message_of(text: str) -> dict[str, Any] | None:
+    """A JSON object, None where the text holds none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def position_of(message: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
+    """Time, latitude and longitude of a message, as text."""
+    time, lat, lon = (message.get(name) for name in ("tst", "lat", "lon"))
+    return (
+        None if time is None else str(time),
+        None if lat is None else str(lat),
+        None if lon is None else str(lon),
+    )

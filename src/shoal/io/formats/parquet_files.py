@@ -1,0 +1,147 @@
+"""Parquet and GeoParquet files, read batch by batch and only in the columns that are needed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+from shoal.io.columns.values import is_text
+from shoal.io.formats.tables import BATCH_ROWS, Table, geometry_of
+from shoal.io.sources.store_errors import why
+from shoal.model.intake import Reading
+
+# a small file can claim to fill a machine's memory: refused is a group of rows that unpacks to more than this
+# and to so many times the file, and more rows than this and than so many a byte of it
+_MOST_UNPACKED_BYTES: Final = 1 << 30
+_MOST_UNPACKED: Final = 100
+_MOST_ROWS: Final = 10_000_000
+_MOST_ROWS_A_BYTE: Final = 10
+_RUN_ROWS: Final = BATCH_ROWS // 2  # of row groups that are read together, at least
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The columns and rows of one file. Raises InputError for a file that is empty, cut, or no Parquet."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    return open_source(path.name, lambda: pa.OSFile(str(path)))
+
+
+def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = False) -> Table:
+    """The same of anything that pyarrow has opened; source: gives it anew each time it is read.
+
+    far: on another machine, so that groups of rows are fetched at once and not page by page.
+    """
+    try:
+        with source() as stored, pq.ParquetFile(stored) as file:
+            _require_no_bomb(name, file.metadata, stored.size())
+            schema, n_rows = file.schema_arrow, file.metadata.num_rows
+            of_utc = _moments_of_spark(file)
+            rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise InputError(_why(name, error)) from error
+
+    parts = _runs(rows)
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once,
+        # not once a row.
+        texts = [name for name in columns if is_text(schema.field(name).type)]
+        done, claimed = 0, n_rows - sum(rows) + sum(rows[group] for part in parts for group in part)
+        try:
+            with source() as stored, pq.ParquetFile(stored, read_dictionary=texts, pre_buffer=far) as file:
+                found = chain.from_iterable(
+                    file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
+                )
+                for batch in _ahead(found) if far else found:
+                    batch.validate(full=True)  # a damaged file may hold text that is none
+                    done += batch.num_rows
+                    yield done / max(claimed, 1), _in_utc(batch, of_utc)
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise InputError(_why(name, error)) from error
+        if done != claimed:
+            raise InputError(
+                f"{name} says it holds {n_rows:,} rows, but has {n_rows - claimed + done:,}; it is damaged: "
+                "copy or write it again"
+            )
+
+    return Table(
+        name=name,
+        columns=tuple(schema.names),
+        batches=batches,
+        geometry=geometry_of(name, schema),
+        parts=parts,
+    )
+
+
+def _moments_of_spark(file: pq.ParquetFile) -> frozenset[str]:
+    """The columns that Spark wrote as INT96, its default: moments of UTC, though the type does not say so.
+
+    Its times without a zone have another type.
+    """
+    if b"org.apache.spark.version" not in (file.metadata.metadata or {}):
+        return frozenset()
+    columns = (file.schema.column(number) for number in range(len(file.schema)))
+    return frozenset(column.path for column in columns if column.physical_type == "INT96")
+
+
+def _in_utc(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
+    """The batch, with times of these columns said to be of UTC."""
+    for number, name in enumerate(batch.schema.names):
+        if name in columns and pa.types.is_timestamp(batch.schema.types[number]):
+            moments = batch.column(number).cast(pa.timestamp(batch.schema.types[number].unit, "UTC"))
+            batch = batch.set_column(number, name, moments)
+    return batch
+
+
+def _runs(rows: Sequence[int]) -> list[range]:
+    """Row groups, so many together as are worth a task. rows: of each group."""
+    runs, first, waiting = [], 0, 0
+    for group, more in enumerate(rows, start=1):
+        waiting += more
+        if waiting >= _RUN_ROWS or group == len(rows):
+            runs.append(range(first, group))
+            first, waiting = group, 0
+    return runs
+
+
+def _require_no_bomb(name: str, footer: pq.FileMetaData, stored_bytes: int) -> None:
+    """Raises InputError for a file that unpacks to far more than it holds, before anything is unpacked.
+
+    What the footer says of single columns is not asked for: at a damaged one pyarrow ends the process.
+    """
+    stored = f"{stored_bytes / 2**10:,.0f} KiB"
+    for number in range(footer.num_row_groups):
+        full = footer.row_group(number).total_byte_size
+        if full > max(_MOST_UNPACKED_BYTES, _MOST_UNPACKED * stored_bytes):
+            raise InputError(
+                f"{name} unpacks {full / 2**20:,.0f} MiB in one group of rows from {stored}; write it anew "
+                "in smaller groups of rows if it is sound"
+            )
+    if footer.num_rows > max(_MOST_ROWS, _MOST_ROWS_A_BYTE * stored_bytes):
+        raise InputError(
+            f"{name} says it holds {footer.num_rows:,} rows in {stored}, which no movement does; "
+            "write it anew as several files if it is sound"
+        )
+
+
+def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same batches, each fetched while the one before is worked on."""
+    with ThreadPoolExecutor(1) as fetching:
+        waiting = fetching.submit(next, batches, None)
+        while (batch := waiting.result()) is not None:
+            waiting = fetching.submit(next, batches, None)
+            yield batch
+
+
+def _why(name: str, error: Exception) -> str:
+    if isinstance(error, PermissionError):
+        return f"{name} cannot be opened: no permission to read it"
+    said = why(error)
+    if said is not None:
+        return f"{name} cannot be read from the object store: {said}; try again, or copy it by other means"
+    return f"{name} is not a whole Parquet file; it may be cut off: copy or write it again"

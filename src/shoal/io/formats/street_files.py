@@ -1,0 +1,292 @@
+"""Street graphs from tables of nodes and edges (Parquet, CSV, GeoDataFrames), and GraphML as OSMnx writes it.
+
+Nothing is downloaded. Columns are recognized by their usual names: nodes ``node_id``, ``osmid`` or ``id``
+with ``lat, lon`` or ``x, y``; edges ``u, v`` with ``length_m`` or ``length`` and a shape in ``geometry``
+(well-known binary or text) or ``geom_lon, geom_lat``, if any.
+"""
+
+import re
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+from shoal.io.formats.xml_files import Prolog
+from shoal.model.projection import WGS84
+from shoal.model.streets import StreetGraph
+from shoal.runtime.arrays import Floats, Integers
+
+_IDS: Final = ("node_id", "osmid", "id")
+_LENGTHS: Final = ("length_m", "length")
+_NUMBER: Final = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
+_LINE: Final = 2  # the code of a line in well-known binary
+_FLAGS: Final = 0x20000000  # a reference system follows (extended form)
+
+Shapes = list[tuple[Floats, Floats] | None]
+
+
+def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None) -> StreetGraph:
+    """A street graph from a table of nodes and one of edges, or from one GraphML file.
+
+    Parameters
+    ----------
+    nodes : path or frame
+        A table with ``node_id``, ``osmid`` or ``id``, and ``lat, lon`` (WGS 84) or ``x, y``; or a GraphML
+        file.
+    edges : path, frame or None
+        A table with ``u, v``, and if known ``length_m`` or ``length`` in meters and a shape in
+        ``geometry`` or ``geom_lon, geom_lat``; None with GraphML.
+    crs : str or None
+        The system of x and y where the input does not say it; None = the plane of the trajectories.
+
+    Returns
+    -------
+    StreetGraph
+        Nodes and undirected edges.
+
+    Raises
+    ------
+    InputError
+        For a missing column or file, an edge to an unknown node, or a negative length.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> nodes = pa.table({"id": [1, 2], "x": [0.0, 100.0], "y": [0.0, 0.0]})
+    >>> shoal.read_streets(nodes, pa.table({"u": [1], "v": [2]}))
+    StreetGraph(2 nodes, 1 edges)
+    """
+    if edges is None:
+        if not isinstance(nodes, str | Path) or Path(nodes).suffix.lower() != ".graphml":
+            raise InputError(
+                "a street graph needs its nodes and its edges (--streets-nodes and --streets-edges), or one "
+                ".graphml file"
+            )
+        return _graphml(Path(nodes), crs)
+    node_table, edge_table = _table(nodes, "nodes"), _table(edges, "edges")
+    names = node_table.column_names
+    ids = _column(node_table, _IDS, "nodes")
+    told: str | None = WGS84
+    if {"lat", "lon"} <= set(names):
+        x, y = _numbers(node_table["lon"], "lon"), _numbers(node_table["lat"], "lat")
+    else:
+        x, y = (_numbers(_column(node_table, (axis,), "nodes"), axis) for axis in ("x", "y"))
+        told = crs or _crs_of(node_table)
+    length = next((edge_table[name] for name in _LENGTHS if name in edge_table.column_names), None)
+    return _graph(
+        ids.to_pylist(),
+        x,
+        y,
+        _column(edge_table, ("u",), "edges").to_pylist(),
+        _column(edge_table, ("v",), "edges").to_pylist(),
+        None if length is None else _numbers(length, "length"),
+        _shapes(edge_table),
+        told,
+    )
+
+
+def _graph(
+    ids: Sequence[Any],
+    x: Floats,
+    y: Floats,
+    u: Sequence[Any],
+    v: Sequence[Any],
+    length: Floats | None,
+    shapes: Shapes,
+    crs: str | None,
+) -> StreetGraph:
+    """The graph with nodes numbered; an edge without a shape runs straight."""
+    place = {str(name): i for i, name in enumerate(ids)}
+    if len(place) != len(ids):
+        raise InputError(f"{len(ids) - len(place)} nodes of the street graph have an id that another one has")
+    unknown = sum(str(end) not in place for end in (*u, *v))
+    if unknown:
+        raise InputError(
+            f"{unknown} ends of edges name a node that the street graph does not hold; give nodes and edges "
+            "of one graph"
+        )
+    first, last = (np.array([place[str(end)] for end in ends], dtype=np.int64) for ends in (u, v))
+    parts = [
+        (x[[a, b]], y[[a, b]]) if shape is None else shape
+        for shape, a, b in zip(shapes, first, last, strict=True)
+    ]
+    parts = [_from_u(part, x[a], y[a]) for part, a in zip(parts, first, strict=True)]
+    offsets: Integers = np.cumsum([0, *(len(part[0]) for part in parts)], dtype=np.int64)
+    empty = np.empty(0)
+    return StreetGraph(
+        x=x,
+        y=y,
+        u=first,
+        v=last,
+        length_m=np.full(len(first), np.nan) if length is None else length,
+        shape_offsets=offsets,
+        shape_x=np.concatenate([empty, *(part[0] for part in parts)]),
+        shape_y=np.concatenate([empty, *(part[1] for part in parts)]),
+        crs=crs,
+    )
+
+
+def _from_u(shape: tuple[Floats, Floats], x: float, y: float) -> tuple[Floats, Floats]:
+    """The shape in the direction from u; OSMnx keeps those of undirected graphs as they were drawn."""
+    here, there = (np.hypot(shape[0][end] - x, shape[1][end] - y) for end in (0, -1))
+    return (shape[0][::-1], shape[1][::-1]) if there < here else shape
+
+
+def _table(source: Any, what: str) -> pa.Table:
+    """The rows of a Parquet or CSV file or of a frame; the index of a GeoDataFrame becomes columns."""
+    if isinstance(source, str | Path):
+        path = Path(source)
+        try:
+            return pa_csv.read_csv(path) if path.suffix.lower() == ".csv" else pq.read_table(path)
+        except FileNotFoundError as error:
+            raise InputError(f"{path} does not exist; give the table of the street graph's {what}") from error
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{path} cannot be read as a table of the street graph's {what} (Parquet, or CSV with a "
+                "header)"
+            ) from error
+    if hasattr(source, "geometry") and hasattr(source, "reset_index"):
+        crs = None if source.crs is None else source.crs.to_wkt()
+        frame = source.reset_index()
+        kept = [
+            name for name in frame.columns if name in {*_IDS, *_LENGTHS, "u", "v", "x", "y", "lat", "lon"}
+        ]
+        table = pa.table({name: pa.array(frame[name]) for name in kept})
+        shapes = pa.array(frame.geometry.to_wkb())
+        return table.append_column("geometry", shapes).replace_schema_metadata(
+            {} if crs is None else {"streets_crs": crs}
+        )
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(
+            f"the {what} of the street graph are neither a file nor a frame that can be read"
+        ) from error
+
+
+def _crs_of(table: pa.Table) -> str | None:
+    """The system that a GeoDataFrame names, or GeoParquet, whose default is longitude and latitude."""
+    metadata = table.schema.metadata or {}
+    if b"streets_crs" in metadata:
+        return str(metadata[b"streets_crs"].decode())
+    if b"geo" not in metadata:
+        return None
+    import json
+
+    about = json.loads(metadata[b"geo"])
+    crs = about["columns"][about["primary_column"]].get("crs", WGS84)
+    return None if crs is None else crs if isinstance(crs, str) else json.dumps(crs)
+
+
+def _column(table: pa.Table, names: Sequence[str], what: str) -> pa.ChunkedArray:
+    for name in names:
+        if name in table.column_names:
+            return table[name]
+    found = ", ".join(table.column_names)
+    raise InputError(f"the {what} of the street graph have no column {' or '.join(names)} (found: {found})")
+
+
+def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
+    """As float64; empty values become nan, which only a length may be."""
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (pa.ArrowException, ValueError) as error:
+        raise InputError(
+            f"the column {name} of the street graph holds something that is no number"
+        ) from error
+
+
+def _shapes(table: pa.Table) -> Shapes:
+    """The shape of each edge, None = straight."""
+    if {"geom_lon", "geom_lat"} <= set(table.column_names):
+        pairs = zip(table["geom_lon"].to_pylist(), table["geom_lat"].to_pylist(), strict=True)
+        return [
+            None if not lon or not lat else (np.array(lon, dtype=np.float64), np.array(lat, dtype=np.float64))
+            for lon, lat in pairs
+        ]
+    if "geometry" in table.column_names:
+        return [_shape(value) for value in table["geometry"].to_pylist()]
+    return [None] * table.num_rows
+
+
+def _shape(value: Any) -> tuple[Floats, Floats] | None:
+    """A line from well-known binary or text."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        if not value.lstrip().upper().startswith("LINESTRING"):
+            raise InputError(f"an edge's shape is {value.split('(')[0].strip()}, expected a LINESTRING")
+        corners = [
+            [float(number) for number in _NUMBER.findall(corner)[:2]]
+            for corner in value[value.index("(") :].split(",")
+        ]
+        pairs = np.array(corners)
+    else:
+        order = "<" if value[0] == 1 else ">"
+        kind = struct.unpack_from(f"{order}I", value, 1)[0]
+        at = 9 if kind & _FLAGS else 5
+        if (kind & 0xFFFF) % 1000 != _LINE:
+            raise InputError("an edge's shape in well-known binary is no line")
+        count = struct.unpack_from(f"{order}I", value, at)[0]
+        width = (len(value) - at - 4) // (8 * max(count, 1))
+        pairs = np.frombuffer(value, dtype=f"{order}f8", count=count * width, offset=at + 4).reshape(
+            count, width
+        )[:, :2]
+    return np.ascontiguousarray(pairs[:, 0], dtype=np.float64), np.ascontiguousarray(
+        pairs[:, 1], dtype=np.float64
+    )
+
+
+def _graphml(path: Path, crs: str | None) -> StreetGraph:
+    """A GraphML file: x and y of nodes, length and geometry (text) of edges, crs of the graph."""
+    try:
+        content = path.read_bytes()
+        if Prolog().declares(content):
+            raise InputError(
+                f"{path.name} declares XML entities, which no GraphML file needs; it is not read"
+            )
+        root = ElementTree.fromstring(content)  # noqa: S314  # entities are refused above
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist; give the street graph") from error
+    except (ElementTree.ParseError, OSError) as error:
+        raise InputError(
+            f"{path.name} is not a whole GraphML file; it may be cut off: copy it again"
+        ) from error
+    space = root.tag.rpartition("}")[0] + "}" if "}" in root.tag else ""
+    keys = {key.get("id"): key.get("attr.name") for key in root.iter(f"{space}key")}
+    graph = root.find(f"{space}graph")
+    if graph is None:
+        raise InputError(f"{path.name} holds no graph")
+
+    def data(element: ElementTree.Element) -> dict[str | None, str]:
+        return {keys.get(child.get("key")): child.text or "" for child in element.findall(f"{space}data")}
+
+    nodes = [(node.get("id", ""), data(node)) for node in graph.findall(f"{space}node")]
+    edges = [
+        (edge.get("source", ""), edge.get("target", ""), data(edge)) for edge in graph.findall(f"{space}edge")
+    ]
+    try:
+        x, y = (np.array([float(about[axis]) for _, about in nodes]) for axis in ("x", "y"))
+        length = np.array([float(about.get("length") or "nan") for *_, about in edges])
+    except (KeyError, ValueError) as error:
+        raise InputError(
+            f"{path.name}: a node lacks x or y, or one of them or a length is no number"
+        ) from error
+    told = crs or data(graph).get("crs") or None
+    return _graph(
+        [name for name, _ in nodes],
+        x,
+        y,
+        [u for u, *_ in edges],
+        [v for _, v, _ in edges],
+        length,
+        [_shape(about.get("geometry")) for *_, about in edges],
+        told,
+    )

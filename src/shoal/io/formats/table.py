@@ -1,0 +1,139 @@
+"""FORMATS, the one table of formats of files: by the ending of a name, the reader that opens it."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from shoal.io.formats import (
+    ais_files,
+    arrow_files,
+    csv_files,
+    database_files,
+    excel_files,
+    fit_files,
+    gis_files,
+    gpx_files,
+    gtfs_realtime_files,
+    json_files,
+    json_lines_files,
+    kml_files,
+    nmea_files,
+    owntracks_files,
+    parquet_files,
+    plt_files,
+    tcx_files,
+)
+from shoal.io.formats.tables import Table
+from shoal.model.intake import Reading
+
+FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
+    ".csv": csv_files.open_table,
+    ".csv.gz": csv_files.open_table,
+    ".tsv": csv_files.open_table,
+    ".tsv.gz": csv_files.open_table,
+    ".txt": csv_files.open_table,
+    ".txt.gz": csv_files.open_table,
+    ".parquet": parquet_files.open_table,
+    ".geoparquet": parquet_files.open_table,
+    ".pq": parquet_files.open_table,
+    ".plt": plt_files.open_table,
+    ".gpx": gpx_files.open_table,
+    ".gpx.gz": gpx_files.open_table,
+    ".kml": kml_files.open_table,
+    ".kml.gz": kml_files.open_table,
+    ".kmz": kml_files.open_zipped,
+    ".tcx": tcx_files.open_table,
+    ".tcx.gz": tcx_files.open_table,
+    ".fit": fit_files.open_table,
+    ".fit.gz": fit_files.open_table,
+    ".json": json_files.open_table,
+    ".json.gz": json_files.open_table,
+    ".geojson": json_files.open_table,
+    ".geojson.gz": json_files.open_table,
+    ".jsonl": json_lines_files.open_table,
+    ".jsonl.gz": json_lines_files.open_table,
+    ".ndjson": json_lines_files.open_table,
+    ".geojsonl": json_lines_files.open_table,
+    ".rec": owntracks_files.open_table,
+    ".nmea": nmea_files.open_table,
+    ".nmea.gz": nmea_files.open_table,
+    ".ais": ais_files.open_table,
+    ".ais.gz": ais_files.open_table,
+    ".pb": gtfs_realtime_files.open_table,
+    ".pb.gz": gtfs_realtime_files.open_table,
+    ".arrow": arrow_files.open_table,
+    ".feather": arrow_files.open_table,
+    ".xlsx": excel_files.open_table,
+    ".xls": excel_files.open_table,
+    ".ods": excel_files.open_table,
+    ".gpkg": gis_files.open_table,
+    ".fgb": gis_files.open_table,
+    ".shp": gis_files.open_table,
+    ".sqlite": database_files.open_sqlite,
+    ".sqlite3": database_files.open_sqlite,
+    ".db": database_files.open_sqlite,
+    ".duckdb": database_files.open_duckdb,
+}
+# settings that only some readers take, and what to say where another is given one
+_TAKEN_BY: Final = {
+    "columns": (
+        {csv_files.open_table},
+        "--columns was not used: it names the columns of delimited text, and {name} is none",
+    ),
+    "table": (
+        {
+            excel_files.open_table,
+            gis_files.open_table,
+            database_files.open_sqlite,
+            database_files.open_duckdb,
+        },
+        "--table was not used: {name} holds no tables, sheets or layers to choose from",
+    ),
+}
+ARCHIVE: Final = ".zip"
+_LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
+
+
+def open_file(path: Path, reading: Reading) -> Table:
+    """A file by the reader of its format."""
+    reader = FORMATS[_ending(path)]
+    return telling_unused(reader(path, reading), reading, reader)
+
+
+def telling_unused(table: Table, reading: Reading, reader: object = None) -> Table:
+    """The table, with a note for each setting that was given and that its reader does not take."""
+    for setting, (readers, note) in _TAKEN_BY.items():
+        if getattr(reading, setting) is not None and reader not in readers:
+            table.notes.append(note.format(name=table.name))
+    return table
+
+
+def _ending(path: Path) -> str:
+    """The longest known ending of a file's name, or an empty text."""
+    name = path.name.lower()
+    return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
+
+
+def is_read(path: Path) -> bool:
+    """Whether a file, by its name, is one that shoal reads on its own."""
+    return bool(_ending(path)) and not is_hidden(path)
+
+
+def is_lines(name: str) -> bool:
+    """Whether a file of this name is lines of text, of which there may be none."""
+    return name.lower().endswith(_LINES)
+
+
+def is_known(path: Path) -> bool:
+    """Whether a file, by its name, can be read, an archive of such files included."""
+    return bool(_ending(path)) or path.name.lower().endswith(ARCHIVE)
+
+
+def known_endings() -> str:
+    """The endings of names that are known, for messages."""
+    return ", ".join((*FORMATS, ARCHIVE))
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether a part of the name marks it as not meant for readers, such as ``.git`` or ``_SUCCESS``."""
+    return any(part.startswith((".", "_")) for part in path.parts)

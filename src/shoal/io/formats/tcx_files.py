@@ -1,0 +1,38 @@
+"""TCX files of sports watches: every track point that has a position.
+
+The person is the file; ``--person folder`` takes the folder that holds it. Points without a position, as
+indoors, are counted as rows without one.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.xml_files import child_text, ended
+from shoal.model.intake import Reading
+
+COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The track points of one file. Raises InputError for a file that is no whole TCX."""
+    own = (stem_of(path.name), path.resolve().parent.name)
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        rows: list[tuple[str, ...]] = []
+        for tag, element in ended(path, "TrainingCenterDatabase", "TCX"):
+            if tag != "Trackpoint":
+                continue
+            position = next((each for each in element if str(each.tag).endswith("}Position")), None)
+            place = ("", "")
+            if position is not None:
+                place = (child_text(position, "LatitudeDegrees"), child_text(position, "LongitudeDegrees"))
+            rows.append((*own, child_text(element, "Time"), *place))
+            element.clear()
+        yield 1.0, text_batch(rows, COLUMNS, columns)
+
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path))

@@ -1,0 +1,1 @@
+"""Where data lie: files, folders, archives, object stores and servers."""

@@ -1,0 +1,157 @@
+"""Folders that are tables with a history: Delta Lake and Apache Iceberg, through their own libraries.
+
+Their folders also hold files of rows that were deleted or replaced. Only the log tells which files count, so
+such a folder is never read file by file.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.formats.tables import BATCH_ROWS, Table, geometry_of
+
+_DELTA, _ICEBERG, _HUDI = "Delta Lake", "Iceberg", "Hudi"
+_NOT_AS_FILES: Final = frozenset({"deletionVectors"})
+_KINDS: Final = (_DELTA, _ICEBERG, _HUDI)
+
+
+def kind_of(folder: Path) -> str | None:
+    """Which kind of table a folder is, None for a plain one."""
+    if not folder.is_dir():
+        return None
+    if (folder / "_delta_log").is_dir():
+        return _DELTA
+    if (folder / ".hoodie").is_dir():
+        return _HUDI
+    if any((folder / "metadata").glob("*.metadata.json")):
+        return _ICEBERG
+    return None
+
+
+def require_no_lake_within(folder: Path) -> None:
+    """Raises InputError when the folder, or one inside it, is such a table."""
+    for marker in ("_delta_log", ".hoodie", "metadata"):
+        for found in folder.rglob(marker):
+            kind = kind_of(found.parent)
+            if kind is not None:
+                where = found.parent.relative_to(folder)
+                if found.parent == folder:
+                    raise InputError(
+                        f"{folder.name} is a {kind} table, which is not read file by file; export its "
+                        "current rows to Parquet first"
+                    )
+                raise InputError(
+                    f"{folder.name}/{where} is a {kind} table, whose folder also holds deleted rows; read it "
+                    "on its own: give its path"
+                )
+
+
+def open_table(folder: Path, kind: str) -> Table:
+    """Exactly the rows of the current version.
+
+    Raises InputError when it cannot be read, MissingExtraError without the library of its kind.
+    """
+    if kind == _HUDI:
+        raise InputError(
+            f"{folder.name} is a Hudi table, whose folder also holds deleted rows; export its current rows "
+            "to Parquet"
+        )
+    reader = _delta if kind == _DELTA else _iceberg
+    schema, batches_of = reader(folder)
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        for batch in batches_of(list(columns)):
+            for begin in range(0, batch.num_rows, BATCH_ROWS):
+                yield 0.0, batch.select(list(columns)).slice(begin, BATCH_ROWS)
+
+    return Table(
+        name=folder.name,
+        columns=tuple(schema.names),
+        batches=batches,
+        geometry=geometry_of(folder.name, schema),
+    )
+
+
+def _delta(folder: Path) -> tuple[pa.Schema, Any]:
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{folder.name} is a Delta Lake table, whose folder also holds deleted rows; to read its current "
+            "rows: pip install 'shoal[delta]'"
+        ) from error
+    features: list[str] = []
+    try:
+        table = DeltaTable(str(folder))
+        features = table.protocol().reader_features or []
+        if set(features) & _NOT_AS_FILES and hasattr(table, "scan"):
+            return _scanned(folder, table)
+        dataset = table.to_pyarrow_dataset()
+    except (DeltaError, OSError, ValueError) as error:
+        uses = f" (it uses {', '.join(sorted(features))})" if features else ""
+        raise InputError(
+            f"{folder.name} is a Delta Lake table that cannot be read here{uses}; update deltalake, or "
+            "export the table's current rows to Parquet"
+        ) from error
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        yield from dataset.to_batches(columns=columns, batch_size=BATCH_ROWS)
+
+    return dataset.schema, batches
+
+
+def _scanned(folder: Path, table: Any) -> tuple[pa.Schema, Any]:
+    """A table whose files alone do not tell its rows: deltalake's own engine reads it."""
+    from deltalake.exceptions import DeltaError
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from pa.RecordBatchReader.from_stream(table.scan(columns=columns))
+        except (DeltaError, OSError, ValueError) as error:  # ValueError: also what pyarrow raises
+            raise InputError(
+                f"{folder.name} is a Delta Lake table whose rows cannot be read; a file of it, or a "
+                "deletion vector, is missing or damaged"
+            ) from error
+
+    return pa.schema(table.schema().to_arrow()), batches
+
+
+def _version(path: Path) -> tuple[int, str]:
+    """The number of a version: v10.metadata.json comes after v2.metadata.json."""
+    number = re.match(r"v?(\d+)", path.name)
+    return (int(number[1]) if number else -1), path.name
+
+
+def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
+    try:
+        from pyiceberg.exceptions import ValidationError
+        from pyiceberg.table import StaticTable
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{folder.name} is an Iceberg table, whose folder also holds deleted rows; to read its current "
+            "rows: pip install 'shoal[iceberg]'"
+        ) from error
+    newest = max((folder / "metadata").glob("*.metadata.json"), key=_version)
+    try:
+        scan = StaticTable.from_metadata(str(newest)).scan()
+        schema = scan.projection().as_arrow()
+    except (OSError, ValueError, ValidationError) as error:
+        raise InputError(f"{folder.name} is an Iceberg table that cannot be read here") from error
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from scan.select(*columns).to_arrow_batch_reader()
+        except (OSError, ValueError, NotImplementedError) as error:  # ValueError: also what pyarrow raises
+            unread = "equality deletes" in str(error)
+            cause = "it uses equality deletes" if unread else "a file of it is missing or damaged"
+            raise InputError(
+                f"{folder.name} is an Iceberg table whose rows cannot be read here ({cause}); compact it, or "
+                "export its current rows to Parquet"
+            ) from error
+
+    return schema, batches

@@ -1,0 +1,158 @@
+"""The files that a path, a folder, a pattern or an address names, and what tells that they changed."""
+
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from shoal.errors import InputError, OutputError
+from shoal.io.formats import plt_files
+from shoal.io.formats.table import is_hidden, is_known, is_read, known_endings
+from shoal.io.sources import lake_folders, object_stores, servers
+
+STANDARD_INPUT: Final = "-"
+SPARK_TABLE: Final = "spark-table:"
+BY_SPARK: Final = (
+    "a table of Spark's catalog is read by anonymize with --blocks and --engine spark; for anything else "
+    "have Spark write it to Parquet first, and name that folder"
+)
+
+
+def files(source: str | Path) -> Iterator[Path]:
+    """The files that a path, a folder or a pattern names, in the order of their names.
+
+    Raises InputError when there is none.
+    """
+    source = str(source)
+    if (
+        not source.strip()
+    ):  # Path("") is the current folder, which nobody means by an empty variable of a shell
+        raise InputError("the name of the input is empty; name a file, a folder or a pattern")
+    if source.startswith(SPARK_TABLE):
+        raise InputError(BY_SPARK)
+    if source == STANDARD_INPUT:
+        raise InputError("standard input can be read only once; save it to a file first")
+    if "://" in source:  # it may hold a password, which no message repeats
+        raise InputError(
+            "addresses are not read here; give postgresql://... with a query, s3://... or gs://..., or save "
+            "the rows to a file"
+        )
+    path = Path(source)
+    if path.is_dir():
+        found = _within(path)
+        if not found:
+            raise InputError(
+                f"the folder {path.name or source} holds no file that shoal reads; it reads {known_endings()}"
+            )
+        yield from sorted(found)
+    elif path.exists():
+        _require_file(path)
+        if not is_known(path):
+            raise InputError(f"shoal does not know the format of {path.name}; it reads {known_endings()}")
+        yield path
+    elif glob.has_magic(source):
+        # Path.glob takes no absolute pattern
+        matches = sorted(Path(match) for match in glob.glob(source, recursive=True))  # noqa: PTH207
+        if not matches:
+            raise InputError(f"no file matches {source}")
+        for match in matches:
+            yield from files(match)
+    else:
+        raise InputError(f"no file or folder {source}; check the path")
+
+
+def require_outside(source: str | Path, *written: Path | None) -> None:
+    """Raise OutputError for what would be written into the folder of an input, and be read with it."""
+    if "://" in str(source) or not Path(source).is_dir():
+        return
+    for path in written:
+        if path is not None and path.resolve().is_relative_to(Path(source).resolve()):
+            raise OutputError(
+                f"{path} would lie inside the input {source}, whose files are read as raw data; write it "
+                "elsewhere"
+            )
+
+
+def _within(folder: Path) -> list[Path]:
+    """The files in a folder that are read, also behind links.
+
+    A link to a folder that it lies in leads round in a circle, and nothing behind it is new. Raises
+    InputError for a folder that cannot be opened, a link that leads nowhere, and a table in a lake.
+    """
+
+    def refuse(error: OSError) -> None:
+        name = Path(str(error.filename)).name
+        raise InputError(f"the folder {name} cannot be opened: {error.strerror}") from error
+
+    lake_folders.require_no_lake_within(folder)
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        here = Path(place)
+        around = {here.resolve(), *here.resolve().parents}
+        links = [name for name in folders if (here / name).is_symlink()]
+        round_about = {name for name in links if (here / name).resolve() in around}
+        folders[:] = [name for name in folders if name not in round_about]
+        for name in set(links) - round_about:
+            lake_folders.require_no_lake_within(here / name)
+        found += [here / name for name in names]
+    found = [path for path in found if is_known(path) and not is_hidden(path.relative_to(folder))]
+    for path in found:
+        _require_file(path)
+    labels = plt_files.labels(found)
+    return [path for path in found if path not in labels]
+
+
+def _require_file(path: Path) -> None:
+    """Raises InputError for a link that leads nowhere, and for what is no file and cannot be read twice."""
+    if not path.exists():
+        raise InputError(f"{path.name} is a link to a file that is not there; mend or remove it")
+    if not path.is_file():
+        raise InputError(
+            f"{path.name} is no file but a pipe or a device, which can be read only once; save its rows to a "
+            "file first, or pipe them into shoal with - as the input"
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """A file of an input: what tells that it is another one, or has other content.
+
+    changed_ns: when it was written, as its owner may set it. signs: two numbers that the system alone sets;
+    a store has none, and lets nobody set the time. path: on a disk.
+    """
+
+    name: str
+    size: int
+    changed_ns: int
+    signs: tuple[int, int] = (0, 0)
+    path: Path | None = None
+
+
+def states(source: str | Path) -> list[State]:
+    """The files of an input at this moment, in the order of their names.
+
+    Raises InputError when there is none, and for what is not in files.
+    """
+    if isinstance(source, str) and servers.is_address(source):
+        raise InputError(
+            "rows of a server are not read in blocks, since they may differ when the work is continued; save "
+            "them to a file first"
+        )
+    if isinstance(source, str) and object_stores.is_address(source):
+        _, _, found = object_stores.files(source, lambda path: is_read(Path(path)))
+        return [State(info.path, info.size, info.mtime_ns or 0) for info in found]
+    there = [(path, path.stat()) for path in _written(source)]
+    return [
+        State(path.name, at.st_size, at.st_mtime_ns, (at.st_ctime_ns, at.st_ino), path.absolute())
+        for path, at in there
+    ]
+
+
+def _written(source: str | Path) -> Iterator[Path]:
+    """All files of a table in a lake, whose log says which of them count; else those that are read."""
+    if "://" not in str(source) and lake_folders.kind_of(Path(source)) is not None:
+        yield from sorted(path for path in Path(source).rglob("*") if path.is_file())
+    else:
+        yield from files(source)

@@ -1,0 +1,224 @@
+"""Files in object stores (``s3://``, ``gs://``, ``abfs://``), through the file systems of pyarrow.
+
+Parquet is read in place, only the columns that are needed; any other format is copied to a file of its own
+while it is read. Credentials come from the environment or the usual files of the store's own tools.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from shoal.errors import InputError, OutputError
+from shoal.io.formats.parquet_files import open_source
+from shoal.io.formats.tables import Table, folder_for_a_copy, kept_for
+from shoal.io.sources.store_errors import why
+
+SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
+_GOOGLE: Final = ("gs://", "gcs://")
+_WRITTEN_AS_THEY_ARE: Final = "%/:?&=@+,;~!$'()*[]"
+_PATIENCE_S: Final = 20  # with a store of Google's, of which pyarrow's own is 15 minutes
+_SILENCE_S: Final = 6  # of a store of S3's after which it is asked again
+_ASKED: Final = 3  # times at the most
+_SILENT: Final = "Timeout was reached"
+_ANSWERED: Final[set[str]] = set()  # addresses whose store has said something
+_DEEPEST: Final = 16  # folders within one another
+PARQUET: Final = (".parquet", ".pq", ".geoparquet")
+
+
+def is_address(source: str) -> bool:
+    """Whether a text names a place in an object store."""
+    return source.startswith(SCHEMES)
+
+
+def files(
+    address: str, reads: Callable[[PurePosixPath], bool], *, with_rows_of_others: bool = False
+) -> tuple[Any, str, list[Any]]:
+    """The file system, the folder's path in it, and path, size and time of the files to read, in their order.
+
+    with_rows_of_others: also of tables that hold deleted rows, for copying them as a whole.
+
+    Raises InputError when there is none, or the store cannot be reached. No message repeats the address,
+    which may hold a key.
+    """
+    try:
+        system, root = _opened(address)
+        info = system.get_file_info(root)
+        if info.type == pafs.FileType.File:
+            return system, str(PurePosixPath(root).parent), [info]
+        listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
+    except (pa.ArrowException, OSError) as error:
+        raise _unread(address, error) from error
+    there = [each for each in listed if each.type == pafs.FileType.File]
+    inside = [PurePosixPath(each.path).relative_to(root) for each in there]
+    if not with_rows_of_others and any(
+        "_delta_log" in path.parts or ".hoodie" in path.parts for path in inside
+    ):
+        raise InputError(
+            "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
+            "and read the copy"
+        )
+    found = [each for each, within in zip(there, inside, strict=True) if reads(within)]
+    if not found:
+        raise InputError("the object store holds no file there that shoal reads")
+    return system, root, sorted(found, key=lambda each: each.path)
+
+
+def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
+    """The table of one object. Raises InputError when it cannot be read."""
+    name = PurePosixPath(path).name
+    if name.lower().endswith(PARQUET):
+        return open_source(name, lambda: system.open_input_file(path), far=True)
+    with folder_for_a_copy() as folder:
+        copy = folder / name
+        try:
+            with system.open_input_stream(path, compression=None) as remote, copy.open("wb") as local:
+                shutil.copyfileobj(remote, local, 1 << 20)
+            table = open_local(copy)
+        except (pa.ArrowException, OSError) as error:
+            raise _uncopied(name, error) from error
+        return kept_for(table, folder)
+
+
+def _opened(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path in it; a store that stays silent is given up.
+
+    Characters that an address cannot hold, such as blanks, are taken as they are; "#" is one of a name.
+    """
+    address = quote(address, safe=_WRITTEN_AS_THEY_ARE)
+    if address.startswith(_GOOGLE) and "retry_limit_seconds=" not in address:
+        address += f"{'&' if '?' in address else '?'}retry_limit_seconds={_PATIENCE_S}"
+    system, root = pafs.FileSystem.from_uri(address)
+    if system.type_name == "s3" and address not in _ANSWERED:
+        _require_answer(system, root)
+        _ANSWERED.add(address)
+    return system, root
+
+
+def _require_answer(system: Any, root: str) -> None:
+    """Raise OSError when a store of S3's takes connections and says nothing; pyarrow waits for 106 s.
+
+    Only silence is given up here. A store that is busy or away for a moment is asked again as often as ever.
+    """
+    _, (settings,) = system.__reduce__()  # as it is sent to other processes: an address cannot say these
+    impatient = {
+        "request_timeout": _SILENCE_S,
+        "connect_timeout": _SILENCE_S,
+        "retry_strategy": pafs.AwsStandardS3RetryStrategy(max_attempts=_ASKED),
+    }
+    try:
+        pafs.S3FileSystem(**{**settings, **impatient}).get_file_info(root)
+    except OSError as error:
+        if _SILENT in str(error):
+            raise
+
+
+def _unread(address: str, error: Exception) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(
+            "nothing lies at that address in the object store; check the bucket and the folder, and write a "
+            "% of a name as %25"
+        )
+    return InputError(
+        f"the object store cannot be read{_in_brackets(error)}; check the address and the credentials "
+        f"({_credentials(address)})"
+    )
+
+
+def _in_brackets(error: Exception) -> str:
+    said = why(error)
+    return "" if said is None else f" ({said})"
+
+
+def _uncopied(name: str, error: Exception) -> InputError:
+    said = why(error)
+    return InputError(
+        f"{name} cannot be copied from the object store{'' if said is None else f': {said}'}; try again, or "
+        "copy it by other means"
+    )
+
+
+def _credentials(address: str) -> str:
+    """Where the credentials of a store are looked for."""
+    if address.startswith(_GOOGLE):
+        return "for gs: the file that GOOGLE_APPLICATION_CREDENTIALS names, or gs://anonymous@BUCKET"
+    if address.startswith("abfs"):
+        return (
+            "for abfs: the variables AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or a login "
+            "with az; abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/FOLDER"
+        )
+    return (
+        "for s3: the region, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or "
+        "?endpoint_override="
+    )
+
+
+def holds(address: str, name: str) -> bool:
+    """Whether a file of that name lies at an address; InputError when the store cannot be read."""
+    try:
+        system, root = _opened(address)
+        return bool(system.get_file_info(f"{root}/{name}").type == pafs.FileType.File)
+    except (pa.ArrowException, OSError) as error:
+        raise _unread(address, error) from error
+
+
+def fetch(address: str, folder: Path) -> None:
+    """Copy all files below an address into a folder that exists, under the names that they have there.
+
+    Raises InputError when there are none, when the store cannot be reached, or when a name leads elsewhere.
+    """
+    system, root, found = files(address, lambda _: True, with_rows_of_others=True)
+    for path in (each.path for each in found):
+        inside = PurePosixPath(path).relative_to(root)
+        if inside.is_absolute() or ".." in inside.parts or len(inside.parts) > _DEEPEST:
+            raise InputError("the object store holds a file there whose name leads out of the folder")
+        target = folder.joinpath(*inside.parts)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
+                shutil.copyfileobj(remote, local, 1 << 20)
+        except (pa.ArrowException, OSError) as error:
+            raise _uncopied(inside.name, error) from error
+
+
+def store(folder: Path, address: str, *, last: str) -> None:
+    """Copy a folder into a new one of a store, one file last: without it nothing is complete.
+
+    Raises OutputError when something is there already, or the store cannot be written; what was copied then
+    stays, without the last file.
+    """
+    require_free(address, "--to")
+    try:
+        system, root = _opened(address)
+        files = sorted(
+            (path for path in folder.rglob("*") if path.is_file()), key=lambda path: (path.name == last, path)
+        )
+        for path in files:
+            target = f"{root}/{path.relative_to(folder).as_posix()}"
+            with path.open("rb") as local, system.open_output_stream(target, compression=None) as remote:
+                shutil.copyfileobj(local, remote, 1 << 20)
+    except (pa.ArrowException, OSError) as error:
+        raise OutputError(
+            f"{_unwritten(error)}, and remove what was copied, if anything: without {last} it is no release"
+        ) from error
+
+
+def require_free(address: str, option: str) -> None:
+    """Raise OutputError when a file lies at an address, given by ``option``, or the store cannot be asked."""
+    try:
+        system, root = _opened(address)
+        there = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
+    except (pa.ArrowException, OSError) as error:
+        raise OutputError(_unwritten(error)) from error
+    if any(each.type == pafs.FileType.File for each in there):
+        raise OutputError(
+            f"there are files at that address already; choose another {option} or remove them first"
+        )
+
+
+def _unwritten(error: Exception) -> str:
+    return f"the object store cannot be written{_in_brackets(error)}; check the address and the credentials"

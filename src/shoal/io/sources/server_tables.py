@@ -1,0 +1,183 @@
+"""Tables of PostgreSQL that are written whole or not at all, and read back; PostGIS and MobilityDB if there.
+
+Where the server has their types, geometry becomes ``geometry`` and a moving value ``stbox`` or
+``tgeompoint``. Where it has not, they stay ``bytea`` (well-known binary) and ``text``, which both take later.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.io.sources.servers import connected, is_address, told
+
+ROW: Final = "row_number"
+GEOMETRY: Final = "geometry"
+FILES: Final = "_files"  # beside the table's own name: the files of the release
+WGS84_CODE: Final = 4326
+_PLACE: Final = re.compile(
+    r"(postgres(?:ql)?://[^#\s]+)#(?:([a-z_][a-z0-9_]*)\.)?([a-z_][a-z0-9_]*)", re.IGNORECASE
+)
+_LONGEST: Final = 50  # PostgreSQL cuts names of more than 63
+_TYPES: Final[Mapping[str, str]] = {
+    "string": "text",
+    "int64": "bigint",
+    "double": "double precision",
+    "binary": "bytea",
+}
+_LARGEST: Final = 1 << 28  # bytes of a file that is read back
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A table on a server: the address of the database (which may hold a password), schema and name."""
+
+    address: str
+    schema: str
+    table: str
+
+    @property
+    def shown(self) -> str:
+        """Without the address."""
+        return f"{self.schema}.{self.table}"
+
+    def quoted(self, suffix: str = "") -> str:
+        """As a statement names it; schema and name hold letters, digits and _ alone."""
+        return f'"{self.schema}"."{self.table}{suffix}"'
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stored:
+    """What was read back: rows in their order, files by name, and columns of extensions that kept their text.
+
+    numbered: whether the rows are numbered 0, 1, 2, ... unread: columns whose values the server writes in
+    ways of its own.
+    """
+
+    rows: pa.Table
+    files: Mapping[str, bytes]
+    numbered: bool
+    unread: tuple[str, ...]
+
+
+def is_place(text: str) -> bool:
+    """Whether a text names a table on a server (or a server without one), and no query."""
+    return is_address(text) and not re.search(r"\s", text.strip())
+
+
+def place_of(text: str) -> Place:
+    """The table that ``postgresql://USER@HOST/DATABASE#schema.table`` names; MisuseError for another text."""
+    found = _PLACE.fullmatch(text.strip())
+    if found is None or len(found[3]) > _LONGEST or len(found[2] or "") > _LONGEST:
+        raise MisuseError(
+            "the address of the database names no table; write postgresql://USER@HOST/DATABASE#schema.table, "
+            f"in letters, digits and _ (at most {_LONGEST})"
+        )
+    return Place(address=found[1], schema=(found[2] or "public").lower(), table=found[3].lower())
+
+
+def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping[str, bytes]) -> None:
+    """Write rows and files as two new tables, in one transaction.
+
+    rows: without metadata; geometry as well-known binary in degrees. moving: the column with MobilityDB's
+    text, if there is one, ``stbox`` or ``tgeompoint``. Raises OutputError when a table exists already, or
+    the server refuses; nothing was written then.
+    """
+    numbered = rows.append_column(ROW, pa.array(range(len(rows)), pa.int64()))
+    scratch = "shoal_scratch"
+    listed = pa.table({"path": list(files), "content": pa.array(list(files.values()), pa.binary())})
+    with connected(place.address, writes=True) as connection, told(place.address, writes=True):
+        with connection.cursor() as cursor:
+            for suffix in ("", FILES):
+                if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is not None:
+                    raise OutputError(
+                        f"the table {place.shown}{suffix} exists already; choose another or drop it first"
+                    )
+            native = _types_there(cursor)
+            cursor.execute(f'CREATE SCHEMA IF NOT EXISTS "{place.schema}"')
+            cursor.adbc_ingest(scratch, numbered, mode="create", temporary=True)
+            columns = ", ".join(
+                f'"{field.name}" {_type_of(field, moving, native)}' for field in numbered.schema
+            )
+            values = ", ".join(_value_of(field, moving, native) for field in numbered.schema)
+            cursor.execute(f'CREATE TABLE {place.quoted()} ({columns}, PRIMARY KEY ("{ROW}"))')
+            cursor.execute(f"INSERT INTO {place.quoted()} SELECT {values} FROM {scratch}")  # noqa: S608 (checked)
+            cursor.execute(f"DROP TABLE {scratch}")
+            cursor.execute(
+                f"CREATE TABLE {place.quoted(FILES)} (path text PRIMARY KEY, content bytea NOT NULL)"
+            )
+            cursor.adbc_ingest(f"{place.table}{FILES}", listed, mode="append", db_schema_name=place.schema)
+        connection.commit()
+
+
+def read_table(place: Place) -> Stored:
+    """Both tables; raises InputError when they are not there or the server refuses."""
+    with connected(place.address) as connection, told(place.address), connection.cursor() as cursor:
+        for suffix in ("", FILES):
+            if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is None:
+                raise InputError(
+                    f"the database holds no release at {place.shown}: "
+                    f"the table {place.shown}{suffix} is not there"
+                )
+        cursor.execute(f"SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM {place.quoted(FILES)}")  # noqa: S608
+        if cursor.fetchone()[0] > _LARGEST:
+            raise InputError(f"{place.shown}{FILES} holds more than {_LARGEST:,} bytes, which no release has")
+        cursor.execute(f"SELECT path, content FROM {place.quoted(FILES)} ORDER BY path")  # noqa: S608 (checked)
+        files = {str(path): bytes(content) for path, content in cursor.fetchall()}
+        cursor.execute(
+            "SELECT column_name, udt_name FROM information_schema.columns WHERE table_schema = "  # noqa: S608
+            f"'{place.schema}' AND table_name = '{place.table}' ORDER BY ordinal_position"
+        )
+        types = {str(name): str(kind) for name, kind in cursor.fetchall()}
+        if ROW not in types or any('"' in name for name in types):
+            raise InputError(f"{place.shown} is no table of a release: its rows have no {ROW}")
+        unread = tuple(name for name, kind in types.items() if kind in _MOVING)
+        shown = ", ".join(
+            f'ST_AsBinary("{name}", \'NDR\') AS "{name}"' if kind == GEOMETRY else f'"{name}"'
+            for name, kind in types.items()
+            if name not in unread
+        )
+        cursor.execute(f'SELECT {shown} FROM {place.quoted()} ORDER BY "{ROW}"')  # noqa: S608 (checked above)
+        rows = cursor.fetch_arrow_table()
+    numbers = rows[ROW].to_pylist()
+    return Stored(
+        rows=rows.drop_columns([ROW]),
+        files=files,
+        numbered=numbers == list(range(len(numbers))),
+        unread=unread,
+    )
+
+
+_MOVING: Final = ("stbox", "tgeompoint")
+
+
+def _types_there(cursor: Any) -> frozenset[str]:
+    """Which of the extensions' types the server knows."""
+    return frozenset(
+        name
+        for name in (GEOMETRY, *_MOVING)
+        if _one(cursor, f"SELECT to_regtype('{name}')::text") is not None
+    )
+
+
+def _type_of(field: pa.Field, moving: str | None, native: frozenset[str]) -> str:
+    name = str(field.name)
+    if name in (GEOMETRY, moving) and name in native:
+        return name
+    return _TYPES[str(field.type)]
+
+
+def _value_of(field: pa.Field, moving: str | None, native: frozenset[str]) -> str:
+    if field.name == GEOMETRY and GEOMETRY in native:
+        return f'ST_GeomFromWKB("{GEOMETRY}", {WGS84_CODE})'
+    if field.name == moving and moving in native:
+        return f'"{moving}"::{moving}'
+    return f'"{field.name}"'
+
+
+def _one(cursor: Any, query: str) -> Any:
+    cursor.execute(query)
+    return cursor.fetchone()[0]

@@ -1,0 +1,96 @@
+"""Databases on a server, through ADBC (extra ``postgresql``): queries in batches and read-only, connections.
+
+The address may hold a password: no message repeats it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError, OutputError
+from shoal.io.formats.tables import Table, geometry_of
+
+NAME: Final = "the database"
+_ADDRESS: Final = re.compile(r"^(postgres(?:ql)?://\S+)\s+(.*)$", re.DOTALL | re.IGNORECASE)
+_VALUE: Final = re.compile(r":\s*[\"'][^\"']*[\"']")  # servers quote values of rows after a colon
+_SECRET: Final = re.compile(r"://[^/@:\s]*:([^/@\s]+)@|password=([^&\s]+)", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"^postgres(?:ql)?://", re.IGNORECASE)
+
+
+def is_address(source: str) -> bool:
+    """Whether a source names a server instead of a file."""
+    return bool(_SCHEME.match(source.strip()))
+
+
+def open_table(source: str) -> Table:
+    """The rows of a query: ``postgresql://USER@HOST/DATABASE SELECT ...``.
+
+    Raises InputError when there is no query, or the server refuses.
+    """
+    found = _ADDRESS.match(source.strip())
+    if found is None:
+        raise InputError(
+            "the address of the database is followed by no query; write 'postgresql://USER@HOST/DATABASE "
+            "SELECT id, t, lat, lon FROM calls'"
+        )
+    address, query = found[1], found[2].strip().rstrip(";")
+    schema = _schema(address, query)
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        with connected(address) as connection, told(address), connection.cursor() as cursor:
+            cursor.execute(query)
+            for batch in cursor.fetch_record_batch():
+                yield 0.0, batch.select(list(columns))
+
+    return Table(
+        name=NAME,
+        columns=tuple(schema.names),
+        batches=batches,
+        geometry=geometry_of(NAME, schema),
+    )
+
+
+def _schema(address: str, query: str) -> pa.Schema:
+    with connected(address) as connection, told(address), connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM ({query}) AS source LIMIT 0")  # noqa: S608 (the caller's own query)
+        return cursor.fetch_record_batch().schema
+
+
+def connected(address: str, *, writes: bool = False) -> Any:
+    """A connection, read-only unless it writes; raises InputError (OutputError) when the server refuses."""
+    try:
+        import adbc_driver_postgresql.dbapi as postgresql
+    except ImportError as error:
+        raise MissingExtraError(
+            "PostgreSQL needs adbc-driver-postgresql; install it with: pip install 'shoal[postgresql]'"
+        ) from error
+    with told(address, writes=writes):
+        connection = postgresql.connect(address)
+        if not writes:
+            with connection.cursor() as cursor:
+                cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+            connection.commit()
+    return connection
+
+
+@contextmanager
+def told(address: str, *, writes: bool = False) -> Iterator[None]:
+    """Turn the driver's errors into one line, without the password and without values of rows."""
+    try:
+        yield
+    except Exception as error:
+        if not (
+            isinstance(error, pa.ArrowException | OSError)  # OSError: rows that break off on their way
+            or type(error).__module__.startswith("adbc_driver_manager")
+        ):
+            raise
+        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
+        for found in _SECRET.finditer(address):
+            line = line.replace(found[found.lastindex or 0], "***")
+        line = _VALUE.sub(": a value", line)
+        if writes:
+            raise OutputError(f"the database cannot be written, and nothing was: {line}") from None
+        raise InputError(f"the database cannot be read: {line}") from None

@@ -1,0 +1,251 @@
+"""From what a caller names - a file, a folder, a pattern, a database, a frame - to the tables to read."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.formats import frames
+from shoal.io.formats.table import ARCHIVE, is_lines, is_read, open_file, telling_unused
+from shoal.io.formats.tables import Table, with_constants
+from shoal.io.sources import lake_folders, object_stores, servers, zip_files
+from shoal.io.sources.named_files import STANDARD_INPUT, files
+from shoal.model.intake import Reading
+
+Opener = Callable[[], Table]
+_BLANK_BYTES: Final = 1 << 12  # blank lines alone, at most; nobody writes more of them
+
+
+def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
+    """A name for messages, and one call for each table of the source, in the order of the files' names.
+
+    Raises InputError when there is nothing to read, MisuseError when the source is neither a path nor a
+    frame.
+    """
+    if isinstance(source, str) and servers.is_address(source):
+        return servers.NAME, [lambda: telling_unused(servers.open_table(source), reading)]
+    if isinstance(source, str) and object_stores.is_address(source):
+        return _of_objects(source, reading)
+    if isinstance(source, str) and source == STANDARD_INPUT:
+        return "standard input", [partial(_standard_input, reading)]
+    if isinstance(source, str | Path):
+        return _of_files(source, reading)
+    parts = frames.parts_of(source)
+    if parts is not None:
+        return frames.NAME, [partial(_of_part, part, reading) for part in parts]
+    if isinstance(source, frames.ArrowStream):
+        return frames.NAME, [lambda: telling_unused(frames.open_table(source), reading)]
+    raise MisuseError(
+        f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
+        "a data frame"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOpener:
+    """A file, which any process that reaches it can open, with the values that its folders' names hold.
+
+    Those are like ``day=2024-05-01``. root: the folder that all files share. number: which file of its name
+    it is, for messages.
+    """
+
+    reading: Reading
+    path: Path
+    root: Path
+    number: str = ""
+
+    def __call__(self) -> Table:
+        """The table; raises InputError where it cannot be opened."""
+        return _open(self.reading, self.path, self.root, self.number)
+
+    def size_bytes(self) -> int:
+        """How large it is; 0 when it is gone, which is told when its turn comes."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none, or blank ones alone."""
+        try:
+            if not is_lines(self.path.name) or self.path.stat().st_size > _BLANK_BYTES:
+                return False
+            return not self.path.read_bytes().strip()
+        except OSError:
+            return False
+
+    def parts(self) -> list[range]:
+        """What of it can be read apart, in order."""
+        return self().parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberOpener:
+    """A file in an archive. size: in bytes, unpacked."""
+
+    reading: Reading
+    archive: Path
+    member: str
+    size: int
+
+    def __call__(self) -> Table:
+        """The table; raises InputError where it cannot be opened."""
+        return zip_files.open_member(self.archive, self.member, partial(_open, self.reading))
+
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none."""
+        return is_lines(self.member) and self.size == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectOpener:
+    """The same of an object in a store. size: in bytes, as listed."""
+
+    reading: Reading
+    system: Any
+    path: str
+    root: str
+    size: int
+    number: str = ""
+
+    def __call__(self) -> Table:
+        """The table; raises InputError where it cannot be opened."""
+        within = PurePosixPath(self.path).relative_to(self.root)
+        with _numbered(within.name, self.number):
+            table = object_stores.open_object(
+                self.system, self.path, partial(open_file, reading=self.reading)
+            )
+        owners = tuple(replace(each, place=self.path) for each in table.owners)
+        table = replace(table, place=self.path, owners=owners)
+        return _with_folders(_numbering(table, self.number), within)
+
+    def size_bytes(self) -> int:
+        """How large it is."""
+        return self.size
+
+    def is_blank(self) -> bool:
+        """Whether it is lines of text, and there are none."""
+        return is_lines(self.path) and self.size == 0
+
+    def parts(self) -> list[range]:
+        """What of it can be read apart, in order; nothing of what has to be copied first."""
+        return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
+
+
+def without_blank(waiting: Sequence[Opener]) -> list[Opener]:
+    """These but for texts of zero bytes, as programs write them that found nothing; all if nothing else is.
+
+    What has a beginning or an end of its own, such as Parquet, JSON or packed text, was cut when so short.
+    """
+    kinds = FileOpener | MemberOpener | ObjectOpener
+    some = [each for each in waiting if not (isinstance(each, kinds) and each.is_blank())]
+    return some or list(waiting)
+
+
+def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
+    """The tables of a path, a folder or a pattern; an archive gives one for each member that is read."""
+    if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
+        lake = Path(source)
+        return lake.name, [lambda: telling_unused(lake_folders.open_table(lake, kind), reading)]
+    paths = list(files(source))
+    root = _root(source, paths)
+    opened: list[Opener] = []
+    for number, path in zip(_numbers([path.name for path in paths]), paths, strict=True):
+        if path.name.lower().endswith(ARCHIVE):
+            opened += [
+                MemberOpener(reading=reading, archive=path, member=member, size=size)
+                for member, size in zip_files.members(path, is_read).items()
+            ]
+        else:
+            opened.append(
+                FileOpener(reading=reading, path=path.absolute(), root=root.absolute(), number=number)
+            )
+    return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
+
+
+def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
+    """The tables of a folder or a file in an object store."""
+    system, root, found = object_stores.files(address, lambda path: is_read(Path(path)))
+    names = [PurePosixPath(each.path).name for each in found]
+    return (names[0] if len(found) == 1 else f"{len(found)} files"), [
+        ObjectOpener(reading=reading, system=system, path=each.path, root=root, size=each.size, number=number)
+        for each, number in zip(found, _numbers(names), strict=True)
+    ]
+
+
+def _numbers(names: Sequence[str]) -> list[str]:
+    """Which file it is, in words, for those that share their name with another one; else nothing.
+
+    Folders are not named: they may be called by people.
+    """
+    often = Counter(names)
+    return [
+        f" (file {number:,} of {len(names):,}, by path)" if often[name] > 1 else ""
+        for number, name in enumerate(names, start=1)
+    ]
+
+
+@contextmanager
+def _numbered(name: str, number: str) -> Iterator[None]:
+    """Let messages about a file say which one of that name it is."""
+    try:
+        yield
+    except InputError as error:
+        if not number or type(error) is not InputError:
+            raise
+        raise InputError(error.as_written.replace(name, f"{name}{number}", 1)) from error
+
+
+def _numbering(table: Table, number: str) -> Table:
+    """The table, whose messages say which file of its name it is."""
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        with _numbered(table.name, number):
+            yield from table.batches(columns)
+
+    return replace(table, batches=batches) if number else table
+
+
+def _standard_input(reading: Reading) -> Table:
+    """What another program writes: kept in a file for as long as it is read."""
+    return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading))
+
+
+def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
+    """One file, with the values that its folders' names hold (``day=2024-05-01``), and its own place.
+
+    root: the folder that all files share. number: which file of its name it is, for messages.
+    """
+    try:
+        with _numbered(path.name, number):
+            table = _numbering(open_file(path, reading), number)
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
+    within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+    return _with_folders(replace(table, place=table.place or str(path.resolve())), within)
+
+
+def _of_part(part: Any, reading: Reading) -> Table:
+    return telling_unused(frames.open_part(part), reading)
+
+
+def _with_folders(table: Table, within: PurePath) -> Table:
+    """The table with columns of what its folders' names say, and with its own path if a file is a person."""
+    constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
+    if table.owners:
+        constants["path"] = within.as_posix()
+    return with_constants(table, constants) if constants else table
+
+
+def _root(source: str | Path, paths: Sequence[Path]) -> Path:
+    if Path(source).is_dir():
+        return Path(source)
+    return Path(os.path.commonpath([path.parent for path in paths]))

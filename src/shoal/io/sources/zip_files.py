@@ -1,0 +1,193 @@
+"""Archives (.zip), and what comes on standard input: kept in a folder of its own while it is read.
+
+An export of Strava is one person's: only its activities are read. So is one of Dawarich, whose ``data.json``
+holds all points; the files that were imported into it lie beside it. Of an export of Google, the records of
+the Timeline are read.
+"""
+
+import gzip
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.columns.whose import stem_of
+from shoal.io.formats import plt_files
+from shoal.io.formats.table import ARCHIVE, is_hidden
+from shoal.io.formats.tables import Owner, Table, folder_for_a_copy, kept_for, reshaped
+from shoal.io.formats.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
+
+_BLOCK: Final = 1 << 20
+_DAWARICH: Final = "data.json"
+_DAWARICH_START: Final = re.compile(rb'\{\s*"counts"\s*:')
+_LOOKED_AT: Final = 256
+_STARTS: Final = (
+    (b"PAR1", ".parquet"),
+    (b"ARROW1", ".arrow"),
+    (b"SQLite format 3", ".sqlite"),
+    (b"fgb\x03", ".fgb"),
+    (b"Geolife trajectory", ".plt"),
+)
+_ROOTS: Final = ((b"<gpx", ".gpx"), (b"<kml", ".kml"), (b"<TrainingCenterDatabase", ".tcx"))
+_ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
+
+
+def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
+    """The files of an archive that are to be read, in the order of their names, with their unpacked bytes.
+
+    Raises InputError when there is none, and for archives within the archive: what is in them would be lost.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = [one for one in archive.infolist() if not one.is_dir()]
+            names = [one.filename for one in inside]
+            dawarich = _is_dawarich(archive)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
+    read = sorted(name for name in names if reads(Path(name)))
+    labels = plt_files.labels(map(PurePosixPath, read))
+    found = [name for name in read if PurePosixPath(name) not in labels]
+    inner = [name for name in names if name.lower().endswith(ARCHIVE) and not is_hidden(Path(name))]
+    if _is_strava(names):
+        found = [name for name in found if name.startswith("activities/")]
+    if dawarich:
+        found = [_DAWARICH]
+    timeline = [name for name in found if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
+    if timeline:
+        found = timeline
+    of_an_account = dawarich or timeline or _is_strava(names)
+    if inner and not of_an_account:
+        raise InputError(
+            f"{path.name} holds another archive, {Path(inner[0]).name}, whose files would be left out; "
+            f"unpack {path.name} into a folder, and name that"
+        )
+    if not found:
+        raise InputError(f"{path.name} holds no file that shoal reads")
+    sizes = {one.filename: one.file_size for one in inside}
+    if len(set(found)) < len(found):
+        twice = next(one for one, later in pairwise(found) if one == later)  # they are sorted
+        raise InputError(
+            f"{path.name} holds two files of one name, {Path(twice).name}, of which only one could be read; "
+            "pack it anew"
+        )
+    return {name: sizes[name] for name in found}
+
+
+def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
+    """One file of an archive.
+
+    open_file: takes the unpacked file and the folder of the archive. Raises InputError when it is damaged, or
+    needs a password.
+    """
+    with folder_for_a_copy() as folder:
+        inner = folder / path.stem / member
+        if not inner.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{path.name} holds a file outside itself; it is not read")
+        try:
+            with zipfile.ZipFile(path) as archive:
+                need = archive.getinfo(member).file_size
+                if need > shutil.disk_usage(folder).free:
+                    raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
+                inner.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as packed, inner.open("wb") as file:
+                    shutil.copyfileobj(packed, file, _BLOCK)
+                of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
+        except (*BROKEN_ARCHIVE, OSError) as error:
+            raise InputError(
+                f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
+            ) from error
+        table = kept_for(open_file(inner, folder / path.stem), folder)
+    inside = str(folder.resolve())
+    owners = tuple(
+        replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
+    )
+    table = replace(table, owners=owners)
+    if of_one_person:
+        return _of_one_person(table, path)
+    return replace(table, place=f"{path.resolve()}!{member}")
+
+
+def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> Table:
+    """What comes on standard input; its first bytes tell the format."""
+    with folder_for_a_copy() as folder:
+        raw = folder / "input"
+        with raw.open("wb") as file:
+            shutil.copyfileobj(stream, file, _BLOCK)
+        if raw.stat().st_size == 0:
+            raise InputError("standard input is empty")
+        named = raw.rename(folder / f"standard input{_ending_of(raw)}")
+        return kept_for(open_file(named, folder), folder)
+
+
+def _ending_of(path: Path) -> str:
+    """The format of a file without a name, by how it begins; delimited text if nothing else fits."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    packed = ""
+    if start.startswith(b"\x1f\x8b"):
+        packed = ".gz"
+        try:
+            with gzip.open(path) as file:
+                start = file.read(4096)
+        except (OSError, *BROKEN_GZIP) as error:
+            raise InputError("standard input is not whole gzip data; copy it again") from error
+    if start.startswith(b"PK\x03\x04"):
+        with path.open("rb") as file:
+            end = file.read()
+        ending = next((ending for part, ending in _ARCHIVES if part in end), None)
+        if ending is None:
+            raise InputError("standard input is an archive of several files; save it, and give its path")
+        return ending
+    binary = next((ending for begin, ending in _STARTS if start.startswith(begin)), None)
+    return binary or f"{_text_ending(start)}{packed}"
+
+
+def _text_ending(start: bytes) -> str:
+    """The format of text by how it begins."""
+    text = start.lstrip(b"\xef\xbb\xbf \r\n\t")
+    if text.startswith(b"<"):
+        return next((ending for root, ending in _ROOTS if root in text), ".csv")
+    if text.startswith(b"["):
+        return ".json"
+    if not text.startswith(b"{"):
+        return ".csv"
+    first, _, rest = text.partition(b"\n")
+    try:
+        json.loads(first)
+    except ValueError:
+        return ".json"
+    return ".jsonl" if rest.strip() else ".json"
+
+
+def _of_one_person(table: Table, path: Path) -> Table:
+    """An export of one account: everything in it is one person's, whatever the files are called."""
+    person = stem_of(path.name)
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.append_column("uid", pa.repeat(pa.scalar(person, pa.string()), batch.num_rows))
+
+    owner = Owner(column="uid", value=person, place=str(path.resolve()))
+    return replace(reshaped(table, ("uid",), (), change), owners=(owner,))
+
+
+def _is_strava(names: Sequence[str]) -> bool:
+    return "activities.csv" in names and any(name.startswith("activities/") for name in names)
+
+
+def _is_dawarich(archive: zipfile.ZipFile) -> bool:
+    """Whether an archive is the whole export of an account of Dawarich."""
+    if _DAWARICH not in archive.namelist():
+        return False
+    try:
+        with archive.open(_DAWARICH) as file:
+            return bool(_DAWARICH_START.match(file.read(_LOOKED_AT)))
+    except BROKEN_ARCHIVE:
+        return False  # whoever reads the member says what is wrong
