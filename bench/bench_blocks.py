@@ -27,7 +27,7 @@ import shoal
 from shoal.io.disk import pieces, spilling, storing
 from shoal.model.intake import Reading
 from shoal.publishing import block_gaps, block_records, block_table, in_blocks
-from shoal.publishing.in_blocks import publish_in_blocks
+from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.timings import Timings
@@ -94,14 +94,11 @@ def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
     with ExitStack() as patched:
         for room, task in TASKS:
             patched.enter_context(patch.object(room, task, engine.counted(getattr(room, task))))
-        published = publish_in_blocks(
-            source,
-            Reading(),
+        published = shoal.publish(
+            InBlocks(source=source, reading=Reading(), size=size, engine=engine),
             shoal.Glove(k=k),
             folder / f"release-{size}",
             rng=Randomness.for_research(1),
-            size=size,
-            engine=engine,
             run=Run(timings=timings),
         )
     stages = {cost.stage: cost.cpu_s for cost in timings.costs()}
@@ -110,11 +107,12 @@ def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
     tasks = {name: sum(each) for name, each in engine.cpu_s.items()}
     driver = sum(stages[name] for name in EVERYBODY if name in stages)
     driver -= sum(blocks) + sum(tasks.values()) - tasks.get(GAPS, 0.0) + first
+    assert published.accuracy is not None
     raw, boxes = published.accuracy.raw, published.accuracy.published
     return {
         "size": size,
-        "blocks": len(published.blocks),
-        "people_in_block": max(published.blocks),
+        "blocks": len(published.block_sizes),
+        "people_in_block": max(published.block_sizes),
         "mean_space_m": raw.mean_space_m,
         "mean_time_s": raw.mean_time_s,
         "published_mean_space_m": boxes.mean_space_m,

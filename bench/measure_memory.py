@@ -19,7 +19,7 @@ import shoal
 from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.publishing.block_sample import SAMPLE_PEOPLE
-from shoal.publishing.in_blocks import publish_in_blocks
+from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.freed import keep_little
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -38,10 +38,10 @@ def around_blocks(folder: Path, k: int) -> None:
     size = int(np.load(folder / "job" / f"{BLOCKS}.npz")["offsets"][1]) // 4
     bound = MemoryBound(total_bytes=0, workers=1, measured_people=SAMPLE_PEOPLE)
     with patch.object(MemoryBound, "people_in_a_block", return_value=size):
-        publish_in_blocks(
-            folder / "people.parquet", Reading(), shoal.Glove(k=k), folder / "blocks",
-            rng=Randomness.from_system(), size=bound, engine=engine_of("local:1"),
-        )  # fmt: skip
+        people = InBlocks(
+            source=folder / "people.parquet", reading=Reading(), size=bound, engine=engine_of("local:1")
+        )
+        shoal.publish(people, shoal.Glove(k=k), folder / "blocks", rng=Randomness.from_system())
 
 
 def all_at_once(folder: Path, k: int) -> None:

@@ -63,10 +63,12 @@ from shoal.model.verdicts import Finding as Finding
 from shoal.model.verdicts import Verdict as Verdict
 from shoal.publishing.checking import Checked as Checked
 from shoal.publishing.checking import check as check
+from shoal.publishing.in_blocks import InBlocks as InBlocks
 from shoal.publishing.promised import verify_folder as verify_folder
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess
 from shoal.publishing.publish import publish as publish
+from shoal.publishing.writing import PublishOptions as PublishOptions
 from shoal.release_folder.folder import read_linkage as read_linkage
 from shoal.release_folder.folder import read_release as read_release
 from shoal.release_folder.statement import Statement as Statement

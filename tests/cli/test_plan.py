@@ -12,7 +12,7 @@ import measure_costs
 from command_line import Shoal
 from shoal.methods import METHODS
 from shoal.model.intake import Reading
-from shoal.publishing import within_memory
+from shoal.publishing import planning
 from shoal.publishing.costs import COSTS, Growth
 from shoal.publishing.planning import Counts, Task, count, plan
 from shoal.runtime.run import Run
@@ -132,7 +132,7 @@ def test_a_bound_of_memory_chooses_the_blocks_of_a_plan(
     block = replace(memory.PEAKS[memory.A_BLOCK], person_bytes=MIB)
     huge = {**memory.PEAKS, memory.ALL_AT_ONCE: at_once, memory.A_BLOCK: block}
     monkeypatch.setattr(memory, "PEAKS", huge)
-    monkeypatch.setattr(within_memory, "PEAKS", huge)
+    monkeypatch.setattr(planning, "PEAKS", huge)
     around = memory.bytes_around(memory.most_samples(np.arange(10, 35)), 1000)
     bound = -(-(around + block.of(12, 350)) // MIB)
     found = json.loads(command(*given, "--memory", f"{bound}MiB").out)

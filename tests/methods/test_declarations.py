@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.cli import main as cli
-from shoal.cli.methods import MethodCommand, take_settings
+from shoal.cli.methods import MethodCommand, take_method_reading, take_settings
 from shoal.comparison.study import read_study
 from shoal.errors import MisuseError
 from shoal.methods import METHODS, About, Method
@@ -154,6 +154,13 @@ def test_the_command_line_has_an_option_for_every_parameter(name: str, field: st
     assert len(knowing) == len(METHODS) or re.search(rf"(^|[ ,]){name}[,:]", text)
 
 
+def taken(method: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of the reading, but that points are read as given, and those of the method."""
+    reading = take_method_reading(method, given)
+    assert reading.pop("snap", True) is (METHODS[method].about.publishes == "boxes")
+    return reading, take_settings(method, given)
+
+
 @pytest.mark.parametrize(
     ("name", "field"),
     [
@@ -167,7 +174,7 @@ def test_what_an_option_takes_is_what_the_method_gets(name: str, field: str) -> 
     each = declared(METHODS[name])[field]
     option = options()[f"--{each.option_of(field)}"]
     value = option.type.convert(default_text(each), option, None)
-    assert take_settings(name, {str(option.name): value}) == ({}, {field: each.default})
+    assert taken(name, {str(option.name): value}) == ({}, {field: each.default})
     assert value_of(each, default_text(each)) == each.default
 
 
@@ -202,28 +209,28 @@ def test_no_option_means_two_kinds_of_things() -> None:
 
 
 def test_switches_and_units_on_the_command_line() -> None:
-    assert take_settings("reach-locations", {"reach": "leader", "k": None}) == ({}, {"both_sides": False})
-    assert take_settings("nwa", {"delta": options()["--delta"].type.convert("0m", None, None)}) == (
+    assert taken("reach-locations", {"reach": "leader", "k": None}) == ({}, {"both_sides": False})
+    assert taken("nwa", {"delta": options()["--delta"].type.convert("0m", None, None)}) == (
         {},
         {"delta_m": 0.0},
     )
     assert options()["--refine"].secondary_opts == ["--no-refine"]
-    assert take_settings("glove", {"refine": True}) == ({}, {"refine": True})
+    assert taken("glove", {"refine": True}) == ({}, {"refine": True})
     with pytest.raises(click.UsageError, match="glove knows no --most-off-street"):
         take_settings("glove", {"most_off_street": 5.0})
 
 
 def test_the_slot_of_the_reading_and_the_coarse_slot_are_two_options() -> None:
     """Where a method has a slot of its own, --slot means that, and the reading's could not be set."""
-    assert take_settings("static", {"slot_s": 3600.0, "reading_slot_s": 300.0}) == (
+    assert taken("static", {"slot_s": 3600.0, "reading_slot_s": 300.0}) == (
         {"slot_s": 300.0},
         {"slot_s": 3600.0},
     )
-    assert take_settings("static", {"cell_m": 50.0}) == ({"cell_m": 50.0}, {})
-    assert take_settings("glove", {"slot_s": 300.0}) == ({"slot_s": 300.0}, {})
-    assert take_settings("glove", {"reading_slot_s": 300.0}) == ({"slot_s": 300.0}, {})
+    assert taken("static", {"cell_m": 50.0}) == ({"cell_m": 50.0}, {})
+    assert taken("glove", {"slot_s": 300.0}) == ({"slot_s": 300.0}, {})
+    assert taken("glove", {"reading_slot_s": 300.0}) == ({"slot_s": 300.0}, {})
     with pytest.raises(click.UsageError, match="--slot and --reading-slot say the same with glove"):
-        take_settings("glove", {"slot_s": 300.0, "reading_slot_s": 300.0})
+        taken("glove", {"slot_s": 300.0, "reading_slot_s": 300.0})
     assert "static: Length of the coarse slots. [default: 2h]" in (options()["--slot"].help or "")
     assert "static: " in (options()["--reading-slot"].help or "")
 
@@ -381,7 +388,7 @@ def test_a_row_in_the_table_is_all_that_a_new_method_needs(
     added = {option.name: option for option in command.params if isinstance(option, click.Option)}
     assert added["margin"].help == "everybody: How much wider the box is. [default: 50m]"
     assert added["method"].type.convert("everybody", None, None) == "everybody"
-    assert take_settings("everybody", {"margin": 70.0}) == ({}, {"margin_m": 70.0})
+    assert taken("everybody", {"margin": 70.0}) == ({}, {"margin_m": 70.0})
     (tmp_path / "study.toml").write_text('[[runs]]\nmethod = "everybody"\nmargin = ["1km", "2km"]\n')
     (first, second) = read_study(tmp_path / "study.toml").settings
     assert (first.label, second.method.parameters()) == ("everybody margin=1km", {"k": 5, "margin_m": 2000.0})

@@ -13,7 +13,7 @@ from shoal.errors import InputError
 from shoal.model.intake import BESIDE_DEGREES, TOO_WIDE, Reading
 from shoal.model.projection import WGS84, equal_area_plane, transform
 from shoal.model.true_lengths import PlaneLengths, error_in_words, lies_far, require_text_alone
-from shoal.publishing.in_blocks import publish_in_blocks
+from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -204,9 +204,8 @@ def test_what_spans_the_earth_is_noted_and_released_in_no_way(wide: str, tmp_pat
     with refused:
         shoal.publish(people, shoal.Glove(k=100), there, rng=rng)
     with refused:
-        publish_in_blocks(
-            source, Reading(time_unit="s"), shoal.Glove(k=100), there, rng=rng, size=1000, engine=Run()
-        )
+        in_blocks = InBlocks(source=source, reading=Reading(time_unit="s"), size=1000, engine=Run())
+        shoal.publish(in_blocks, shoal.Glove(k=100), there, rng=rng)
     with refused:
         compare(people, Study(settings=GLOVE, budget=Budget(), knowledge=("points:4",)), tmp_path / "study")
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]

@@ -46,8 +46,8 @@ def publish(kind: str, folder: Path) -> None:
         folder / "release",
         rng=shoal.Randomness.for_research(1),
         linkage_file=folder / "linkage.parquet",
-        private_report=folder / "private.html" if kind == "boxes" else None,
         tries=5,
+        options=shoal.PublishOptions(private_report=folder / "private.html" if kind == "boxes" else None),
     )
 
 

@@ -105,7 +105,7 @@ def test_a_record_says_of_whom_its_figures_are(exact: bool, tmp_path: Path) -> N
         tmp_path / "release",
         rng=shoal.Randomness.for_research(1),
         tries=0,
-        exact_figures=exact,
+        options=shoal.PublishOptions(exact_figures=exact),
     )
     html = (tmp_path / "release" / "report.html").read_text()
     assert ("drawn at random from all" in html) is not exact

@@ -116,7 +116,7 @@ def test_a_report_with_tiles_and_streets_stays_small_and_passes_its_check(tmp_pa
         tmp_path / "release",
         rng=shoal.Randomness.from_system(),
         tries=0,
-        ground=MapGround(streets=streets, tiles=tiles),
+        options=shoal.PublishOptions(ground=MapGround(streets=streets, tiles=tiles)),
     )
     page = (published.folder / "report.html").read_text()
     assert 300_000 < len(page) < 1_000_000
@@ -131,6 +131,6 @@ def test_a_report_with_tiles_and_streets_stays_small_and_passes_its_check(tmp_pa
             shoal.Glove(k=2),
             tmp_path / "none",
             rng=shoal.Randomness.from_system(),
-            ground=MapGround(tiles=far),
+            options=shoal.PublishOptions(ground=MapGround(tiles=far)),
         )
     assert not (tmp_path / "none").exists()

@@ -93,8 +93,8 @@ def published(
         folder / "release",
         rng=Randomness.for_research(1),  # drawn by chance, all shares on the map round to 0 now and then
         linkage_file=folder / "linkage.parquet",
-        statement=read_statement(folder / "record.toml"),
         tries=TRIES,
+        options=shoal.PublishOptions(statement=read_statement(folder / "record.toml")),
     )
     return original, folder, (*known, *ON_GRID)
 

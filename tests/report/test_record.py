@@ -72,9 +72,10 @@ def published(
         folder / "release",
         rng=Randomness.from_system(),
         linkage_file=folder / "linkage.parquet",
-        private_report=folder / "private.html",
-        statement=read_statement(folder / "record.toml"),
         tries=40,
+        options=shoal.PublishOptions(
+            private_report=folder / "private.html", statement=read_statement(folder / "record.toml")
+        ),
     )
     return original, folder
 
@@ -464,7 +465,7 @@ def test_a_statement_that_names_somebody_is_refused(tmp_path: Path) -> None:
             shoal.Glove(k=2),
             tmp_path / "release",
             rng=Randomness.from_system(),
-            statement=Statement(purpose=f"find {original.ids[3]}"),
+            options=shoal.PublishOptions(statement=Statement(purpose=f"find {original.ids[3]}")),
         )
     assert not (tmp_path / "release").exists()
 

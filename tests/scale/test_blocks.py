@@ -37,7 +37,8 @@ from shoal.publishing import block_gaps, block_records, block_sample, block_tabl
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import records_at
-from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
+from shoal.publishing.in_blocks import InBlocks
+from shoal.publishing.publish import Publication
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.words.numbers import exact
 from shoal.runtime.checkpoint import Checkpoint
@@ -69,19 +70,17 @@ def in_blocks(
     tries: int = 0,
     engine: Engine | None = None,
     ground: MapGround = NOTHING_BEHIND,
-) -> BlockPublication:
-    return publish_in_blocks(
-        source,
-        reading or Reading(),
+) -> Publication:
+    people = InBlocks(source=source, reading=reading or Reading(), size=size, engine=engine or Run())
+    return shoal.publish(
+        people,
         method or Glove(k=2),
         output,
         rng=Randomness.for_research(seed),
-        size=size,
-        engine=engine or Run(),
         run=run,
         linkage_file=output.with_suffix(".linkage"),
         tries=tries,
-        ground=ground,
+        options=shoal.PublishOptions(ground=ground),
     )
 
 
@@ -97,7 +96,7 @@ def written(path: Path, rows: Sequence[tuple[str, Any, Any, Any]]) -> Path:
     return path
 
 
-def assert_holds(source: Path, published: BlockPublication, reading: Reading | None = None) -> None:
+def assert_holds(source: Path, published: Publication, reading: Reading | None = None) -> None:
     original: Trajectories = shoal.io.read_with(source, reading or published.release.reading, Run())
     verdict = shoal.verify_folder(
         original, published.folder, shoal.read_linkage(published.folder.with_suffix(".linkage"))
@@ -165,7 +164,7 @@ def test_one_block_is_the_release_in_memory_byte_for_byte(city: Path, tmp_path: 
         rng=Randomness.for_research(5),
         linkage_file=tmp_path / "memory.linkage",
     )
-    assert published.blocks == (120,)
+    assert published.block_sizes == (120,)
     for name in ("one/release.parquet", "one.linkage"):
         assert (tmp_path / name).read_bytes() == (tmp_path / name.replace("one", "memory")).read_bytes(), name
     told = [json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "memory")]
@@ -186,7 +185,7 @@ def test_many_blocks_keep_the_claim(
     in_blocks(city, tmp_path / "here", 25, method=Glove(k=k))
     for name in ("release.parquet", "manifest.json", "report.html"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "release" / name).read_bytes()
-    assert published.blocks == (24,) * 5
+    assert published.block_sizes == (24,) * 5
     assert_holds(city, published)
     report = (tmp_path / "release" / "report.html").read_text()
     assert "The claim holds" in report
@@ -269,6 +268,7 @@ def test_the_facts_of_the_report_are_those_of_the_whole_release(city: Path, tmp_
     from shoal.utility.accuracy import measure_accuracy
 
     whole = measure_accuracy(original, release, linkage)
+    assert published.accuracy is not None
     for mine, theirs in (
         (published.accuracy.raw, whole.raw),
         (published.accuracy.published, whole.published),
@@ -332,8 +332,8 @@ def identical(path: Path) -> Path:
 def test_hostile_populations_keep_the_claim(make: Callable[[Path], Path], tmp_path: Path) -> None:
     source = make(tmp_path / "people.parquet")
     published = in_blocks(source, tmp_path / "release", 12, method=Glove(k=3), reading=LOCAL)
-    assert len(published.blocks) >= 4
-    assert published.release.n_records == sum(published.blocks)
+    assert len(published.block_sizes) >= 4
+    assert published.release.n_records == sum(published.block_sizes)
     assert_holds(source, published, LOCAL)
 
 
@@ -451,11 +451,10 @@ def test_finished_blocks_are_not_made_again(
         def map(self, fn, parts):  # type: ignore[no-untyped-def]
             return map(fn, parts)
 
-    def attempt() -> BlockPublication:
+    def attempt() -> Publication:
         rng = Randomness.for_research(1)
-        return publish_in_blocks(
-            city, Reading(), Glove(k=2), tmp_path / "release", rng=rng, size=20, engine=OneByOne(), run=Run()
-        )
+        people = InBlocks(source=city, reading=Reading(), size=20, engine=OneByOne())
+        return shoal.publish(people, Glove(k=2), tmp_path / "release", rng=rng)
 
     monkeypatch.setattr(anonymizing, "crowds_of", counted)
     with pytest.raises(KeyboardInterrupt):
@@ -750,14 +749,11 @@ def test_what_names_and_hashes_have_in_common_by_chance_is_noted_in_the_manifest
 
 def test_secrets_in_the_folder_of_parts_would_be_removed_with_it(city: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="would be removed with the finished parts"):
-        publish_in_blocks(
-            city,
-            Reading(),
+        shoal.publish(
+            InBlocks(source=city, reading=Reading(), size=40, engine=Run()),
             Glove(k=2),
             tmp_path / "release",
             rng=Randomness.for_research(1),
-            size=40,
-            engine=Run(),
             linkage_file=tmp_path / "release.parts" / "links.parquet",
         )
     assert list(tmp_path.iterdir()) == []

@@ -30,7 +30,7 @@ from shoal.io.formats import parquet_files
 from shoal.io.taken import Taken
 from shoal.model.intake import Reading
 from shoal.publishing import block_gaps
-from shoal.publishing.in_blocks import publish_in_blocks
+from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine
@@ -206,17 +206,14 @@ def published(city: Path, folder: Path, on: Engine) -> Path:
     """Published in blocks of 30 people; what is lost, and the k-gaps, are looked at in as many tasks."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(block_gaps, "_LEAST", 30)
-        publication = publish_in_blocks(
-            city,
-            Reading(),
+        publication = shoal.publish(
+            InBlocks(source=city, reading=Reading(), size=30, engine=on),
             shoal.Glove(k=2, suppress_space_m=10_000),
             folder / "release",
             rng=Randomness.for_research(9),
-            size=30,
-            engine=on,
-            run=Run(),
             linkage_file=folder / "linkage",
         )
+    assert publication.accuracy is not None
     assert publication.accuracy.samples_suppressed > 0
     return folder / "release"
 

@@ -10,8 +10,8 @@ import shoal
 from shoal.cli.main import main
 from shoal.errors import MisuseError
 from shoal.model.intake import Reading
-from shoal.publishing.in_blocks import publish_in_blocks
-from shoal.publishing.within_memory import bound_of_blocks
+from shoal.publishing.in_blocks import InBlocks
+from shoal.publishing.planning import count, memory_bound_for
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale import memory
@@ -74,7 +74,7 @@ def test_all_at_once_is_told_where_blocks_need_more(city: Path) -> None:
         )
     enough, given = re.findall(r"[0-9.]+[MG]iB", told.value.as_written)
     bound = MemoryBound(total_bytes=size_bytes(enough), workers=2, measured_people=1000)
-    assert bound_of_blocks(city, Reading(), bound, Run()) is None
+    assert memory_bound_for(count(city, Reading(), Run()), bound, None) is None
     assert size_bytes(given) == GIB // 4
 
 
@@ -85,9 +85,9 @@ def test_around_the_blocks_takes_no_more_for_more_samples() -> None:
 
 def test_few_people_fit_all_at_once(city: Path) -> None:
     bound = MemoryBound(total_bytes=4 * GIB, workers=2, measured_people=1000)
-    assert bound_of_blocks(city, Reading(), bound, Run()) is None
+    assert memory_bound_for(count(city, Reading(), Run()), bound, None) is None
     less = MemoryBound(total_bytes=400 * MIB, workers=2, measured_people=1000)
-    assert bound_of_blocks(city, Reading(), less, Run()) == less
+    assert memory_bound_for(count(city, Reading(), Run()), less, None) == less
 
 
 def test_less_memory_makes_blocks_that_keep_the_claim(
@@ -97,17 +97,15 @@ def test_less_memory_makes_blocks_that_keep_the_claim(
         memory, "PEAKS", {**PEAKS, A_BLOCK: Peak(always_bytes=0, person_bytes=MIB, sample_bytes=0)}
     )
     around = PEAKS[AROUND_BLOCKS].of(40, shoal.read(city).n_samples)
-    published = publish_in_blocks(
-        city,
-        Reading(),
+    size = MemoryBound(total_bytes=around + 30 * MIB, workers=2, measured_people=1000)
+    published = shoal.publish(
+        InBlocks(source=city, reading=Reading(), size=size, engine=Run()),
         shoal.Glove(k=2),
         tmp_path / "release",
         rng=Randomness.for_research(1),
-        size=MemoryBound(total_bytes=around + 30 * MIB, workers=2, measured_people=1000),
-        engine=Run(),
         tries=0,
     )
-    assert published.blocks == (13, 13, 14)
+    assert published.block_sizes == (13, 13, 14)
     assert published.release.n_records == 40
 
 

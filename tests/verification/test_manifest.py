@@ -239,7 +239,8 @@ def test_the_private_page_over_the_public_one_is_found(tmp_path: Path) -> None:
     original = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
     private, folder = tmp_path / "private.html", tmp_path / "release"
     rng = Randomness.from_system()
-    published = shoal.publish(original, shoal.Glove(k=2), folder, rng=rng, private_report=private, tries=0)
+    options = shoal.PublishOptions(private_report=private)
+    published = shoal.publish(original, shoal.Glove(k=2), folder, rng=rng, tries=0, options=options)
     assert verify_folder(original, folder, published.linkage).holds
     edit_page(folder, private.read_text())
     assert "private-page" in verify_folder(original, folder, published.linkage).kinds

@@ -18,9 +18,11 @@ from shoal.cli.options import (
     take_reading,
 )
 from shoal.cli.sections import Command, Option
+from shoal.errors import MisuseError
 from shoal.units import share_of
 
 if TYPE_CHECKING:
+    from shoal.methods import Method
     from shoal.methods.parameters import Parameter
 
 _CHOSEN: Final = "shoal.method"
@@ -84,39 +86,80 @@ class _MethodOption(Option):
         return row[0], self._meanings[chosen] + limits
 
 
-def take_settings(
-    method: str, options: dict[str, Any], streets: Any = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The given settings of the reading and of the method; a usage error for an option that neither knows.
+def take_method_reading(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings of the reading that were given; methods that publish points read them as given.
 
+    Where the method has an option of the same name, the reading's is ``--reading-NAME``.
+    """
+    from shoal.methods import method_named
+    from shoal.methods.parameters import declared
+
+    reading = take_reading(options, but=declared(method_named(method)))
+    for name in READING_FIELDS:
+        value = options.pop(f"reading_{name}", None)
+        if value is None:
+            continue
+        if name in reading:
+            option = name.removesuffix("_s").removesuffix("_m").replace("_", "-")
+            raise click.UsageError(
+                f"--{option} and --reading-{option} say the same with {method}; leave one of them out"
+            )
+        reading[name] = value
+    if method_named(method).about.publishes == "points":
+        if "cell_m" in reading or "slot_s" in reading:
+            raise click.UsageError(
+                f"{method} publishes points as they are given; leave out --cell and --slot"
+            )
+        reading["snap"] = False
+    return reading
+
+
+def take_settings(
+    method: str, options: dict[str, Any], streets: Any = None, *, as_published: bool = False
+) -> dict[str, Any]:
+    """The method's settings that were given or, as published, its paper's.
+
+    options: those that nothing else has taken; an option that the method does not have is a usage error.
     streets: the street graph that was named, or None.
     """
     from shoal.methods import method_named
     from shoal.methods.parameters import declared
 
-    own = declared(method_named(method))
-    reading = take_reading(options, but=own)
-    for name in READING_FIELDS:
-        value = options.pop(f"reading_{name}", None)
-        if value is not None and name in reading:
-            option = name.removesuffix("_s").removesuffix("_m").replace("_", "-")
-            raise click.UsageError(
-                f"--{option} and --reading-{option} say the same with {method}; leave one of them out"
-            )
-        reading |= {} if value is None else {name: value}
-    field_of = {_key(name, each): name for name, each in own.items() if not each.street_graph}
-    graphs = [name for name, each in own.items() if each.street_graph and streets is not None]
-    given = {key: value for key, value in options.items() if value is not None}
-    for key in given:
-        if key not in field_of:
+    kind = method_named(method)
+    parameters = declared(kind)
+    name_of = {
+        _key(name, parameter): name for name, parameter in parameters.items() if not parameter.street_graph
+    }
+    settings: dict[str, Any] = {}
+    for key, value in options.items():
+        if value is None:
+            continue
+        if key not in name_of:
             raise click.UsageError(
                 f"{method} knows no --{key.replace('_', '-')}; leave it out or choose another --method"
             )
-    parameters = {
-        field_of[key]: value if (words := own[field_of[key]].spelled) is None else words[value]
-        for key, value in given.items()
-    }
-    return reading, parameters | dict.fromkeys(graphs, streets)
+        words = parameters[name_of[key]].spelled
+        settings[name_of[key]] = value if words is None else words[value]
+    if streets is not None:
+        settings |= {name: streets for name, parameter in parameters.items() if parameter.street_graph}
+    if as_published:
+        if not kind.about.as_published:
+            raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
+        settings = {**kind.about.as_published, **settings}
+    return settings
+
+
+def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
+    """The method with these settings; errors name its options as the command line spells them."""
+    from shoal.methods import method_named
+    from shoal.methods.parameters import declared
+    from shoal.methods.written import in_options
+
+    kind = method_named(name)
+    try:
+        return kind(**settings)
+    except MisuseError as error:
+        raise MisuseError(in_options(error.as_written, declared(kind))) from error
 
 
 def _chosen(ctx: click.Context) -> str:

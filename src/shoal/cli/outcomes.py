@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from shoal.model.trace import Trace
     from shoal.model.verdicts import Verdict
     from shoal.publishing.against_raw import Verified
-    from shoal.publishing.in_blocks import BlockPublication
     from shoal.publishing.publish import Publication
 
 EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
@@ -90,7 +89,7 @@ def shown(value: float | None, unit: str) -> str:
 
 
 def print_publication(
-    published: "Publication | BlockPublication",
+    published: "Publication",
     as_json: bool,
     beside: Mapping[str, Path | str | None],
     trace: "Trace | None" = None,

@@ -111,14 +111,13 @@ def publication_in_blocks(
     in_one_piece: an option that needs that.
     """
     from shoal.attacks.questions import TRIES
-    from shoal.publishing.planning import blocks_of, require_possible, tasks_in_blocks
-    from shoal.publishing.within_memory import bound_for
+    from shoal.publishing.planning import blocks_of, memory_bound_for, require_possible, tasks_in_blocks
     from shoal.runtime.run import available_cores
     from shoal.scale.engines import workers_here
 
     k, workers, bound = _k_of(method), workers_here(engine), None
     if size is not None and not isinstance(size, int):
-        bound = bound_for(counts, size, in_one_piece=in_one_piece)
+        bound = memory_bound_for(counts, size, in_one_piece)
         size = None if bound is None else bound.people_in_a_block(counts.each, k)
     if size is None:
         return None

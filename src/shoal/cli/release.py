@@ -2,15 +2,16 @@
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli.into_store import Place
-from shoal.cli.methods import MethodCommand, take_settings
+from shoal.cli.methods import MethodCommand, make_method, take_method_reading, take_settings
 from shoal.cli.options import (
     NEW_RELEASE,
     PATH,
@@ -33,18 +34,15 @@ from shoal.cli.planned import (
     publication_in_blocks,
 )
 from shoal.cli.terminal import Bars, read_telling, tell_of_reading
-from shoal.errors import InUseError, MisuseError, OtherJobError
+from shoal.errors import InUseError, OtherJobError
 from shoal.model.intake import Reading
 from shoal.runtime.timings import Timings
 from shoal.units import counted
 
 if TYPE_CHECKING:
     from shoal.methods import Method
-    from shoal.methods.glove.glove import Glove
     from shoal.model.trace import Trace
-    from shoal.publishing.in_blocks import BlockPublication
-    from shoal.publishing.publish import Publication
-    from shoal.runtime.run import Run
+    from shoal.model.trajectories import Trajectories
     from shoal.scale.memory import MemoryBound
 
 
@@ -155,211 +153,211 @@ if TYPE_CHECKING:
 @ground_options
 @input_options
 @output_options
-def anonymize(
-    source: str,
-    method: str,
-    output: Path | str,
-    linkage: Path | None,
-    private_report: Path | None,
-    record: Path | None,
-    risk_tries: int | None,
-    research_seed: int | None,
-    resume: bool,
-    blocks: int | None,
-    memory: int | None,
-    engine: str | None,
-    exact_figures: bool,
-    as_published: bool,
-    timed: bool,
-    planned: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
+def anonymize(source: str, method: str, output: Path | str, **options: Any) -> int:
     """Write a verified release of INPUT: release.parquet, manifest.json and report.html in a new folder.
 
     The release is checked before it is written, and is not written if it does not keep its promise.
     """
-    timings = Timings() if timed else None
+    chosen = AnonymizeOptions.take(options)
+    timings = Timings() if chosen.timed else None
     from shoal.attacks.questions import TRIES
-    from shoal.io.sources.named_files import require_outside
-    from shoal.methods.glove.glove import Glove
-    from shoal.model.trace import TRACE_FILE
     from shoal.publishing.ahead import compiled_ahead
-    from shoal.publishing.publish import publish, require_targets
+    from shoal.publishing.in_blocks import InBlocks
+    from shoal.publishing.publish import publish
+    from shoal.publishing.writing import PublishOptions
     from shoal.release_folder.statement import NOTHING_STATED, read_statement
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
+    from shoal.scale.engines import engine_of
 
-    place = Place.of(output)
-    folder = place.folder
-    ground = take_ground(options)
-    reading, settings, parameters = _asked_for(
-        method, options, streets=ground.streets, as_published=as_published
+    place, ground = Place.of(output), take_ground(options)
+    reading = take_method_reading(method, options)
+    settings = take_settings(method, options, ground.streets, as_published=chosen.as_published)
+    anonymizer = make_method(method, settings)
+    seed, record = chosen.research_seed, chosen.record
+    rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
+    publish_options = PublishOptions(
+        statement=NOTHING_STATED if record is None else read_statement(record),
+        ground=ground,
+        private_report=chosen.private_report,
+        exact_figures=chosen.exact_figures,
+        resume=chosen.resume,
     )
-    both: dict[str, Any] = {  # what is published in blocks takes, and what is published at once
-        "rng": Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed),
-        "linkage_file": linkage,
-        "statement": NOTHING_STATED if record is None else read_statement(record),
-        "tries": TRIES if risk_tries is None else risk_tries,
-        "ground": ground,
-    }
-    whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
-    in_one_piece = next((option for option, given in whole.items() if given), None)
-    _refuse_blocks_that_cannot_be(parameters, blocks, memory, engine, in_one_piece)
-    bound = None if memory is None else _bound(memory, parameters, blocks, engine)
-    size: int | MemoryBound | None = bound or blocks
-    if planned:
-        place.require_free()
-        require_outside(source, folder, linkage, private_report)
-        require_targets(parameters, folder, linkage, private_report)
-        counts = count_input(source, reading, quiet=quiet, releases=True)
-        in_parts, work = publication_in_blocks(
-            counts, parameters, risk_tries, size, engine or "local", reading, in_one_piece=in_one_piece
-        ) or (None, publication(parameters, risk_tries, counts.people, reading))
-        return print_plan(
-            "anonymize",
-            counts,
-            work,
-            blocks=in_parts,
-            target=folder,
-            notes=changed(settings),
-            as_json=as_json,
-        )
-    kept = resume or blocks is not None or memory is not None
-    beside: dict[str, Path | str | None] = {"linkage": linkage}
-    trace: Trace | None = None
-    published: BlockPublication | Publication
-    with Bars(quiet=quiet) as bars:
+    size = chosen.block_size(anonymizer)
+    if chosen.planned:
+        return _print_plan(source, reading, anonymizer, settings, place, size, chosen)
+    with Bars(quiet=chosen.quiet) as bars:
         run = Run(progress=bars, timings=timings)
-        with _told_what_is_left(bars, folder, linkage, private_report, resume=kept):
-            place.require_free()
-            require_outside(source, folder, linkage, private_report)
-            if bound is not None:
-                from shoal.publishing.within_memory import bound_of_blocks
+        with _report_leftovers(bars, place.folder, *chosen.secrets, resume=chosen.keeps_parts):
+            chosen.require_targets(source, place)
+            if size is not None and not isinstance(size, int):
+                from shoal.publishing.planning import count, memory_bound_for
 
-                size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=in_one_piece)
-            if size is not None and isinstance(parameters, Glove):
-                published = _in_blocks(
-                    source, Reading(**reading), parameters, folder, size, engine or "local", run, bars, both
-                )
+                size = memory_bound_for(count(source, Reading(**reading), run), size, chosen.needs_everyone)
+            people: InBlocks | Trajectories
+            if size is None:
+                people = read_telling(source, reading, bars, run)
             else:
-                original = read_telling(source, reading, bars, run)
-                # others would need memory, too
-                with compiled_ahead(method) if memory is None else nullcontext():
-                    published = publish(
-                        original,
-                        parameters,
-                        folder,
-                        run=run,
-                        private_report=private_report,
-                        resume=resume,
-                        exact_figures=exact_figures,
-                        **both,
-                    )
-                trace = published.linkage.trace
-                origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
-                beside |= {"origin": origin, "private_report": private_report}
+                people = InBlocks(
+                    source=source,
+                    reading=Reading(**reading),
+                    size=size,
+                    engine=engine_of(chosen.engine or "local"),
+                    on_read=lambda stored: tell_of_reading(stored, bars),
+                )
+            # other processes would need memory, too
+            ahead = size is None and chosen.memory is None
+            with compiled_ahead(method) if ahead else nullcontext():
+                published = publish(
+                    people,
+                    anonymizer,
+                    place.folder,
+                    rng=rng,
+                    run=run,
+                    linkage_file=chosen.linkage,
+                    tries=TRIES if chosen.risk_tries is None else chosen.risk_tries,
+                    options=publish_options,
+                )
+            if size is not None:
+                bars.say(f"anonymized in {_sizes_in_words(published.block_sizes)}")
         place.move(run)
-    print_publication(published, as_json, {**beside, **place.told}, trace, timings=timings)
+    files = {"linkage": chosen.linkage, **place.told}
+    if size is None:
+        files = {**chosen.files_at_once(published.linkage.trace), **place.told}
+    print_publication(published, chosen.as_json, files, published.linkage.trace, timings=timings)
     return 0
 
 
-def _asked_for(
-    method: str, options: dict[str, Any], *, streets: Any, as_published: bool
-) -> tuple[dict[str, Any], dict[str, Any], "Method"]:
-    """How INPUT is read, the settings that were given or are the paper's, and the method with them."""
-    from shoal.methods import method_named
-    from shoal.methods.parameters import declared
-    from shoal.methods.written import in_options
+@dataclass(frozen=True, kw_only=True)
+class AnonymizeOptions:
+    """The options of ``anonymize`` but those of its input, its map and its method."""
 
-    reading, settings = take_settings(method, options, streets)
-    kind = method_named(method)
-    if kind.about.publishes == "points":
-        if "cell_m" in reading or "slot_s" in reading:
+    linkage: Path | None
+    private_report: Path | None
+    record: Path | None
+    risk_tries: int | None
+    research_seed: int | None
+    resume: bool
+    blocks: int | None
+    memory: int | None
+    engine: str | None
+    exact_figures: bool
+    as_published: bool
+    timed: bool
+    planned: bool
+    as_json: bool
+    quiet: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> "AnonymizeOptions":
+        """Take these options out of all others."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
+
+    @property
+    def secrets(self) -> tuple[Path | None, Path | None]:
+        """The secret files to write."""
+        return self.linkage, self.private_report
+
+    @property
+    def keeps_parts(self) -> bool:
+        """Whether finished parts outlast an interrupted run."""
+        return self.resume or self.blocks is not None or self.memory is not None
+
+    @property
+    def needs_everyone(self) -> str | None:
+        """An option that cannot be kept in blocks."""
+        if self.private_report is not None:
+            return "--private-report"
+        return "--exact-figures" if self.exact_figures else None
+
+    def require_targets(self, source: str, place: Place) -> None:
+        """Raise OutputError unless the release can be written there, and nothing of it lies in INPUT."""
+        from shoal.io.named_files import require_outside
+
+        place.require_free()
+        require_outside(source, place.folder, *self.secrets)
+
+    def block_size(self, method: "Method") -> "int | MemoryBound | None":
+        """The size of blocks, or the memory that decides it; None for everyone at once.
+
+        Raises UsageError for options that exclude each other.
+        """
+        from shoal.methods.glove.glove import Glove
+
+        if self.engine is not None and self.blocks is None and self.memory is None:
             raise click.UsageError(
-                f"{method} publishes points as they are given; leave out --cell and --slot"
+                "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
             )
-        reading["snap"] = False
-    if as_published:
-        if not kind.about.as_published:
-            raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
-        settings = {**kind.about.as_published, **settings}
-    try:
-        return reading, settings, kind(**settings)
-    except MisuseError as error:  # of a parameter, which is an option here
-        raise MisuseError(in_options(error.as_written, declared(kind))) from error
+        if self.blocks is not None and (not isinstance(method, Glove) or self.needs_everyone):
+            raise click.UsageError(
+                "--blocks works with --method glove and without --private-report and --exact-figures"
+            )
+        if self.memory is None:
+            return self.blocks
+        from shoal.publishing.block_sample import SAMPLE_PEOPLE
+        from shoal.scale.engines import workers_here
+        from shoal.scale.memory import MemoryBound
+
+        engine = self.engine or "local"
+        if self.blocks is not None or not isinstance(method, Glove) or engine.partition(":")[0] != "local":
+            raise click.UsageError(
+                "--memory works with --method glove, without --blocks (it chooses them), and with --engine "
+                "local or local:N"
+            )
+        return MemoryBound(
+            total_bytes=self.memory, workers=workers_here(engine) or 1, measured_people=SAMPLE_PEOPLE
+        )
+
+    def files_at_once(self, trace: "Trace | None") -> dict[str, Path | str | None]:
+        """The secret files, by name, that are written with a release made at once."""
+        from shoal.model.trace import TRACE_FILE
+
+        traced = self.linkage is not None and trace is not None
+        origin = self.linkage.with_name(TRACE_FILE) if self.linkage is not None and traced else None
+        return {"linkage": self.linkage, "origin": origin, "private_report": self.private_report}
 
 
-def _in_blocks(
+def _print_plan(
     source: str,
-    reading: Reading,
-    method: "Glove",
-    output: Path,
-    size: "int | MemoryBound",
-    engine: str,
-    run: "Run",
-    bars: Bars,
-    further: dict[str, Any],
-) -> "BlockPublication":
-    """Publish in blocks, and say how many there were. further: what publishing at once takes, too."""
-    from shoal.publishing.in_blocks import publish_in_blocks
-    from shoal.scale.engines import engine_of
+    reading: dict[str, Any],
+    method: "Method",
+    settings: dict[str, Any],
+    place: Place,
+    size: "int | MemoryBound | None",
+    chosen: AnonymizeOptions,
+) -> int:
+    from shoal.publishing.publish import require_targets
 
-    published = publish_in_blocks(
-        source,
-        reading,
+    chosen.require_targets(source, place)
+    require_targets(method, place.folder, *chosen.secrets)
+    counts = count_input(source, reading, quiet=chosen.quiet, releases=True)
+    blocks, work = publication_in_blocks(
+        counts,
         method,
-        output,
-        size=size,
-        engine=engine_of(engine),
-        run=run,
-        told=lambda people: tell_of_reading(people, bars),
-        **further,
+        chosen.risk_tries,
+        size,
+        chosen.engine or "local",
+        reading,
+        in_one_piece=chosen.needs_everyone,
+    ) or (None, publication(method, chosen.risk_tries, counts.people, reading))
+    return print_plan(
+        "anonymize",
+        counts,
+        work,
+        blocks=blocks,
+        target=place.folder,
+        notes=changed(settings),
+        as_json=chosen.as_json,
     )
-    sizes = dict.fromkeys(f"{size:,}" for size in (min(published.blocks), max(published.blocks)))
-    bars.say(f"anonymized in {counted(len(published.blocks), 'block')} of {' to '.join(sizes)} people")
-    return published
 
 
-def _refuse_blocks_that_cannot_be(
-    method: object, blocks: int | None, memory: int | None, engine: str | None, in_one_piece: str | None
-) -> None:
-    """Raise a usage error for --engine without blocks, and for --blocks beside what needs all at once."""
-    from shoal.methods.glove.glove import Glove
-
-    if engine is not None and blocks is None and memory is None:
-        raise click.UsageError(
-            "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
-        )
-    if blocks is not None and (not isinstance(method, Glove) or in_one_piece):
-        raise click.UsageError(
-            "--blocks works with --method glove and without --private-report and --exact-figures"
-        )
-
-
-def _bound(memory: int, method: object, blocks: int | None, engine: str | None) -> "MemoryBound":
-    """The bound that --memory asks for; a usage error where it cannot be kept."""
-    from shoal.methods.glove.glove import Glove
-    from shoal.publishing.block_sample import SAMPLE_PEOPLE
-    from shoal.scale.engines import workers_here
-    from shoal.scale.memory import MemoryBound
-
-    name = (engine or "local").partition(":")[0]
-    if blocks is not None or not isinstance(method, Glove) or name != "local":
-        raise click.UsageError(
-            "--memory works with --method glove, without --blocks (it chooses them), and with --engine local "
-            "or local:N"
-        )
-    return MemoryBound(
-        total_bytes=memory,
-        workers=workers_here(engine or "local") or 1,
-        measured_people=SAMPLE_PEOPLE,
-    )
+def _sizes_in_words(block_sizes: Sequence[int]) -> str:
+    sizes = dict.fromkeys(f"{size:,}" for size in (min(block_sizes), max(block_sizes)))
+    return f"{counted(len(block_sizes), 'block')} of {' to '.join(sizes)} people"
 
 
 @contextmanager
-def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
+def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
     """Name secret parts that are left behind, with the command that removes them, and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
     from shoal.runtime.staging import explained_write, left_behind

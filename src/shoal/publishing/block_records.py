@@ -11,7 +11,7 @@ from typing import Final, Self
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.methods.glove.glove import Glove
+from shoal.methods import Method
 from shoal.model.names import Pseudonyms
 from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
@@ -138,7 +138,7 @@ def _joined(some: tuple[Extents, Extents], others: tuple[Extents, Extents]) -> t
 
 
 def header_of(
-    people: StoredPeople, method: Glove, crowds: Crowds, samples_suppressed: int, rng: Randomness
+    people: StoredPeople, method: Method, crowds: Crowds, samples_suppressed: int, rng: Randomness
 ) -> ReleaseOnDisk:
     """The whole release but its boxes, every record under a fresh pseudonym."""
     n = len(crowds.subjects)
@@ -148,7 +148,7 @@ def header_of(
         payload=Boxes.concatenate([]),
         n_boxes=int((crowds.sizes * crowds.lengths).sum()),
         claim=method.claim(),
-        method="glove",
+        method=method.about.name,
         parameters=method.parameters(),
         losses=Losses(
             rows=dict(people.intake.dropped),

@@ -16,12 +16,13 @@ from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import Publication, publish
-from shoal.publishing.writing import write_page
+from shoal.publishing.writing import PublishOptions, write_page
 from shoal.report.pages.assessment import assessment_report
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_folder
 from shoal.synthetic import write_synthetic
+from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 
 SUBJECTS: Final = 1000
@@ -96,9 +97,10 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
             rng=Randomness.from_system(),
             run=run,
             linkage_file=staging / "linkage.parquet",
-            private_report=staging / "private-report.html",
+            options=PublishOptions(private_report=staging / "private-report.html"),
         )
-        gaps = list(publication.facts.gaps)  # of everybody: of so few people none are drawn
+        facts = publication.facts or Facts(original, publication.release, publication.linkage, run=run)
+        gaps = list(facts.gaps)  # of everyone: so few people are not sampled
         write_page(assessment_report(original, gaps), staging / "assessment.html")
         rng = Randomness.from_system()
         beside = Glove(k=K_BESIDE).anonymize(original, rng, run)

@@ -1,19 +1,19 @@
-"""The main job in blocks: anonymize each block by itself, shuffle all records, and publish as in memory.
+"""A release of people on disk, anonymized block by block with little memory.
 
-Everything finished is kept in a folder beside the release until it is done. Killed at any point, the same
-command continues there.
+Each block is anonymized by itself, and the records of all blocks are shuffled together. Finished parts are
+kept in a folder next to the release until it is done: killed at any point, the same command continues there.
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
 from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.disk.storing import are_complete, store_people
@@ -29,18 +29,17 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.block_gaps import gaps_of_stored
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import (
-    ReleaseOnDisk,
+    Crowds,
     crowds_of_blocks,
     header_of,
 )
 from shoal.publishing.block_sample import evidence_of_sample
-from shoal.publishing.block_table import Seen, write_table_in_parts
+from shoal.publishing.block_table import write_table_in_parts
 from shoal.publishing.block_vanished import vanished_of_stored
-from shoal.publishing.writing import finish_release, require_free, staged_secrets, write_release
-from shoal.release_folder.manifest import Manifest
-from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.report.facts.evidence import rate_shown
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
+from shoal.publishing.writing import Candidate, PublicationJob, write_manifest_of
+from shoal.release_folder.manifest import RELEASE_FILE, Manifest
+from shoal.report.facts.evidence import Evidence, rate_shown
+from shoal.report.facts.ground import NOTHING_BEHIND, around
 from shoal.report.pages.record import page_of_facts
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
@@ -53,166 +52,232 @@ from shoal.scale.blocks import split_into_blocks
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.verification.files.streamed import known_in_tasks, verify_streamed_folder
-from shoal.verification.leaks.known import RawIdentifiers
+
+_NEEDS_EVERYONE: Final = (
+    "work in blocks needs shoal.Glove, no private report and no exact figures; read the data with shoal.read "
+    "to work on everyone at once"
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BlockPublication:
-    """What was written, and what is known of it without its boxes.
-
-    strongest: the strongest attack that the report shows, None where none was played. blocks: the number of
-    people in each.
-    """
-
-    folder: Path
-    manifest: Manifest
-    release: ReleaseOnDisk
-    accuracy: Accuracy
-    strongest: Rate | None
-    blocks: tuple[int, ...]
-
-
-def publish_in_blocks(
-    source: str | Path,
-    reading: Reading,
-    method: Glove,
-    output: Path,
-    *,
-    rng: Randomness,
-    size: int | MemoryBound,
-    engine: Engine,
-    run: Run | None = None,
-    linkage_file: Path | None = None,
-    statement: Statement = NOTHING_STATED,
-    tries: int = TRIES,
-    ground: MapGround = NOTHING_BEHIND,
-    told: Callable[[StoredPeople], None] = lambda _: None,
-) -> BlockPublication:
-    """Write a verified release folder of people in blocks, complete or not at all.
-
-    Finished parts are kept in a folder beside ``output`` and used when the same call is made again; it is
-    removed at the end.
+class InBlocks:
+    """Raw data that ``publish`` reads, anonymizes and checks in blocks of people, with little memory.
 
     Parameters
     ----------
     source
-        The raw input, which is read block by block.
+        The raw input: a file, folder, address or table.
     reading
         How it is read.
-    method
-        GLOVE with its parameters.
-    output
-        The release folder to write; it must not exist yet.
-    rng
-        Where pseudonyms and shuffles come from.
     size
-        The most people in a block, at least 2 k, or the memory that decides it.
+        The most people in a block, at least 2 k; or a bound of memory that decides it.
     engine
-        Who works on the blocks.
-    run
-        Where progress is reported.
-    linkage_file
-        The secret linkage to write as well, outside ``output``.
-    statement
-        What the publisher says of the release.
-    tries
-        Victims of each attack whose rate the report shows, in a sample of the people; 0 measures nothing.
-    ground
-        Streets and tiles of the publisher behind the report's map.
-    told
-        Is handed the people as soon as they are read, to say what was dropped and assumed.
-
-    Returns
-    -------
-    BlockPublication
-        What was written, and what is known of it without its boxes.
-
-    Raises
-    ------
-    ClaimError
-        When a block or the release does not keep its promise.
-    OutputError
-        When a target exists or cannot be written.
-    MisuseError
-        For blocks too small for k, or more people than the memory is enough for.
-    InputError
-        When the folder beside ``output`` holds parts of another job, or the data spans too much of the earth.
+        Where the tasks run; this process by default.
+    on_read
+        Called with the people as soon as they are read.
     """
-    run = run or Run()
-    require_absent(output)
-    require_free(output, linkage_file)
-    folder = parts_folder(output).resolve()
-    workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
-    given = BlockInput(source, engine, reading.cells)
-    job = _job(given, reading, method, size)
-    with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
-        for left_over in (*folder.glob(".*.partial-*"), *left_behind(output)):  # of a run that was killed
+
+    source: str | Path
+    reading: Reading
+    size: int | MemoryBound
+    engine: Engine
+    on_read: Callable[[StoredPeople], None] = lambda _: None
+
+    @property
+    def task_engine(self) -> Engine | None:
+        """Who does the tasks other than blocks; None under a bound of memory, which counts blocks only."""
+        return None if isinstance(self.size, MemoryBound) else self.engine
+
+
+@contextmanager
+def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Candidate]:
+    """Anonymize all blocks; the release folder gets its name when the block succeeds.
+
+    Raises ClaimError when a block does not keep its promise, and MisuseError for another method than GLOVE or
+    for options that need everyone in memory.
+    """
+    method, run = job.method, job.run
+    if not isinstance(method, Glove) or job.options.private_report is not None or job.options.exact_figures:
+        raise MisuseError(_NEEDS_EVERYONE)
+    require_absent(job.output)
+    folder = parts_folder(job.output).resolve()
+    block_input = BlockInput(original.source, original.engine, original.reading.cells)
+    identity = _identity(block_input, original, method)
+    with explained_write(folder), Checkpoint.until_done(folder, identity) as checkpoint:
+        for left_over in (*folder.glob(".*.partial-*"), *left_behind(job.output)):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
-        begun = are_complete(folder / PEOPLE, workers or run, run)  # and the input is not read
-        if not begun:  # parts of people who are not there are parts of nobody
-            shutil.rmtree(folder / PEOPLE, ignore_errors=True)
-            for part in (*folder.glob("*.npz"), *folder.glob("*.bin")):
-                part.unlink()
-        try:
-            with run.stage("reading"):
-                given.fetch(folder, reading)
-        except (InputError, MisuseError):
-            if not begun:
-                shutil.rmtree(folder)
-            raise
-        with run.stage("reading"):
-            given.require_same(checkpoint, workers or run, run)
-        try:
-            with run.stage("reading"):
-                people = store_people(given.source, reading, folder / PEOPLE, run, engine=workers)
-                given.require_unchanged()
-            told(people)
-            require_one_region(people.intake.notes)
-            if ground is not NOTHING_BEHIND:
-                x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
-                ground.require_over(around(x_m, y_m), people.crs)
-            blocks = _blocks(people, method, size, checkpoint)
-        except (InputError, MisuseError):
-            if not begun:  # nothing here is worth continuing, and the next attempt will have other settings
-                shutil.rmtree(folder)
-            raise
+        people, block_sizes = _store(block_input, original, method, job, checkpoint)
+        streams = _streams(method, job.rng, len(block_sizes))
         tasks = [
             BlockTask(folder=str(folder), block=block, method=method, stream=stream)
-            for block, stream in enumerate(_streams(method, rng, len(blocks)))
+            for block, stream in enumerate(streams)
         ]
         with run.stage("method"):
-            _finish(tasks, folder, engine, run)
-        return _publish(
-            people,
-            tasks,
-            checkpoint,
-            output,
-            rng=rng,
-            run=run,
-            linkage_file=linkage_file,
-            blocks=blocks,
-            statement=statement,
-            tries=tries,
-            ground=ground,
-            workers=workers,
+            _finish(tasks, folder, original.engine, run)
+        engine = original.task_engine or Run(threads=1)
+        crowds, accuracy = crowds_of_blocks(people, len(tasks), checkpoint, engine, run)
+        if not len(crowds.subjects):
+            raise NothingLeftError(
+                "every subject would be suppressed, so there is nothing to publish; relax the suppression "
+                "thresholds"
+            )
+        with staged_folder(job.output) as staging:
+            yield CandidateOnDisk(people, crowds, accuracy, block_sizes, staging, job, engine)
+
+
+class CandidateOnDisk:
+    """A release whose boxes lie in the finished blocks: all records in a random order, under pseudonyms."""
+
+    facts = None
+
+    def __init__(
+        self,
+        people: StoredPeople,
+        crowds: Crowds,
+        accuracy: Accuracy,
+        block_sizes: tuple[int, ...],
+        staging: Path,
+        job: PublicationJob,
+        engine: Engine,
+    ) -> None:
+        self._people, self._crowds, self._job, self._engine = people, crowds, job, engine
+        self._accuracy, self.block_sizes, self.staging = accuracy, block_sizes, staging
+        crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)
+        order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, job.rng)
+        self._crowd_of = crowd_of[order]
+        self.release = header_of(people, job.method, crowds, accuracy.samples_suppressed, job.rng)
+        pseudonyms = Pseudonyms.of(self.release.trajectory_ids)
+        self.linkage = Linkage(
+            people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
+        )
+        self._scratch = _emptied(crowds.job / "scratch")
+        self._identifiers = known_in_tasks(people, _emptied(crowds.job / "hashing"), engine, job.run)
+        with job.run.stage("hashes of identifiers"):
+            notes = self._identifiers.hashes_in(pseudonyms).notes()
+        # stated in manifest and report; the check must come to the same
+        self._verdict = Verdict.of((), checked=self.release.n_records, notes=notes)
+
+    def write_table(self) -> Manifest:
+        """Write table and manifest, in tasks of a million boxes."""
+        job, table = self._job, self.staging / RELEASE_FILE
+        with job.run.stage("writing"):
+            self._seen = write_table_in_parts(
+                self.release,
+                self._crowds,
+                self._crowd_of,
+                table,
+                _emptied(self._scratch),
+                self._engine,
+                job.run,
+            )
+            return write_manifest_of(self.staging, self.release, self._verdict, job.options.statement)
+
+    def page(self) -> str:
+        """The report; attacks and uses are measured on a sample of whole crowds."""
+        people, release, crowds, engine = self._people, self.release, self._crowds, self._engine
+        run, options, largest = self._job.run, self._job.options, max(self.block_sizes)
+        with run.stage("k-gaps"):
+            gaps = gaps_of_stored(people, release.claim.k, largest, self._scratch, engine, run)
+        with run.stage("who vanished"):
+            vanished = vanished_of_stored(people, release, crowds, largest, self._scratch, engine, run)
+        return page_of_facts(
+            release,
+            self._verdict,
+            self._seen.facts(people, crowds, self._accuracy, gaps),
+            evidence=self._evidence,
+            vanished=vanished,
+            statement=options.statement,
+            ground=options.ground,
         )
 
+    def private_page(self) -> str:
+        """Raise MisuseError: its example is chosen from everyone."""
+        raise MisuseError(_NEEDS_EVERYONE)
 
-def _job(given: BlockInput, reading: Reading, method: Glove, size: int | MemoryBound) -> dict[str, Any]:
-    """What decides the outcome."""
+    def check(self) -> Verdict:
+        """The verdict on the files, read in parts; the manifest must repeat it."""
+        return verify_streamed_folder(
+            self._people,
+            self.staging,
+            self.linkage,
+            _emptied(self._scratch),
+            self._job.run,
+            engine=self._engine,
+            known=self._identifiers,
+        )
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How precise place and time are in boxes."""
+        return self._accuracy
+
+    @property
+    def strongest(self) -> Rate | None:
+        """The strongest attack in the report; None when none was played."""
+        return None if self._evidence is None else rate_shown(self._evidence.assessment)
+
+    @cached_property
+    def _evidence(self) -> Evidence | None:
+        tries, run = self._job.tries, self._job.run
+        if not tries:
+            return None
+        return evidence_of_sample(self._people, self.release, self._crowds, tries=tries, run=run)
+
+
+def _store(
+    block_input: BlockInput, original: InBlocks, method: Glove, job: PublicationJob, checkpoint: Checkpoint
+) -> tuple[StoredPeople, tuple[int, ...]]:
+    """The people on disk, and how many of them are in each block; nothing is read again that is complete."""
+    folder, run, engine = checkpoint.folder, job.run, original.task_engine
+    ground = job.options.ground
+    complete = are_complete(folder / PEOPLE, engine or run, run)
+    if not complete:  # blocks of people who are not there are useless
+        shutil.rmtree(folder / PEOPLE, ignore_errors=True)
+        for part in (*folder.glob("*.npz"), *folder.glob("*.bin")):
+            part.unlink()
+    with _nothing_kept_of_refused(folder, complete=complete), run.stage("reading"):
+        block_input.fetch(folder, original.reading)
+    with run.stage("reading"):
+        block_input.require_same(checkpoint, engine or run, run)
+    with _nothing_kept_of_refused(folder, complete=complete):
+        with run.stage("reading"):
+            people = store_people(block_input.source, original.reading, folder / PEOPLE, run, engine=engine)
+            block_input.require_unchanged()
+        original.on_read(people)
+        require_one_region(people.intake.notes)
+        if ground is not NOTHING_BEHIND:
+            x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
+            ground.require_over(around(x_m, y_m), people.crs)
+        return people, _split(people, method, original.size, checkpoint)
+
+
+@contextmanager
+def _nothing_kept_of_refused(folder: Path, *, complete: bool) -> Iterator[None]:
+    """Remove the parts of an input that is refused, unless people were complete: the next try differs."""
+    try:
+        yield
+    except (InputError, MisuseError):
+        if not complete:
+            shutil.rmtree(folder)
+        raise
+
+
+def _identity(block_input: BlockInput, original: InBlocks, method: Glove) -> dict[str, Any]:
+    """What finished parts depend on."""
+    size = original.size
     return {
-        "files": given.job(),
-        "reading": asdict(reading),
+        "files": block_input.job(),
+        "reading": asdict(original.reading),
         "method": type(method).__name__,
         "parameters": method.parameters(),
         "size": size if isinstance(size, int) else asdict(size),
     }
 
 
-def _blocks(
+def _split(
     people: StoredPeople, method: Glove, size: int | MemoryBound, checkpoint: Checkpoint
 ) -> tuple[int, ...]:
-    """Decide who goes into which block, once; the number of people in each."""
+    """Decide once who goes into which block; return the number of people in each."""
     grid = people.grid
     caps = (
         method.time_cap_s / grid.slot_s,
@@ -230,7 +295,7 @@ def _blocks(
 
 
 def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
-    """Where the draws of each block come from; only hulls that are moved outward are drawn in blocks."""
+    """A research seed for each block, where blocks draw: only hulls that are moved outward are drawn."""
     if rng.publishable or not hull_rule(method.hull).outward_cells:
         return [None] * n_blocks
     streams: list[int | None] = rng.below(1 << 62, n_blocks).tolist()
@@ -238,13 +303,13 @@ def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
 
 
 def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:
-    """Have all blocks finished that are not."""
+    """Anonymize all blocks that are not finished."""
     label = "anonymizing blocks"
-    begun, waiting = list[BlockTask](), list[BlockTask]()
+    finished, waiting = list[BlockTask](), list[BlockTask]()
     for task in tasks:
-        (begun if (folder / f"{name_of(task.block)}.npz").exists() else waiting).append(task)
-    if begun:  # by an earlier run; what is damaged is made again
-        for _ in carried_out(anonymize_block, begun, engine, run, "looking at finished blocks"):
+        (finished if (folder / f"{name_of(task.block)}.npz").exists() else waiting).append(task)
+    if finished:  # by an earlier run; damaged blocks are made again
+        for _ in carried_out(anonymize_block, finished, engine, run, "looking at finished blocks"):
             pass
     run.progress(label, len(tasks) - len(waiting), len(tasks))
     for done, _ in enumerate(
@@ -253,104 +318,7 @@ def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> N
         run.progress(label, done, len(tasks))
 
 
-def _publish(
-    people: StoredPeople,
-    tasks: list[BlockTask],
-    checkpoint: Checkpoint,
-    output: Path,
-    *,
-    rng: Randomness,
-    run: Run,
-    linkage_file: Path | None,
-    blocks: tuple[int, ...],
-    statement: Statement,
-    tries: int,
-    ground: MapGround,
-    workers: Engine | None,
-) -> BlockPublication:
-    """Shuffle the records of all blocks into one release, write it, check it, and give it its name."""
-    workers = workers or Run(threads=1)
-    crowds, accuracy = crowds_of_blocks(people, len(tasks), checkpoint, workers, run)
-    if not len(crowds.subjects):
-        raise NothingLeftError(
-            "every subject would be suppressed, so there is nothing to publish; relax the suppression "
-            "thresholds"
-        )
-    crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)
-    order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, rng)
-    crowd_of = crowd_of[order]
-    release = header_of(people, tasks[0].method, crowds, accuracy.samples_suppressed, rng)
-    pseudonyms = Pseudonyms.of(release.trajectory_ids)
-    linkage = Linkage(
-        people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
-    )
-    seen: list[Seen] = []
-    shown: list[Rate | None] = []
-    scratch, hashing = _emptied(checkpoint.folder / "scratch"), _emptied(checkpoint.folder / "hashing")
-    known = known_in_tasks(people, hashing, workers, run)
-    with run.stage("hashes of identifiers"):
-        notes = known.hashes_in(pseudonyms).notes()
-    stated = Verdict.of((), checked=release.n_records, notes=notes)  # the check must come to this
-
-    def write(path: Path) -> None:
-        _emptied(scratch)
-        seen.append(write_table_in_parts(release, crowds, crowd_of, path, scratch, workers, run))
-
-    def page() -> str:
-        with run.stage("k-gaps"):
-            gaps = gaps_of_stored(people, release.claim.k, max(blocks), scratch, workers, run)
-        with run.stage("who vanished"):
-            vanished = vanished_of_stored(people, release, crowds, max(blocks), scratch, workers, run)
-        measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
-        shown.append(None if measured is None else rate_shown(measured.assessment))
-        facts = seen[-1].facts(people, crowds, accuracy, gaps)
-        return page_of_facts(
-            release,
-            stated,
-            facts,
-            evidence=measured,
-            vanished=vanished,
-            statement=statement,
-            ground=ground,
-        )
-
-    with staged_folder(output) as staging:
-        with run.stage("writing"):
-            manifest = write_release(staging, release, stated, write=write, statement=statement)
-        manifest = finish_release(
-            staging,
-            manifest,
-            page=page,
-            check=partial(_check, people, staging, linkage, scratch, run, workers, known),
-            run=run,
-        )
-        with staged_secrets(output, release, linkage, linkage_file):
-            pass
-    return BlockPublication(
-        folder=output,
-        manifest=manifest,
-        release=release,
-        accuracy=accuracy,
-        strongest=shown[-1],
-        blocks=blocks,
-    )
-
-
-def _check(
-    people: StoredPeople,
-    folder: Path,
-    linkage: Linkage,
-    scratch: Path,
-    run: Run,
-    engine: Engine,
-    known: RawIdentifiers,
-) -> Verdict:
-    """The verdict on the finished folder, whose manifest must repeat it."""
-    return verify_streamed_folder(people, folder, linkage, _emptied(scratch), run, engine=engine, known=known)
-
-
 def _emptied(folder: Path) -> Path:
-    """The folder, with nothing in it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     return folder

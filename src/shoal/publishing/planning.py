@@ -22,7 +22,15 @@ from shoal.publishing.costs import COSTS, MACHINE, Growth
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.scale.blocks import number_of_blocks
-from shoal.scale.memory import bytes_around, bytes_of_worker, most_samples
+from shoal.scale.memory import (
+    ALL_AT_ONCE,
+    PEAKS,
+    MemoryBound,
+    bytes_around,
+    bytes_of_worker,
+    most_samples,
+)
+from shoal.units import show_bytes
 
 BLOCKS: Final = "glove in blocks"
 AROUND: Final = "around the blocks"
@@ -226,6 +234,24 @@ def require_possible(method: Method, people: int, reading: Reading) -> None:
 def require_snapping(reading: Reading) -> Grid:
     """The grid that is snapped to; raises MisuseError where points are kept as given."""
     return require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
+
+
+def memory_bound_for(counts: Counts, bound: MemoryBound, needs_everyone: str | None) -> MemoryBound | None:
+    """The bound for blocks; None where everyone fits into memory at once.
+
+    needs_everyone: an option that cannot be kept in blocks. Raises MisuseError when there is one and not
+    everyone fits; the message says how much memory is enough.
+    """
+    people, samples = counts.people, counts.samples
+    needed = PEAKS[ALL_AT_ONCE].of(people, samples)
+    if needed <= bound.total_bytes:
+        return None
+    if needs_everyone is not None:
+        raise MisuseError(
+            f"{needs_everyone} needs everything at once, and {people:,} people with {samples:,} samples "
+            f"need --memory {show_bytes(needed)} for that; leave it out to work in blocks"
+        )
+    return bound
 
 
 def plan(

@@ -1,76 +1,67 @@
-"""The main job: anonymize, verify, report, and write a release folder, or refuse to.
+"""Publish: anonymize, verify, report, and write a release folder, complete or not at all.
 
-The release is checked in memory, for the verdict that manifest and report show. Then the written files are
-read and checked, leak lint included, before the folder gets its name: they must hold that release to the last
-value, or its claim is checked once more. What fails is not written.
+One pipeline serves people in memory (``at_once``) and people in blocks (``in_blocks``): write the table,
+write the report, check the files, give the folder its name. A release that fails its check is not written.
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
-from shoal.model.given import require_given, require_one_region, require_trajectories
+from shoal.model.given import require_given, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Verdict
+from shoal.publishing.at_once import anonymize_at_once
+from shoal.publishing.in_blocks import InBlocks, anonymize_in_blocks
 from shoal.publishing.writing import (
+    DEFAULT_OPTIONS,
+    PublicationJob,
+    PublishOptions,
     finish_release,
     require_free,
-    require_holds,
     staged_secrets,
     write_page,
-    write_release,
 )
 from shoal.release_folder.manifest import Manifest
-from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.release_folder.tables import write_table
-from shoal.report.facts.evidence import Evidence, rate_shown
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.assessment import assessment_report
-from shoal.report.pages.record import record_page
-from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
-from shoal.runtime.freed import give_back
 from shoal.runtime.paths import path_of
-from shoal.runtime.randomness import Randomness
+from shoal.runtime.randomness import Randomness, require_randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import require_absent, staged_file, staged_folder
+from shoal.runtime.staging import require_absent, staged_file
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
-from shoal.verification.checks import verdict_on
-from shoal.verification.files.folder import Looked, looked_at, verify_looked, with_its_page
-from shoal.verification.leaks.known import RawIdentifiers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Publication:
-    """What was written, and what is in memory of it for the holder of the raw data.
+    """What was written, and what the holder of the raw data may know of it.
 
     Parameters
     ----------
     folder
         The release folder.
     manifest
-        What its manifest says.
+        The content of its manifest.
     release
-        What is published.
+        The release; made in blocks, it leaves its boxes in the file.
     linkage
         Who became which record: as secret as the raw data.
     accuracy
-        What boxes leave of place and time; points have none.
+        How precise place and time are in boxes; None for points.
     facts
-        What was found for the report, as secret as the raw data.
+        What was measured for the report, as secret as the raw data; None in blocks.
     strongest
-        The strongest attack that the report shows, None where none was played.
+        The strongest attack in the report; None when none was played.
+    block_sizes
+        The number of people in each block; at once, everyone is in one.
     """
 
     folder: Path
@@ -78,8 +69,9 @@ class Publication:
     release: Release
     linkage: Linkage
     accuracy: Accuracy | None
-    facts: Facts
+    facts: Facts | None
     strongest: Rate | None
+    block_sizes: tuple[int, ...]
 
     def _repr_html_(self) -> str:
         claim = self.release.claim
@@ -94,48 +86,37 @@ class Publication:
 
 
 def publish(
-    original: Trajectories,
+    original: Trajectories | InBlocks,
     method: Method,
     output: Path | str,
     *,
     rng: Randomness,
     run: Run | None = None,
     linkage_file: Path | str | None = None,
-    private_report: Path | str | None = None,
-    resume: bool = False,
-    statement: Statement = NOTHING_STATED,
     tries: int = TRIES,
-    exact_figures: bool = False,
-    ground: MapGround = NOTHING_BEHIND,
+    options: PublishOptions = DEFAULT_OPTIONS,
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
     Parameters
     ----------
     original
-        The raw data: snapped for methods that publish boxes, as given for those that publish points.
+        The raw data: snapped for methods that publish boxes, as given for methods that publish points; or
+        ``InBlocks`` for a file to read and anonymize block by block, which only GLOVE can.
     method
         How to anonymize, with its parameters.
     output
         The release folder to write; it must not exist yet.
     rng
-        Where pseudonyms and shuffles come from; ``Randomness.from_system()`` for anything that is published.
+        Draws pseudonyms and shuffles; use ``Randomness.from_system()`` for anything that is published.
     run
         Where progress is reported and how many threads may work.
-    linkage_file, private_report
-        Secret files to write as well, readable by their owner alone; both must lie outside ``output``.
-    resume
-        Keep finished parts of the work in a folder beside ``output`` until it is done, and continue from
-        those found there.
-    statement
-        What the publisher says of the release.
+    linkage_file
+        A secret table to write of who became which record, outside ``output``.
     tries
-        Victims of each attack whose rate the report shows; 0 = no attack is played.
-    exact_figures
-        Whether the report's k-gaps are those of everybody, also where those of 1,000 people drawn at random
-        would do.
-    ground
-        Streets and tiles of yours behind the report's map.
+        Victims of each attack in the report; 0 plays no attack.
+    options
+        Statement, map, private report and so on.
 
     Returns
     -------
@@ -145,13 +126,14 @@ def publish(
     Raises
     ------
     ClaimError
-        When the release does not keep its promise.
+        When the release, or one of its blocks, does not keep its promise.
     OutputError
         When a target exists or cannot be written.
     MisuseError
-        When the method cannot work on this data.
+        When the method cannot work on this data, or in such blocks.
     InputError
-        When nothing of the map's ground lies where the data is, or the data spans too much of the earth.
+        When the map's ground does not cover any of the data, the data spans too much of the earth, or
+        finished parts next to ``output`` belong to another job.
 
     Examples
     --------
@@ -165,101 +147,56 @@ def publish(
     ...     print(sorted(path.name for path in published.folder.iterdir()))
     ['manifest.json', 'release.parquet', 'report.html']
     """
-    require_given(original, rng)
-    require_one_region(original.intake.notes)
+    if isinstance(original, InBlocks):
+        require_randomness(rng)
+    else:
+        require_given(original, rng)
     if isinstance(method, (str, type)) or not hasattr(method, "about"):
         raise MisuseError("a method is needed with its parameters, such as shoal.Glove(k=5)")
     output = path_of(output, "the release folder")
     linkage_file = None if linkage_file is None else path_of(linkage_file, "the linkage")
-    private_report = None if private_report is None else path_of(private_report, "the private report")
-    run = run or Run()
+    private = options.private_report
+    private_report = None if private is None else path_of(private, "the private report")
     require_targets(method, output, linkage_file, private_report)
-    require_ground_over(original, ground)
-    parts = parts_folder(output)
-    kept = Checkpoint.until_done(parts, _job(original, method)) if resume else nullcontext(run.checkpoint)
-    with kept as checkpoint, staged_folder(output) as staging, ExitStack() as beside:
-        run = replace(run, checkpoint=checkpoint)
-        with run.stage("method"):
-            release, linkage = method.anonymize(original, rng, run)
-            give_back()
-        with run.stage("check"):
-            known = RawIdentifiers.of(original)
-            verdict = verdict_on(original, release, linkage, run=run, known=known)
-            give_back()
-        require_holds(verdict)
-        evidence = Evidence(Facts(original, release, linkage, run=run, exact=exact_figures), tries=tries)
-        record = partial(record_page, evidence, verdict, statement=statement, ground=ground)
-        write = partial(
-            write_release, staging, release, verdict, write=partial(write_table, release), statement=statement
+    job = PublicationJob(
+        method=method, output=output, rng=rng, run=run or Run(), tries=tries, options=options
+    )
+    with ExitStack() as opened:
+        candidate = opened.enter_context(
+            anonymize_in_blocks(original, job)
+            if isinstance(original, InBlocks)
+            else anonymize_at_once(original, job)
         )
-        evidence.measure_exposure()
-        with run.beside(write, stage="writing") as written:
-
-            def read_again() -> Looked:
-                written()
-                give_back()
-                looked = looked_at(staging, release)
-                give_back()
-                return looked
-
-            with run.beside(read_again, stage="check of the files") as read:
-                evidence.measure()
-                give_back()
-                manifest, looked = written(), read()
-        give_back()
-
-        def check() -> Verdict:
-            whole, judged = with_its_page(looked, release), (release, verdict)
-            return verify_looked(original, whole, linkage, run=run, judged=judged, known=known)
-
-        manifest = finish_release(staging, manifest, page=record, check=check, run=run)
+        manifest = finish_release(candidate, candidate.write_table(), job.run)
         if private_report is not None:
-            private_page = record(private=True).encode()
-            beside.enter_context(staged_file(private_report, lambda file: file.write(private_page)))
-        beside.enter_context(staged_secrets(output, release, linkage, linkage_file))
-    boxes = evidence.release_facts.boxes
-    accuracy = None if boxes is None else boxes.accuracy
+            page = candidate.private_page().encode()
+            opened.enter_context(staged_file(private_report, lambda file: file.write(page)))
+        opened.enter_context(staged_secrets(output, candidate.release, candidate.linkage, linkage_file))
     return Publication(
         folder=output,
         manifest=manifest,
-        release=release,
-        linkage=linkage,
-        accuracy=accuracy,
-        facts=evidence.facts,
-        strongest=rate_shown(evidence.assessment),
+        release=candidate.release,
+        linkage=candidate.linkage,
+        accuracy=candidate.accuracy,
+        facts=candidate.facts,
+        strongest=candidate.strongest,
+        block_sizes=candidate.block_sizes,
     )
 
 
 def require_targets(
     method: Method, output: Path, linkage_file: Path | None, private_report: Path | None
 ) -> None:
-    """Raise before any work.
+    """Check all targets before any work.
 
-    MisuseError for a private report of points, OutputError for secret files that are inside the release or
-    there already.
+    Raises MisuseError for a private report of points, and OutputError for secret files that exist or lie
+    inside the release.
     """
-    of_points = method.about.publishes == "points"  # asked before there is a release
+    of_points = method.about.publishes == "points"
     if private_report is not None and of_points:
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
     trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and of_points else None
     require_free(output, linkage_file, trace_file, private_report)
-
-
-def require_ground_over(original: Trajectories, ground: MapGround) -> None:
-    """Raise InputError, before any work, where a map of the data would show nothing of its ground."""
-    if ground is not NOTHING_BEHIND:
-        cell_m = 1.0 if original.grid is None else original.grid.cell_m
-        ground.require_over(around(original.x * cell_m, original.y * cell_m), original.crs)
-
-
-def _job(original: Trajectories, method: Method) -> dict[str, Any]:
-    """What decides the crowds of a release: the samples and the method with its parameters."""
-    return {
-        "data": digest_of(original.offsets, original.t, original.x, original.y),
-        "grid": original.grid,
-        "method": type(method).__name__,
-        "parameters": method.parameters(),
-    }
 
 
 def assess(

@@ -1,10 +1,15 @@
-"""What all publications do alike: refuse targets, fill and check a folder, write secrets beside it."""
+"""What every publication shares: its options, the check of its targets, and the files of a release folder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from shoal.attacks.questions import TRIES
+from shoal.attacks.rate import Rate
 from shoal.errors import ClaimError, OutputError
+from shoal.methods import Method
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
 from shoal.model.verdicts import Verdict
@@ -17,19 +22,106 @@ from shoal.release_folder.manifest import (
     manifest_of,
     write_manifest,
 )
-from shoal.release_folder.statement import Statement
+from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import require_places_on_earth
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.freed import give_back
 from shoal.runtime.hashing import sha256_of
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
+from shoal.utility import Facts
+from shoal.utility.accuracy import Accuracy
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishOptions:
+    """Optional settings of ``publish``.
+
+    Parameters
+    ----------
+    statement
+        The publisher's statement about the release.
+    ground
+        Streets and tiles behind the report's map.
+    private_report
+        A secret page to write, readable by its owner alone, outside the release folder.
+    exact_figures
+        Compute the report's k-gaps for everyone, not for 1,000 people drawn at random.
+    resume
+        Keep finished parts in a folder next to the release until it is done, and continue from them.
+    """
+
+    statement: Statement = NOTHING_STATED
+    ground: MapGround = NOTHING_BEHIND
+    private_report: Path | str | None = None
+    exact_figures: bool = False
+    resume: bool = False
+
+
+DEFAULT_OPTIONS = PublishOptions()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PublicationJob:
+    """The work of one publication.
+
+    tries: victims of each attack in the report; 0 plays none.
+    """
+
+    method: Method
+    output: Path
+    rng: Randomness
+    run: Run
+    tries: int = TRIES
+    options: PublishOptions = DEFAULT_OPTIONS
+
+
+class Candidate(Protocol):
+    """An anonymized release whose folder is not complete yet: made at once, or in blocks.
+
+    ``publish`` calls ``write_table``, then ``page``, then ``check``; ``strongest`` and ``accuracy`` are known
+    after that. block_sizes: people in each block.
+    """
+
+    linkage: Linkage
+    staging: Path
+    block_sizes: tuple[int, ...]
+
+    @property
+    def release(self) -> Release:
+        """The release; in blocks, without its boxes."""
+
+    @property
+    def facts(self) -> Facts | None:
+        """What is measured for the report; None in blocks."""
+
+    def write_table(self) -> Manifest:
+        """Write the table and the manifest into the staged folder."""
+
+    def page(self) -> str:
+        """The report."""
+
+    def private_page(self) -> str:
+        """The secret report, with an example from the raw data."""
+
+    def check(self) -> Verdict:
+        """The verdict on the files in the staged folder."""
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """How precise place and time are in boxes; points have no accuracy."""
+
+    @property
+    def strongest(self) -> Rate | None:
+        """The strongest attack in the report; None when none was played."""
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:
-    """Raise OutputError unless all secret files are outside ``output``, new, and under different names.
+    """Raise OutputError unless all secret files are new, have different names, and lie outside ``output``.
 
-    The folder of its parts is none of their places, either: it is removed in the end, with all that it holds.
+    They must also lie outside the folder of finished parts, which is removed at the end with its contents.
     """
     files = [path for path in secrets if path is not None]
     for path in files:
@@ -43,40 +135,30 @@ def require_free(output: Path, *secrets: Path | None) -> None:
         )
 
 
-def write_release(
-    staging: Path,
-    release: Release,
-    verdict: Verdict,
-    *,
-    write: Callable[[Path], None],
-    statement: Statement,
-) -> Manifest:
-    """Write the table, by ``write``, and the manifest of a folder without a page; the folder is staged.
+def write_manifest_of(staging: Path, release: Release, verdict: Verdict, statement: Statement) -> Manifest:
+    """Write the manifest of a table that is already in the staged folder.
 
     Raises InputError when places lie off the plane.
     """
-    write(staging / RELEASE_FILE)
     require_places_on_earth(staging / RELEASE_FILE)
     manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
     write_manifest(manifest, staging / MANIFEST_FILE)
     return manifest
 
 
-def finish_release(
-    staging: Path, manifest: Manifest, *, page: Callable[[], str], check: Callable[[], Verdict], run: Run
-) -> Manifest:
-    """Write the report beside table and manifest, its digest into that, and check what was written.
+def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manifest:
+    """Write the report, put its digest into the manifest, and check all files.
 
-    page, check: called when the table, and when everything, is there. Raises ClaimError when the check finds
-    anything.
+    Raises ClaimError when the check finds anything.
     """
+    report, manifest_file = candidate.staging / REPORT_FILE, candidate.staging / MANIFEST_FILE
     with run.stage("page"):
-        (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
-        manifest = manifest.model_copy(update={"report_sha256": sha256_of(staging / REPORT_FILE)})
-        write_manifest(manifest, staging / MANIFEST_FILE)
+        report.write_text(candidate.page(), encoding="utf-8")
+        manifest = manifest.model_copy(update={"report_sha256": sha256_of(report)})
+        write_manifest(manifest, manifest_file)
     with run.stage("check of the files"):
         give_back()
-        require_holds(check())
+        require_holds(candidate.check())
     return manifest
 
 
@@ -84,17 +166,17 @@ def finish_release(
 def staged_secrets(
     output: Path, release: Release, linkage: Linkage, linkage_file: Path | None
 ) -> Iterator[None]:
-    """Write linkage and trace when asked; they get their final names when the block succeeds.
+    """Write the linkage and its trace when asked; they get their final names when the block succeeds.
 
-    Raises OutputError when somebody else has published at ``output`` meanwhile: no secrets stay then, which
-    would belong to no release.
+    Raises OutputError when another process has published at ``output`` meanwhile: secrets without their
+    release are not kept.
     """
-    with ExitStack() as beside:
+    with ExitStack() as files:
         if linkage_file is not None:
-            beside.enter_context(staged_linkage(linkage, linkage_file, output))
+            files.enter_context(staged_linkage(linkage, linkage_file, output))
             if linkage.trace is not None:
                 trace_file = linkage_file.with_name(TRACE_FILE)
-                beside.enter_context(staged_trace(linkage.trace, release, trace_file))
+                files.enter_context(staged_trace(linkage.trace, release, trace_file))
         yield
         require_absent(output)
 

@@ -1,0 +1,149 @@
+"""A release of trajectories that are in memory, anonymized and measured at once.
+
+The claim is checked in memory: manifest and report show this verdict. Afterwards the written files must hold
+the same release to the last value; otherwise their claim is checked again.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.attacks.rate import Rate
+from shoal.model.given import require_one_region
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.publishing.writing import Candidate, PublicationJob, require_holds, write_manifest_of
+from shoal.release_folder.manifest import RELEASE_FILE, Manifest
+from shoal.release_folder.tables import write_table
+from shoal.report.facts.evidence import Evidence, rate_shown
+from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
+from shoal.report.pages.record import record_page
+from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
+from shoal.runtime.freed import give_back
+from shoal.runtime.staging import staged_folder
+from shoal.utility import Facts
+from shoal.utility.accuracy import Accuracy
+from shoal.verification.checks import verdict_on
+from shoal.verification.files.folder import Looked, looked_at, verify_looked, with_its_page
+from shoal.verification.leaks.known import RawIdentifiers
+
+
+@contextmanager
+def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator[Candidate]:
+    """Anonymize everyone in memory; the release folder gets its name when the block succeeds.
+
+    Raises ClaimError when the release does not keep its promise.
+    """
+    require_one_region(original.intake.notes)
+    require_ground_over(original, job.options.ground)
+    run, parts = job.run, parts_folder(job.output)
+    resumable = job.options.resume
+    finished_parts = (
+        Checkpoint.until_done(parts, _identity(job, original)) if resumable else nullcontext(run.checkpoint)
+    )
+    with finished_parts as checkpoint, staged_folder(job.output) as staging:
+        run = replace(run, checkpoint=checkpoint)
+        with run.stage("method"):
+            release, linkage = job.method.anonymize(original, job.rng, run)
+            give_back()
+        with run.stage("check"):
+            identifiers = RawIdentifiers.of(original)
+            verdict = verdict_on(original, release, linkage, run=run, known=identifiers)
+            give_back()
+        require_holds(verdict)
+        facts = Facts(original, release, linkage, run=run, exact=job.options.exact_figures)
+        yield CandidateInMemory(facts, verdict, identifiers, staging, job)
+
+
+class CandidateInMemory:
+    """A release in memory, whose claim holds."""
+
+    def __init__(
+        self, facts: Facts, verdict: Verdict, identifiers: RawIdentifiers, staging: Path, job: PublicationJob
+    ) -> None:
+        self.facts: Facts = facts
+        self.release: Release = facts.release
+        self.linkage: Linkage = facts.linkage
+        self.staging = staging
+        self.block_sizes: tuple[int, ...] = (facts.original.n_subjects,)
+        self._verdict, self._identifiers = verdict, identifiers
+        self._options = job.options
+        self._evidence = Evidence(facts, tries=job.tries)
+
+    def write_table(self) -> Manifest:
+        """Write table and manifest, and read them again, while the report's figures are measured."""
+        run, evidence = self.facts.run, self._evidence
+        evidence.measure_exposure()
+        with run.beside(self._write, stage="writing") as written:
+
+            def read_again() -> Looked:
+                written()
+                give_back()
+                looked = looked_at(self.staging, self.release)
+                give_back()
+                return looked
+
+            with run.beside(read_again, stage="check of the files") as read:
+                evidence.measure()
+                give_back()
+                manifest, self._looked = written(), read()
+        give_back()
+        return manifest
+
+    def page(self) -> str:
+        """The report."""
+        return self._page(private=False)
+
+    def private_page(self) -> str:
+        """The report with an example from the raw data."""
+        return self._page(private=True)
+
+    def check(self) -> Verdict:
+        """The verdict on the written files, which must hold the release that was judged."""
+        return verify_looked(
+            self.facts.original,
+            with_its_page(self._looked, self.release),
+            self.linkage,
+            run=self.facts.run,
+            judged=(self.release, self._verdict),
+            known=self._identifiers,
+        )
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """How precise place and time are in boxes; points have no accuracy."""
+        boxes = self._evidence.release_facts.boxes
+        return None if boxes is None else boxes.accuracy
+
+    @property
+    def strongest(self) -> Rate | None:
+        """The strongest attack in the report; None when none was played."""
+        return rate_shown(self._evidence.assessment)
+
+    def _page(self, *, private: bool) -> str:
+        statement, ground = self._options.statement, self._options.ground
+        return record_page(self._evidence, self._verdict, statement=statement, private=private, ground=ground)
+
+    def _write(self) -> Manifest:
+        write_table(self.release, self.staging / RELEASE_FILE)
+        return write_manifest_of(self.staging, self.release, self._verdict, self._options.statement)
+
+
+def require_ground_over(original: Trajectories, ground: MapGround) -> None:
+    """Raise InputError, before any work, when the map's ground does not cover any of the data."""
+    if ground is not NOTHING_BEHIND:
+        cell_m = 1.0 if original.grid is None else original.grid.cell_m
+        ground.require_over(around(original.x * cell_m, original.y * cell_m), original.crs)
+
+
+def _identity(job: PublicationJob, original: Trajectories) -> dict[str, Any]:
+    """What finished parts depend on: the samples, and the method with its parameters."""
+    return {
+        "data": digest_of(original.offsets, original.t, original.x, original.y),
+        "grid": original.grid,
+        "method": type(job.method).__name__,
+        "parameters": job.method.parameters(),
+    }
