@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from shoal.methods.parameters import ABOVE_0, declared, k_parameter, parameter, 
 from shoal.methods.techniques import rounding
 from shoal.methods.written import default_text, value_of
 from shoal.model.claims import KAnonymity
+from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.report.words.settings import method_name, settings_of
@@ -156,9 +157,10 @@ def test_the_command_line_has_an_option_for_every_parameter(name: str, field: st
 
 def taken(method: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of the reading, but that points are read as given, and those of the method."""
-    reading = take_method_reading(method, given)
-    assert reading.pop("snap", True) is (METHODS[method].about.publishes == "boxes")
-    return reading, take_settings(method, given)
+    reading, default = asdict(take_method_reading(method, given)), asdict(Reading())
+    assert reading.pop("snap") is (METHODS[method].about.publishes == "boxes")
+    set_here = {name: value for name, value in reading.items() if value != default[name]}
+    return set_here, take_settings(method, given)
 
 
 @pytest.mark.parametrize(

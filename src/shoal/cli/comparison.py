@@ -21,6 +21,7 @@ from shoal.cli.outcomes import shown
 from shoal.cli.planned import comparison, count_input, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
+from shoal.model.intake import Reading
 
 _NOTES: Final = (
     "each release counts as if it were made, attacked and measured by commands of its own; hold_out, people "
@@ -92,8 +93,8 @@ def compare(
     study = study if frontier is None else replace(study, frontier=frontier)
     require_outside(source, output)
     if planned:
-        counts = count_input(source, reading, quiet=quiet, releases=True)
-        work, left_out = comparison(study, counts.people, reading)
+        counts = count_input(source, Reading(**reading), quiet=quiet, releases=True)
+        work, left_out = comparison(study, counts.people, Reading(**reading))
         notes = [*_NOTES, *left_out]
         return print_plan("compare", counts, work, target=output, notes=notes, as_json=as_json)
     with Bars(quiet=quiet) as bars:

@@ -23,6 +23,7 @@ from shoal.cli.options import (
 from shoal.cli.planned import assessment, count_input, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
+from shoal.model.intake import Reading
 from shoal.units import counted
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def assess(
     from shoal.runtime.run import Run
     from shoal.runtime.staging import require_absent
 
-    reading = take_reading(options)
+    reading = Reading(**take_reading(options))
     if planned:
         counts = count_input(source, reading, quiet=quiet)
         work = assessment(ks, counts.people, reading, exact=exact_figures)

@@ -19,6 +19,7 @@ from shoal.cli.options import (
 )
 from shoal.cli.sections import Command, Option
 from shoal.errors import MisuseError
+from shoal.model.intake import Reading
 from shoal.units import share_of
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class _MethodOption(Option):
         return row[0], self._meanings[chosen] + limits
 
 
-def take_method_reading(method: str, options: dict[str, Any]) -> dict[str, Any]:
+def take_method_reading(method: str, options: dict[str, Any]) -> Reading:
     """Take the settings of the reading that were given; methods that publish points read them as given.
 
     Where the method has an option of the same name, the reading's is ``--reading-NAME``.
@@ -111,7 +112,7 @@ def take_method_reading(method: str, options: dict[str, Any]) -> dict[str, Any]:
                 f"{method} publishes points as they are given; leave out --cell and --slot"
             )
         reading["snap"] = False
-    return reading
+    return Reading(**reading)
 
 
 def take_settings(

@@ -1,6 +1,7 @@
 """``--plan``: what a long command would take, said instead of doing it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -44,14 +45,14 @@ def plan_option(command: Command) -> Command:
     )(command)
 
 
-def count_input(source: str, reading: dict[str, Any], *, quiet: bool, releases: bool = False) -> "Counts":
+def count_input(source: str, reading: Reading, *, quiet: bool, releases: bool = False) -> "Counts":
     """Count INPUT, as all that a plan knows of it; raises InputError where it cannot be read, or released."""
     from shoal.model.given import require_one_region
     from shoal.publishing.planning import count
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
-        counts = count(source, Reading(**reading), Run(progress=bars))
+        counts = count(source, reading, Run(progress=bars))
     if releases:
         require_one_region(counts.notes)
     return counts
@@ -84,12 +85,12 @@ def print_plan(
     return 0
 
 
-def publication(method: "Method", tries: int | None, people: int, reading: Mapping[str, Any]) -> list["Task"]:
+def publication(method: "Method", tries: int | None, people: int, reading: Reading) -> list["Task"]:
     """The work of anonymize; raises MisuseError where it would refuse so many people, read like this."""
     from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import RECORD_TRIES, Task, require_possible
 
-    require_possible(method, people, Reading(**reading))
+    require_possible(method, people, reading)
     own = Task(name=method.about.name, k=_k_of(method))
     times = min(TRIES if tries is None else tries, people) / RECORD_TRIES
     played = Task(name=f"200 tries for the record of {method.about.publishes}", times=times)
@@ -102,7 +103,7 @@ def publication_in_blocks(
     tries: int | None,
     size: "int | MemoryBound | None",
     engine: str,
-    reading: Mapping[str, Any],
+    reading: Reading,
     *,
     in_one_piece: str | None,
 ) -> "tuple[Blocks, Sequence[Task]] | None":
@@ -121,7 +122,7 @@ def publication_in_blocks(
         size = None if bound is None else bound.people_in_a_block(counts.each, k)
     if size is None:
         return None
-    require_possible(method, counts.people, Reading(**reading))
+    require_possible(method, counts.people, reading)
     blocks = blocks_of(
         counts, k, size, workers=workers, cores=available_cores(), only_blocks=bound is not None
     )
@@ -146,34 +147,34 @@ def measures() -> list["Task"]:
     return [Task(name="measure")]
 
 
-def assessment(ks: Collection[int], people: int, reading: Mapping[str, Any], *, exact: bool) -> list["Task"]:
+def assessment(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
     """The work of assess, for these k or the usual two; raises MisuseError for fewer people than k."""
     from shoal.measures.k_gap import drawn_people
     from shoal.model.trajectories import require_people
     from shoal.publishing.planning import Task, require_snapping
 
-    require_snapping(Reading(**reading))
+    require_snapping(reading)
     require_people(people, max(ks, default=0))
     everybody = exact or drawn_people(people) is None
     name = "assess of everybody" if everybody else "assess of drawn people"
     return [Task(name=name, times=len(set(ks)) or 2)]
 
 
-def comparison(study: "Study", people: int, reading: Mapping[str, Any]) -> tuple[list["Task"], list[str]]:
+def comparison(study: "Study", people: int, reading: Reading) -> tuple[list["Task"], list[str]]:
     """The work of compare: each release is made, attacked and measured.
 
     The second: a note for each setting of which there will be no release.
     """
     from shoal.publishing.planning import require_snapping
 
-    require_snapping(Reading(**reading))
+    require_snapping(reading)
     published, _ = study.held_out(people)
     tasks: list[Task] = []
     left_out: list[str] = []
     for setting in study.settings:
         of_points = setting.method.about.publishes == "points"
         try:
-            made = publication(setting.method, 0, published, {**reading, "snap": not of_points})
+            made = publication(setting.method, 0, published, replace(reading, snap=not of_points))
         except MisuseError as error:
             left_out.append(f"{setting.label}: no release: {error}")
         else:

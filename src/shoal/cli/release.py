@@ -193,14 +193,14 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
             if size is not None and not isinstance(size, int):
                 from shoal.publishing.planning import count, memory_bound_for
 
-                size = memory_bound_for(count(source, Reading(**reading), run), size, chosen.needs_everyone)
+                size = memory_bound_for(count(source, reading, run), size, chosen.needs_everyone)
             people: InBlocks | Trajectories
             if size is None:
                 people = read_telling(source, reading, bars, run)
             else:
                 people = InBlocks(
                     source=source,
-                    reading=Reading(**reading),
+                    reading=reading,
                     size=size,
                     engine=engine_of(chosen.engine or "local"),
                     on_read=lambda stored: tell_of_reading(stored, bars),
@@ -319,7 +319,7 @@ class AnonymizeOptions:
 
 def _print_plan(
     source: str,
-    reading: dict[str, Any],
+    reading: Reading,
     method: "Method",
     settings: dict[str, Any],
     place: Place,

@@ -18,6 +18,7 @@ from shoal.cli.outcomes import rates, shown
 from shoal.cli.planned import attacks, count_input, measures, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
+from shoal.model.intake import Reading
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
 _ATTACK_NOTES: Final = (
@@ -133,7 +134,7 @@ def attack(
     require_played(knowledge, series=bool(before))
     reading = _take_reading(options)
     if planned:
-        counts = count_input(raw, reading, quiet=quiet)
+        counts = count_input(raw, Reading(**reading), quiet=quiet)
         work = attacks(knowledge, tries, counts.people)
         return print_plan("attack", counts, work, notes=_ATTACK_NOTES, as_json=as_json)
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
@@ -196,7 +197,9 @@ def measure(
 
     reading = _take_reading(options)
     if planned:
-        return print_plan("measure", count_input(raw, reading, quiet=quiet), measures(), as_json=as_json)
+        return print_plan(
+            "measure", count_input(raw, Reading(**reading), quiet=quiet), measures(), as_json=as_json
+        )
     with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         given, known = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
         document = compute(given, _read_release(opened.folder, given), known).to_json()

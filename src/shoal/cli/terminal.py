@@ -21,6 +21,7 @@ from shoal.units import counted, show_s
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from shoal.model.intake import Reading
     from shoal.runtime.run import Run
 
 QUIET: Final = "shoal.quiet"  # of a click context: whether what goes well is not told
@@ -126,12 +127,12 @@ def log_line(level: str, message: str, **more: Any) -> None:
     print(json.dumps(entry, ensure_ascii=False), file=sys.stderr, flush=True)  # noqa: T201  (prints messages)
 
 
-def read_telling(source: str, reading: dict[str, Any], bars: Bars, run: "Run") -> Any:
+def read_telling(source: str, reading: "Reading", bars: Bars, run: "Run") -> Any:
     """Read the input; say on standard error what was dropped, repaired and assumed."""
-    from shoal.io import read
+    from shoal.io import read_with
 
     with run.stage("reading"):
-        original = read(source, run=run, **reading)
+        original = read_with(source, reading, run)
     tell_of_reading(original, bars)
     return original
 
