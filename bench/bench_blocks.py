@@ -26,7 +26,7 @@ from unittest.mock import patch
 import shoal
 from shoal.io.disk import pieces, spilling, storing
 from shoal.model.intake import Reading
-from shoal.publishing import block_gaps, block_records, block_table, in_blocks
+from shoal.publishing import block_facts, block_records, in_blocks
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -48,8 +48,8 @@ TASKS = (
     (storing, "sort_buckets"),
     (in_blocks, "anonymize_block"),
     (block_records, "extents_of_blocks"),
-    (block_table, "write_part"),
-    (block_gaps, GAPS),
+    (block_records, "write_part"),
+    (block_facts, GAPS),
     (streamed, "spread_groups"),
     (streamed, "examine_bucket"),
     (spread_digests, "compare_part"),

@@ -31,7 +31,7 @@ import numpy as np
 
 from shoal.methods import METHODS
 from shoal.publishing import costs
-from shoal.publishing.block_gaps import people_drawn
+from shoal.publishing.block_facts import people_drawn
 from shoal.publishing.costs import COSTS, Growth
 from shoal.publishing.planning import AROUND, BLOCKS, GAPS, WORKER
 

@@ -18,12 +18,12 @@ import numpy as np
 import shoal
 from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
-from shoal.publishing.block_sample import SAMPLE_PEOPLE
+from shoal.publishing.block_facts import SAMPLE_PEOPLE
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.freed import keep_little
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block
+from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, anonymize_block
 from shoal.scale.engines import engine_of
 from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound
 from shoal.synthetic import write_synthetic

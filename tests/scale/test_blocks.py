@@ -33,7 +33,7 @@ from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import PEOPLE_FILE
 from shoal.model.trajectories import Trajectories
-from shoal.publishing import block_gaps, block_records, block_sample, block_table, block_vanished
+from shoal.publishing import block_facts, block_records
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import records_at
@@ -45,9 +45,8 @@ from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine
-from shoal.scale import anonymizing
-from shoal.scale.anonymizing import name_of
-from shoal.scale.blocks import split_into_blocks
+from shoal.scale import blocks as scale_blocks
+from shoal.scale.blocks import name_of, split_into_blocks
 from shoal.synthetic import write_synthetic
 from shoal.utility import Facts
 from shoal.utility.vanished import vanished_of
@@ -194,11 +193,11 @@ def test_many_blocks_keep_the_claim(
 def test_the_record_measures_a_stated_sample_of_whole_crowds(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(block_sample, "SAMPLE_PEOPLE", 40)
-    drawn: list[block_sample.Sample] = []
-    draw = block_sample.draw_crowds
+    monkeypatch.setattr(block_facts, "SAMPLE_PEOPLE", 40)
+    drawn: list[block_facts.Sample] = []
+    draw = block_facts.draw_crowds
 
-    def noted(*given: Any) -> block_sample.Sample:
+    def noted(*given: Any) -> block_facts.Sample:
         drawn.append(draw(*given))
         return drawn[-1]
 
@@ -206,8 +205,8 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         found.append(look(*given))
         return found[-1]
 
-    look, found = block_vanished.vanished_of_stored, list[Any]()
-    monkeypatch.setattr(block_sample, "draw_crowds", noted)
+    look, found = block_facts.vanished_of_stored, list[Any]()
+    monkeypatch.setattr(block_facts, "draw_crowds", noted)
     monkeypatch.setattr(publishing, "vanished_of_stored", vanished)
     method = Glove(k=3, suppress_space_m=20_000)
     published = in_blocks(city, tmp_path / "release", 25, method=method, tries=20)
@@ -244,9 +243,9 @@ def test_the_k_gap_in_blocks_is_that_among_all_people(
 ) -> None:
     original = shoal.read(city)
     stored = store_people(city, Reading(), tmp_path / "people", Run())
-    everybody = block_gaps.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
-    monkeypatch.setattr(block_gaps, "_LEAST", 25)
-    drawn = block_gaps.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
+    everybody = block_facts.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
+    monkeypatch.setattr(block_facts, "_LEAST", 25)
+    drawn = block_facts.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
     assert [(gap.k, len(gap.gap)) for gap in (*everybody, *drawn)] == [(2, 120), (5, 120), (2, 5), (5, 5)]
     for found in (*everybody, *drawn):
         (same,) = k_gaps(original, [found.k], subjects=found.subjects)
@@ -439,9 +438,9 @@ def test_finished_blocks_are_not_made_again(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    make = anonymizing.crowds_of
+    make = scale_blocks.crowds_of
 
-    def counted(task: anonymizing.BlockTask) -> object:
+    def counted(task: scale_blocks.BlockTask) -> object:
         if len(made) == 3:
             raise KeyboardInterrupt
         made.append(task.block)
@@ -456,7 +455,7 @@ def test_finished_blocks_are_not_made_again(
         people = InBlocks(source=city, reading=Reading(), size=20, engine=OneByOne())
         return shoal.publish(people, Glove(k=2), tmp_path / "release", rng=rng)
 
-    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    monkeypatch.setattr(scale_blocks, "crowds_of", counted)
     with pytest.raises(KeyboardInterrupt):
         attempt()
     assert stat_of(tmp_path / "release.parts") == 0o700
@@ -484,7 +483,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(
         elif place == "block":
             patched.setattr("shoal.runtime.checkpoint.np.savez", full)
         else:
-            patched.setattr(block_table, "write_some_boxes", full)
+            patched.setattr(block_records, "write_some_boxes", full)
         with pytest.raises(OutputError, match="the disk is full; free some space"):
             in_blocks(city, tmp_path / "release", 40)
     assert not (tmp_path / "release").exists()
@@ -526,13 +525,13 @@ def test_files_that_may_not_grow_lose_nothing_that_is_finished(city: Path, tmp_p
 def blocks_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the blocks that are made from now on, as they are."""
     made: list[int] = []
-    make = anonymizing.crowds_of
+    make = scale_blocks.crowds_of
 
-    def counted(task: anonymizing.BlockTask) -> object:
+    def counted(task: scale_blocks.BlockTask) -> object:
         made.append(task.block)
         return make(task)
 
-    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    monkeypatch.setattr(scale_blocks, "crowds_of", counted)
     return made
 
 
@@ -540,16 +539,16 @@ def stopped_after_reading(
     source: Path, output: Path, monkeypatch: pytest.MonkeyPatch, reading: Reading | None = None
 ) -> None:
     """A publication that was stopped when its people were read and two of its blocks were finished."""
-    make, made = anonymizing.crowds_of, []
+    make, made = scale_blocks.crowds_of, []
 
-    def stopping(task: anonymizing.BlockTask) -> object:
+    def stopping(task: scale_blocks.BlockTask) -> object:
         made.append(task)
         if len(made) > 2:
             raise KeyboardInterrupt
         return make(task)
 
     with monkeypatch.context() as patched:
-        patched.setattr(anonymizing, "crowds_of", stopping)
+        patched.setattr(scale_blocks, "crowds_of", stopping)
         with pytest.raises(KeyboardInterrupt):
             in_blocks(source, output, 20, reading=reading)
     assert len(list((output.with_name(f"{output.name}.parts")).glob("block-*.npz"))) == 2

@@ -29,12 +29,12 @@ from shoal.io.disk.storing import store_people
 from shoal.io.formats import parquet_files
 from shoal.io.taken import Taken
 from shoal.model.intake import Reading
-from shoal.publishing import block_gaps
+from shoal.publishing import block_facts
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.tasks import Engine
-from shoal.scale import engine_local
+from shoal.scale import engines
 from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic
 from shoal.verification.files import streamed
@@ -205,7 +205,7 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def published(city: Path, folder: Path, on: Engine) -> Path:
     """Published in blocks of 30 people; what is lost, and the k-gaps, are looked at in as many tasks."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(block_gaps, "_LEAST", 30)
+        patched.setattr(block_facts, "_LEAST", 30)
         publication = shoal.publish(
             InBlocks(source=city, reading=Reading(), size=30, engine=on),
             shoal.Glove(k=2, suppress_space_m=10_000),
@@ -399,7 +399,7 @@ def test_a_worker_is_ended_while_it_starts() -> None:
 
     ends = SimpleNamespace(close=lambda: None)
     context: Any = SimpleNamespace(Pipe=lambda: (ends, ends), Process=Starting)
-    worker = engine_local._Worker(context)
+    worker = engines._Worker(context)
     thread = threading.Thread(target=worker._living)
     thread.start()
     begun.wait()

@@ -294,7 +294,7 @@ class AnonymizeOptions:
             )
         if self.memory is None:
             return self.blocks
-        from shoal.publishing.block_sample import SAMPLE_PEOPLE
+        from shoal.publishing.block_facts import SAMPLE_PEOPLE
         from shoal.scale.engines import workers_here
         from shoal.scale.memory import MemoryBound
 

@@ -26,16 +26,14 @@ from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
-from shoal.publishing.block_gaps import gaps_of_stored
+from shoal.publishing.block_facts import evidence_of_sample, gaps_of_stored, vanished_of_stored
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import (
     Crowds,
     crowds_of_blocks,
     header_of,
+    write_table_in_parts,
 )
-from shoal.publishing.block_sample import evidence_of_sample
-from shoal.publishing.block_table import write_table_in_parts
-from shoal.publishing.block_vanished import vanished_of_stored
 from shoal.publishing.writing import Candidate, PublicationJob, write_manifest_of
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest
 from shoal.report.facts.evidence import Evidence, rate_shown
@@ -47,8 +45,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, left_behind, require_absent, staged_folder
 from shoal.runtime.tasks import Engine, carried_out
-from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
-from shoal.scale.blocks import split_into_blocks
+from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of, split_into_blocks
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.verification.files.streamed import known_in_tasks, verify_streamed_folder

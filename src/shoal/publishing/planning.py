@@ -16,8 +16,7 @@ from shoal.methods import Method
 from shoal.methods.method import OnSteps
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, require_people, require_snapped
-from shoal.publishing.block_gaps import people_drawn
-from shoal.publishing.block_sample import SAMPLE_PEOPLE
+from shoal.publishing.block_facts import SAMPLE_PEOPLE, people_drawn
 from shoal.publishing.costs import COSTS, MACHINE, Growth
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run

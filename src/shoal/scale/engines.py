@@ -1,8 +1,23 @@
-"""Who carries out the tasks of large work: this process, processes of this machine, or a cluster."""
+"""Who carries out the tasks of large work: this process, processes of this machine, or a cluster.
 
-from typing import Final
+A worker process of this machine that dies costs only its task, which a new one takes over. The standard pool
+breaks as a whole when a worker dies, and never says which task killed it.
+"""
 
-from shoal.errors import MisuseError
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
+from queue import SimpleQueue
+from signal import SIG_IGN, SIGINT, Signals, signal
+from threading import Lock, Thread
+from typing import Any, Final, TypeVar
+from weakref import finalize
+
+from shoal.errors import EngineError, MisuseError
+from shoal.runtime.freed import keep_little
 from shoal.runtime.run import Run, available_cores
 from shoal.runtime.tasks import Engine
 
@@ -28,8 +43,6 @@ def engine_of(text: str) -> Engine:
         return SparkCluster(detail or None)
     if name == "threads":
         return Run()
-    from shoal.scale.engine_local import Processes
-
     return Processes(workers)
 
 
@@ -48,3 +61,159 @@ def workers_here(text: str) -> int | None:
             return None
         case _:
             raise MisuseError(f"'{text}' is no engine; choose one of {KNOWN}")
+
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+_MOST_TRIES: Final = 3
+
+
+class Processes:
+    """As many workers as asked for, each with one task at a time; they wait for more as long as this does.
+
+    A worker loads what it needs once, which takes longer than many a task.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._n_workers = workers
+        self._idle: list[_Worker] = []
+        finalize(self, _stop, self._idle)
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
+        """As Engine.map. The workers are killed when the caller stops asking before the last result."""
+        n_workers = min(self._n_workers, len(parts)) or 1
+        workers = [self._idle.pop() for _ in range(min(n_workers, len(self._idle)))]
+        workers += [_Worker(get_context("spawn")) for _ in range(n_workers - len(workers))]
+        free: SimpleQueue[_Worker] = SimpleQueue()
+        for worker in workers:
+            free.put(worker)
+
+        def task(numbered: tuple[int, Part]) -> Result:
+            worker = free.get()
+            try:
+                return worker.result_of(fn, numbered[1], numbered[0])
+            finally:
+                free.put(worker)
+
+        pool = ThreadPoolExecutor(n_workers)  # each thread waits for one worker
+        done = False
+        try:
+            yield from pool.map(task, enumerate(parts, start=1))
+            done = True
+        finally:
+            if not done:
+                for worker in workers:
+                    worker.kill()
+            pool.shutdown(wait=True, cancel_futures=True)
+            if done:
+                self._idle += workers
+            else:
+                _stop(workers)
+
+
+class _Worker:
+    """One process and the pipe to it; a new process takes the place of one that has died."""
+
+    def __init__(self, context: SpawnContext) -> None:
+        self._context = context
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self._killed = False
+        self._changing = Lock()  # the process: who ends it is another thread than who starts it
+
+    def result_of(self, fn: Callable[[Part], Result], part: Part, number: int) -> Result:
+        """What the task gives, on a second or third process when the first or second dies."""
+        for _ in range(_MOST_TRIES):
+            process, pipe = self._living()
+            try:
+                pipe.send((fn, part))
+                succeeded, outcome = pipe.recv()
+            except (EOFError, OSError):
+                process.join()
+                pipe.close()
+                with self._changing:
+                    self._process = None
+                continue
+            if succeeded:
+                result: Result = outcome
+                return result
+            raise outcome
+        raise EngineError(
+            f"task {number} ended its process {_MOST_TRIES} times ({_why(process.exitcode)}); "
+            "give it more memory, for example with smaller --blocks or fewer workers (--engine local:1), "
+            "and run the same command again"
+        )
+
+    def kill(self) -> None:
+        """End the process at once, whatever it does, and start no other."""
+        with self._changing:
+            self._killed = True
+            if self._process is not None:
+                self._process.kill()
+
+    def let_go(self) -> None:
+        """Tell the process that there are no more tasks."""
+        if self._pipe is not None:
+            self._pipe.close()
+
+    def join(self) -> None:
+        """Wait for the process to end."""
+        if self._process is not None:
+            self._process.join()
+
+    def _living(self) -> tuple[SpawnProcess, Connection]:
+        with self._changing:
+            if self._killed:
+                raise EngineError("the work was stopped; run the same command again to continue")
+            if self._process is None or self._pipe is None:
+                self._pipe, theirs = self._context.Pipe()
+                process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
+                process.start()
+                theirs.close()
+                self._process = process
+            return self._process, self._pipe
+
+
+def _stop(workers: list[_Worker]) -> None:
+    for worker in workers:
+        worker.let_go()
+    for worker in workers:
+        worker.join()
+
+
+def _serve(pipe: Connection) -> None:
+    """What a worker does: tasks, until nobody sends any more."""
+    signal(SIGINT, SIG_IGN)  # an interrupt is for the one who hands out the tasks
+    Thread(target=_end_with_parent, daemon=True).start()
+    keep_little()
+    while True:
+        try:
+            fn, part = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            outcome: tuple[bool, Any] = True, fn(part)
+        except Exception as error:
+            outcome = False, error
+        pipe.send(outcome)
+
+
+def _end_with_parent() -> None:
+    """End this process, whatever it does, once the one that handed out its task is gone.
+
+    Otherwise it would write into a folder that the next command may already have taken.
+    """
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _why(exit_code: int | None) -> str:
+    """How a process ended, in words."""
+    if exit_code is not None and exit_code < 0:
+        return f"by {Signals(-exit_code).name}" + (
+            ", as the system does when memory runs out" if -exit_code == 9 else ""
+        )
+    return f"with exit code {exit_code}"

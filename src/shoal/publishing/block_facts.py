@@ -1,0 +1,318 @@
+"""What the report of a release made in blocks says of its people: attacks and uses, k-gaps, and lost samples.
+
+Attacks and uses are measured on whole crowds drawn at random. Crowds stay whole, so a person hides among as
+many people as in the release; but fewer other people can be taken for the victim, and the report says so.
+
+A k-gap needs the nearest other people. A person who is among the nearest in a set is also among the nearest
+in each subset that holds both. So each task looks among the people drawn and its part of all people, and the
+nearest of all tasks' results are the nearest of all: the figures are exact for the people drawn.
+
+Lost samples are exact, too: each person counts in one task.
+"""
+
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.measures.k_gap import KGap, drawn_people, k_gaps, nearest_others, some_people
+from shoal.measures.query import Zones
+from shoal.model.clocks import Clock, clock_of
+from shoal.model.people_on_disk import StoredPeople
+from shoal.model.release import Boxes, Linkage, Losses, Release
+from shoal.model.trajectories import Trajectories
+from shoal.publishing.block_records import Crowds, ReleaseOnDisk, records_in_parts, without_records
+from shoal.report.facts.evidence import Evidence, Sampled
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.runtime.tasks import Engine, carried_out, runs_of
+from shoal.utility import Facts
+from shoal.utility.facts import KS
+from shoal.utility.vanished import Vanished, side_of_zones, vanished_in, vanished_together
+
+SAMPLE_PEOPLE: Final = 1_000
+_DRAW_SEED: Final = 1  # of who is drawn, which no page shows; a run that goes on draws the same
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sample:
+    """Some whole crowds as data sets of their own."""
+
+    original: Trajectories
+    release: Release
+    linkage: Linkage
+
+
+def evidence_of_sample(
+    people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds, *, tries: int, run: Run
+) -> Evidence:
+    """What is measured of a sample, with how many people it holds."""
+    drawn = draw_crowds(people, release, crowds)
+    facts = Facts(drawn.original, drawn.release, drawn.linkage, run=run)
+    sampled = Sampled(people=drawn.release.n_records, of=release.n_records)
+    return Evidence(facts, tries=tries, sampled=sampled)
+
+
+def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) -> Sample:
+    """Crowds drawn at random until they hold SAMPLE_PEOPLE, or all where there are no more."""
+    rng = np.random.default_rng(_DRAW_SEED)
+    order = rng.permutation(len(crowds.sizes))
+    enough = int(np.searchsorted(np.cumsum(crowds.sizes[order]), SAMPLE_PEOPLE)) + 1
+    return these_crowds(people, release, crowds, np.sort(order[:enough]), rng)
+
+
+def these_crowds(
+    people: StoredPeople,
+    release: Release,
+    crowds: Crowds,
+    chosen: Integers,
+    rng: np.random.Generator,
+) -> Sample:
+    """Some crowds (ascending) as a data set of their own."""
+    ends = np.cumsum(crowds.sizes)
+    own = [crowds.subjects[ends[crowd] - crowds.sizes[crowd] : ends[crowd]] for crowd in chosen.tolist()]
+    some = replace(
+        crowds,
+        subjects=np.concatenate(own),
+        blocks=crowds.blocks[chosen],
+        sizes=crowds.sizes[chosen],
+        starts=crowds.starts[chosen],
+        lengths=crowds.lengths[chosen],
+    )
+    shuffled = rng.permutation(len(some.subjects))
+    crowd_of = np.repeat(np.arange(len(some.sizes)), some.sizes)[shuffled]
+    subjects = some.subjects[shuffled]
+    header = replace(
+        release,
+        trajectory_ids=Randomness.for_research(_DRAW_SEED).pseudonyms(len(subjects)),
+        offsets=np.zeros(len(subjects) + 1, dtype=np.int64),
+        losses=Losses(),
+    )
+    parts = list(records_in_parts(header, some, crowd_of))
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    settings = {field.name: getattr(header, field.name) for field in fields(Release)}
+    settings |= {
+        "offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        "payload": Boxes.concatenate([part.boxes for part in parts]),
+    }
+    by_subject = np.argsort(subjects)
+    names = people.names.take(subjects[by_subject]).to_pylist()
+    records = tuple(header.trajectory_ids[position] for position in by_subject.tolist())
+    return Sample(
+        original=people.load(np.sort(subjects)),
+        release=Release(**settings),
+        linkage=Linkage(tuple(names), records),
+    )
+
+
+_LEAST: Final = 500  # people that are looked at together, whatever the size of a block
+_GAPS_LABEL: Final = "seeking the nearest others"
+_DRAWN, _BELOW = "drawn.npy", "below.npy"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Nearest:
+    """The nearest others of those drawn, found so far: [d, c] who, and at which effort, the nearest first."""
+
+    who: Integers
+    effort: Floats
+
+    def joined(self, other: Self) -> "Nearest":
+        """As many of both, which hold different people; of equals the first."""
+        who = np.concatenate([self.who, other.who], axis=1)
+        effort = np.concatenate([self.effort, other.effort], axis=1)
+        order = np.lexsort((who, effort), axis=1)[:, : self.who.shape[1]]
+        return Nearest(
+            who=np.take_along_axis(who, order, axis=1), effort=np.take_along_axis(effort, order, axis=1)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearTask:
+    """People from first to before end, among whom others of those drawn are sought.
+
+    people: their folder. folder: who is drawn, and which efforts are too large for each. count: how many
+    others of each. threads: that the task may use.
+    """
+
+    people: Path
+    folder: Path
+    first: int
+    end: int
+    count: int
+    threads: int
+
+
+def nearest_in(task: NearTask) -> Nearest:
+    """The nearest of the task's people to those drawn, as far as there are any."""
+    people = StoredPeople.open(task.people)
+    drawn, below = np.load(task.folder / _DRAWN), np.load(task.folder / _BELOW)
+    together = np.union1d(drawn, np.arange(task.first, task.end))
+    places = np.searchsorted(together, drawn)
+    found, effort = nearest_others(
+        people.load(together), task.count, places, below, Run(threads=task.threads)
+    )
+    who = np.append(together, people.n_subjects)[found]
+    own = (task.first <= who) & (who < task.end)  # the others are found where they belong
+    return Nearest(who=np.where(own, who, people.n_subjects), effort=np.where(own, effort, np.inf))
+
+
+def gaps_of_stored(
+    people: StoredPeople, k: int, part: int, scratch: Path, engine: Engine, run: Run
+) -> tuple[KGap, ...]:
+    """The k-gaps at k = 2, 5 and the claim's k, as far as there are so many people.
+
+    part: how many people may be in memory with all their samples; with those drawn it is a fifth more.
+    """
+    n = people.n_subjects
+    ks = [each for each in sorted({*KS, k}) if 2 <= each <= n]
+    part = max(part, _LEAST)
+    if n <= part:
+        return tuple(k_gaps(people.load(np.arange(n)), ks, run=run, subjects=drawn_people(n)))
+    drawn = people_drawn(n, k, part)
+    np.save(scratch / _DRAWN, drawn)
+    np.save(scratch / _BELOW, np.full(len(drawn), np.inf))
+    threads = run.threads if isinstance(engine, Run) else 1
+    begun, *tasks = (
+        NearTask(
+            people=people.folder, folder=scratch, first=first, end=end, count=max(ks) - 1, threads=threads
+        )
+        for first, end in runs_of(n, part)
+    )
+    near = nearest_in(replace(begun, threads=run.threads))
+    # nobody else is looked at beyond the last of these
+    np.save(scratch / _BELOW, np.nextafter(near.effort[:, -1], np.inf))
+    for found in carried_out(nearest_in, tasks, engine, run, _GAPS_LABEL):
+        near = near.joined(found)
+    together = np.union1d(drawn, near.who)
+    gaps = k_gaps(
+        people.load(together), ks, run=Run(threads=run.threads), subjects=np.searchsorted(together, drawn)
+    )
+    return tuple(replace(gap, subjects=drawn) for gap in gaps)
+
+
+def people_drawn(n: int, k: int, part: int) -> Integers:
+    """Ascending: those of n people whose k-gaps are found; k, part: as ``gaps_of_stored`` takes them."""
+    part = max(part, _LEAST)
+    drawn = drawn_people(n) if n <= part else some_people(n, part // max(*KS, k))
+    return np.arange(n) if drawn is None else drawn
+
+
+_VANISHED_LABEL: Final = "who vanished"
+_ALONE: Final = "alone.npy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleTask:
+    """People from first to before end. people: their folder."""
+
+    people: Path
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdsTask:
+    """Crowds from first to before end, or people whom the release holds no record of.
+
+    people: their folder. folder: of the lists of both. release: without its records. job: the folder of the
+    blocks.
+    """
+
+    people: Path
+    folder: Path
+    job: Path
+    release: Release
+    zones: Zones
+    clock: Clock
+    of_crowds: bool
+    first: int
+    end: int
+
+
+def vanished_of_stored(
+    people: StoredPeople,
+    release: ReleaseOnDisk,
+    crowds: Crowds,
+    part: int,
+    scratch: Path,
+    engine: Engine,
+    run: Run,
+) -> Vanished | None:
+    """The raw samples that the release does not hold, by place and hour; None where none was lost.
+
+    part: how many people are in memory with all their samples and boxes.
+    """
+    if not release.losses.samples_suppressed:
+        return None
+    n = people.n_subjects
+    zones = _zones(people, part, engine, run)
+    alone = np.setdiff1d(np.arange(n), crowds.subjects)
+    crowds.save(scratch)
+    np.save(scratch / _ALONE, alone)
+    clock = clock_of(people.load(np.arange(min(n, part))))
+    ends = np.flatnonzero(np.diff(np.cumsum(crowds.sizes) // part)) + 1
+    pieces = [
+        (True, pairwise([0, *ends.tolist(), len(crowds.sizes)])),
+        (False, runs_of(len(alone), part)),
+    ]
+    header = without_records(release)
+    tasks = [
+        CrowdsTask(
+            people=people.folder,
+            folder=scratch,
+            job=crowds.job,
+            release=header,
+            zones=zones,
+            clock=clock,
+            of_crowds=of_crowds,
+            first=first,
+            end=end,
+        )
+        for of_crowds, runs in pieces
+        for first, end in runs
+    ]
+    whole = vanished_together(list(carried_out(vanished_of_some, tasks, engine, run, _VANISHED_LABEL)))
+    counted, told = int(whole.by_hour.lost.sum()), release.losses.samples_suppressed
+    if counted != told:
+        raise MisuseError(f"{counted} samples are lost and the release tells of {told}")
+    return whole
+
+
+def vanished_of_some(task: CrowdsTask) -> Vanished:
+    """What was lost of the task's people."""
+    people = StoredPeople.open(task.people)
+    if task.of_crowds:
+        crowds = Crowds.saved(task.job, task.folder, task.first, task.end)
+        everyone = np.arange(len(crowds.sizes))
+        # the order of these records is seen by nobody
+        some = these_crowds(people, task.release, crowds, everyone, np.random.default_rng(0))
+        original = some.original
+        lost = Facts(original, some.release, some.linkage, run=Run(threads=1)).extents_of()[0] < 0
+    else:
+        original = people.load(np.load(task.folder / _ALONE)[task.first : task.end])
+        lost = np.ones(original.n_samples, dtype=np.bool_)
+    return vanished_in(original, lost, task.zones, task.clock, people.grid)
+
+
+def bounds_of(task: PeopleTask) -> Integers:
+    """[2, 2] the least and the greatest x and y of the task's people."""
+    data = StoredPeople.open(task.people).load(np.arange(task.first, task.end))
+    return np.array([[data.x.min(), data.y.min()], [data.x.max(), data.y.max()]])
+
+
+def _zones(people: StoredPeople, part: int, engine: Engine, run: Run) -> Zones:
+    """Square zones of whole cells over all samples."""
+    tasks = [
+        PeopleTask(people=people.folder, first=first, end=end)
+        for first, end in runs_of(people.n_subjects, part)
+    ]
+    lows, highs = zip(*carried_out(bounds_of, tasks, engine, run, _VANISHED_LABEL), strict=True)
+    (west, south), (east, north) = np.min(lows, axis=0).tolist(), np.max(highs, axis=0).tolist()
+    side = side_of_zones(max(east - west, north - south) + 1)
+    cell_m = people.grid.cell_m
+    return Zones.between((west, east + 1), (south, north + 1), cell_m, side * cell_m)
