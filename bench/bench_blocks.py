@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 
 CORES = (2, 16, 64, 256)
 FIRST = "take_piece"  # of the input, which the process around the tasks reads
-GAPS = "nearest_in"
+GAPS = "find_nearest"
 TASKS = (
     (pieces, FIRST),
     (spilling, "read_piece"),

@@ -31,7 +31,7 @@ import numpy as np
 
 from shoal.methods import METHODS
 from shoal.publishing import costs
-from shoal.publishing.block_facts import people_drawn
+from shoal.publishing.block_facts import people_for_k_gaps
 from shoal.publishing.costs import COSTS, Growth
 from shoal.publishing.planning import AROUND, BLOCKS, GAPS, WORKER
 
@@ -309,7 +309,7 @@ def line_above(size: Any, value: Any) -> tuple[float, float]:
 def together(row: Row) -> int:
     """The people that a task looks at together: all, those of a block, or those whose k-gap it says."""
     if row["task"] == GAPS:
-        return len(people_drawn(row["people"], row["k"], row["block"]))
+        return len(people_for_k_gaps(row["people"], row["k"], row["block"]))
     return int(row["block"] if row["task"] == BLOCKS else row["people"])
 
 

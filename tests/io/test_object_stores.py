@@ -33,7 +33,7 @@ from shoal.io.sources.object_stores import store as to_store
 from shoal.io.sources.sources import openers
 from shoal.model.intake import Reading
 from shoal.publishing.exporting import export_to_store
-from shoal.publishing.opening import opened_release
+from shoal.publishing.opening import open_release
 from shoal.runtime.run import Run
 from shoal.scale.engines import engine_of
 
@@ -153,7 +153,7 @@ def test_a_store_that_is_busy_for_a_moment_is_asked_again(
     assert np.array_equal(read_there.t, here.t)
     assert np.array_equal(read_there.x, here.x)
     manifest = (released / "release" / "manifest.json").read_bytes()
-    with opened_release(target) as opened:
+    with open_release(target) as opened:
         assert (opened.folder / "manifest.json").read_bytes() == manifest
 
 
@@ -424,19 +424,19 @@ def test_a_release_that_is_damaged_or_not_complete_in_a_bucket_is_found(store: s
     system, _ = pafs.FileSystem.from_uri(f"s3://{KEYS}@data?{store}")
     export_to_store(released / "release", f"s3://{KEYS}@data/cut?{store}", "csv")
     put(store, "cut/notes.txt", b"the first one is Ann")
-    with opened_release(f"s3://{KEYS}@data/cut?{store}") as opened:
+    with open_release(f"s3://{KEYS}@data/cut?{store}") as opened:
         assert {finding.kind for finding in opened.findings} == {"unexpected-file"}
     system.delete_file("data/cut/datapackage.json")
     with (
         pytest.raises(InputError, match="no complete release at that address"),
-        opened_release(f"s3://{KEYS}@data/cut?{store}"),
+        open_release(f"s3://{KEYS}@data/cut?{store}"),
     ):
         pass
     put(store, "wrong/manifest.json", b"{}")
     put(store, "wrong/release.parquet", b"none")
     with (
         pytest.raises(InputError, match=r"^manifest\.json cannot be read"),
-        opened_release(f"s3://{KEYS}@data/wrong?{store}") as opened,
+        open_release(f"s3://{KEYS}@data/wrong?{store}") as opened,
     ):
         shoal.read_release(opened.folder)
 

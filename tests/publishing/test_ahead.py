@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shoal.publishing import ahead
-from shoal.publishing.ahead import SWITCH, compiled_ahead
+from shoal.publishing.ahead import SWITCH, compile_ahead
 from shoal.runtime.compiling import COMPILING
 
 WAITS = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch(); sys.stdin.read()"
@@ -37,7 +37,7 @@ def _compile(kernels: int) -> None:
 
 
 def test_processes_share_the_steps_and_end_with_the_publication(begun: Path) -> None:
-    with compiled_ahead("glove"):
+    with compile_ahead("glove"):
         _compile(3)
         assert not list(begun.iterdir())  # three kernels are sooner compiled
         _compile(5)
@@ -51,17 +51,17 @@ def test_processes_share_the_steps_and_end_with_the_publication(begun: Path) -> 
 def test_one_core_and_a_switch_begin_nothing(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as alone:
         alone.setattr(ahead, "available_cores", lambda: 1)
-        with compiled_ahead("glove"):
+        with compile_ahead("glove"):
             _compile(9)
     monkeypatch.setenv(SWITCH, "0")
-    with compiled_ahead("glove"):
+    with compile_ahead("glove"):
         _compile(9)
     assert not list(begun.iterdir())
 
 
 def test_a_process_that_cannot_begin_is_done_without(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "_words", lambda *_: [str(begun / "absent")])
-    with compiled_ahead("glove"):
+    with compile_ahead("glove"):
         _compile(9)
 
 

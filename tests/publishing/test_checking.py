@@ -14,7 +14,7 @@ import pytest
 import shoal
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError
-from shoal.publishing.foreign_links import matched
+from shoal.publishing.foreign_links import match_people
 
 NOON_S = 1_714_564_800
 RAW = ("uid", "t", "lat", "lon")
@@ -278,5 +278,5 @@ def test_rows_that_cannot_be_read_are_never_left_out_in_silence(tmp_path: Path, 
 def test_as_many_records_as_possible_get_a_person() -> None:
     # the first record takes person 0 unless it makes room for the second, which fits nobody else
     named = np.array([[0, 1, -1], [0, -1, -1], [1, 2, -1]])
-    assert matched(named, 3).tolist() == [1, 0, 2]
-    assert matched(np.array([[0], [0]]), 1).tolist().count(-1) == 1
+    assert match_people(named, 3).tolist() == [1, 0, 2]
+    assert match_people(np.array([[0], [0]]), 1).tolist().count(-1) == 1

@@ -19,7 +19,7 @@ from shoal.io.sources.server_tables import place_of
 from shoal.methods import Method
 from shoal.model.verdicts import Verdict
 from shoal.publishing.in_database import FORMS, export_to_database
-from shoal.publishing.opening import opened_release
+from shoal.publishing.opening import open_release
 from shoal.release_folder.exports import EXPORTS
 
 pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
@@ -70,7 +70,7 @@ def asked(address: str, query: str) -> list[tuple[object, ...]]:
 
 
 def verdict_of(made: Made, address: str, kind: str = "boxes") -> Verdict:
-    with opened_release(address, as_written=True) as opened:
+    with open_release(address, as_written=True) as opened:
         plane = shoal.read_release(opened.folder).crs
         original = shoal.read(made.raw, snap=kind == "boxes", working_crs=plane)
         links = shoal.read_linkage(made.links(kind))
@@ -105,7 +105,7 @@ def test_a_release_without_a_plane_in_degrees_has_no_geometry(tmp_path: Path, ma
     export_to_database(tmp_path / "release", f"{maps}#flat", "mobilitydb")
     (first, *_) = asked(maps, "SELECT stbox FROM flat ORDER BY row_number")
     assert str(first[0]).startswith("STBOX XT(((0.0,0.0),(100.0,100.0)),[1970-01-01 00:00:00+00, ")
-    with opened_release(f"{maps}#flat") as opened:
+    with open_release(f"{maps}#flat") as opened:
         assert opened.findings == ()
 
 
@@ -179,9 +179,9 @@ def copied(address: str, name: str, damage: str) -> str:
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damage_on_the_server_is_found(name: str, written: str) -> None:
     damage, kinds = DAMAGES[name]
-    with opened_release(f"{written}#sound.release") as opened:
+    with open_release(f"{written}#sound.release") as opened:
         assert opened.findings == ()
-    with opened_release(copied(written, name, damage)) as opened:
+    with open_release(copied(written, name, damage)) as opened:
         assert {finding.kind for finding in opened.findings} == kinds
 
 
@@ -197,7 +197,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_release_is_refused_in_words(name: str, written: str) -> None:
     damage, words = REFUSED[name]
-    with pytest.raises(InputError, match=words), opened_release(copied(written, name, damage)):
+    with pytest.raises(InputError, match=words), open_release(copied(written, name, damage)):
         pass
 
 

@@ -205,9 +205,9 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         found.append(look(*given))
         return found[-1]
 
-    look, found = block_facts.vanished_of_stored, list[Any]()
+    look, found = block_facts.lost_samples_on_disk, list[Any]()
     monkeypatch.setattr(block_facts, "draw_crowds", noted)
-    monkeypatch.setattr(publishing, "vanished_of_stored", vanished)
+    monkeypatch.setattr(publishing, "lost_samples_on_disk", vanished)
     method = Glove(k=3, suppress_space_m=20_000)
     published = in_blocks(city, tmp_path / "release", 25, method=method, tries=20)
     (sample,) = drawn
@@ -243,9 +243,9 @@ def test_the_k_gap_in_blocks_is_that_among_all_people(
 ) -> None:
     original = shoal.read(city)
     stored = store_people(city, Reading(), tmp_path / "people", Run())
-    everybody = block_facts.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
+    everybody = block_facts.k_gaps_on_disk(stored, 2, 25, tmp_path, Run(), Run())
     monkeypatch.setattr(block_facts, "_LEAST", 25)
-    drawn = block_facts.gaps_of_stored(stored, 2, 25, tmp_path, Run(), Run())
+    drawn = block_facts.k_gaps_on_disk(stored, 2, 25, tmp_path, Run(), Run())
     assert [(gap.k, len(gap.gap)) for gap in (*everybody, *drawn)] == [(2, 120), (5, 120), (2, 5), (5, 5)]
     for found in (*everybody, *drawn):
         (same,) = k_gaps(original, [found.k], subjects=found.subjects)

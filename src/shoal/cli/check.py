@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.options import PATH, input_options, output_options, take_reading
-from shoal.cli.outcomes import EXIT_CODES, rates
+from shoal.cli.outcomes import EXIT_CODES, rate_lines
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
@@ -96,7 +96,7 @@ def check(
 
     columns = _columns(roles)
     with Bars(quiet=quiet) as bars:
-        found = look(
+        result = look(
             file,
             raw,
             claim=claim,
@@ -109,41 +109,43 @@ def check(
             run=Run(progress=bars),
             **take_reading(options),
         )
-    print_result(as_json, found.to_json(), _lines(found, claim), well=found.verdict.holds)
-    return EXIT_CODES[found.verdict.word]
+    print_result(as_json, result.to_json(), _lines(result, claim), well=result.verdict.holds)
+    return EXIT_CODES[result.verdict.word]
 
 
 def _columns(roles: Sequence[str]) -> dict[str, str]:
     """Columns by role; a usage error for anything else than ROLE=COLUMN."""
-    found = {}
+    columns = {}
     for text in roles:
-        role, given, column = text.partition("=")
-        if not given or not column:
+        role, separator, column = text.partition("=")
+        if not separator or not column:
             raise click.UsageError(f"--as {text} names no column; write for example --as id=PSEUDONYM")
-        found[role.strip()] = column
-    return found
+        columns[role.strip()] = column
+    return columns
 
 
-def _lines(found: "Checked", claim: str | None) -> list[str]:
+def _lines(result: "Checked", claim: str | None) -> list[str]:
     """For people to read."""
     from shoal.report.words.numbers import percent
 
-    verdict = found.verdict
-    small = f"; in smaller classes: {counted(found.records_below, 'record')}" if claim else ""
+    verdict = result.verdict
+    small = f"; in smaller classes: {counted(result.records_below, 'record')}" if claim else ""
     lines = [
         *([f"{verdict.word}: {claim}"] if claim else []),
         *(f"not checked: {part}" for part in verdict.unchecked),
-        f"k-anonymity: k = {found.k} over {counted(found.records, 'record')} of "
-        f"{counted(found.rows, 'row')}{small}",
-        f"true: {percent(found.true_share)} of the rows hold a raw sample",
+        f"k-anonymity: k = {result.k} over {counted(result.records, 'record')} of "
+        f"{counted(result.rows, 'row')}{small}",
+        f"true: {percent(result.true_share)} of the rows hold a raw sample",
     ]
-    if found.covered_share is not None:
+    if result.covered_share is not None:
         lines.append(
-            f"kept: {percent(found.covered_share)} of the raw samples lie in their own person's record"
+            f"kept: {percent(result.covered_share)} of the raw samples lie in their own person's record"
         )
-    shown = verdict.to_json()
-    lines += [f"  {finding['kind']}: {finding['message']}" for finding in shown["findings"]]
-    lines += [f"  {kind}: {count:,} in all" for kind, count in shown["findings_by_kind"].items() if count > 1]
-    lines += rates(found.rates)
-    read = ", ".join(f"{role} from '{column}'" for role, column in found.columns.items())
-    return [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]
+    document = verdict.to_json()
+    lines += [f"  {finding['kind']}: {finding['message']}" for finding in document["findings"]]
+    lines += [
+        f"  {kind}: {count:,} in all" for kind, count in document["findings_by_kind"].items() if count > 1
+    ]
+    lines += rate_lines(result.rates)
+    read = ", ".join(f"{role} from '{column}'" for role, column in result.columns.items())
+    return [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *result.notes))]

@@ -17,8 +17,8 @@ from shoal.cli.options import (
     output_options,
     take_reading,
 )
-from shoal.cli.outcomes import shown
-from shoal.cli.planned import comparison, count_input, plan_option, print_plan
+from shoal.cli.outcomes import format_value
+from shoal.cli.planned import comparison_tasks, count_input, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
@@ -94,7 +94,7 @@ def compare(
     require_outside(source, output)
     if planned:
         counts = count_input(source, Reading(**reading), quiet=quiet, releases=True)
-        work, left_out = comparison(study, counts.people, Reading(**reading))
+        work, left_out = comparison_tasks(study, counts.people, Reading(**reading))
         notes = [*_NOTES, *left_out]
         return print_plan("compare", counts, work, target=output, notes=notes, as_json=as_json)
     with Bars(quiet=quiet) as bars:
@@ -114,8 +114,8 @@ def compare(
     )
     lines = [
         *(
-            f"{point.label}: risk {shown(point.risk, 'share')}, {study.budget.utility} "
-            f"{shown(point.utility, unit)}; strongest adversary {shown(point.worst, 'share')} "
+            f"{point.label}: risk {format_value(point.risk, 'share')}, {study.budget.utility} "
+            f"{format_value(point.utility, unit)}; strongest adversary {format_value(point.worst, 'share')} "
             f"({point.worst_by})" + ("" if is_anonymity(point.method) else "; no anonymity")
             for point in found.ranking
         ),
@@ -191,10 +191,11 @@ def granularity(
             read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output
         ).to_json()
     lines = [
-        f"tau {shown(one['tau_s'], 's'):>8}: suppressed {shown(one['suppressed'], 'share')}; "
-        f"dx + dy median {shown(one['space_m']['median'], 'm')}, mean "
-        f"{shown(one['space_m']['mean'], 'm')}; "
-        f"duration median {shown(one['time_s']['median'], 's')}, mean {shown(one['time_s']['mean'], 's')}"
+        f"tau {format_value(one['tau_s'], 's'):>8}: suppressed {format_value(one['suppressed'], 'share')}; "
+        f"dx + dy median {format_value(one['space_m']['median'], 'm')}, mean "
+        f"{format_value(one['space_m']['mean'], 'm')}; "
+        f"duration median {format_value(one['time_s']['median'], 's')}, "
+        f"mean {format_value(one['time_s']['mean'], 's')}"
         for one in found["settings"]
     ]
     lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in found["failed"].items()]

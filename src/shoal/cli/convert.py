@@ -43,11 +43,11 @@ def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: b
     look exact where boxes were honest. Points stay as they are. Tools that read GeoParquet (QGIS, GeoPandas,
     DuckDB) open release.parquet as it is.
     """
-    from shoal.io.formats.point_files import write_points
-    from shoal.publishing.opening import opened_release
+    from shoal.io.point_files import write_points
+    from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_release
 
-    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+    with Bars(quiet=quiet) as bars, open_release(release) as opened:
         bars("reading the release", 0, 1)
         files = write_points(read_release(opened.folder), output, how, box_as=box_as)
     lines = [f"{counted(files, f'{how.upper()} file')} in {output}"]

@@ -20,9 +20,9 @@ from shoal.cli.options import (
     output_options,
     take_reading,
 )
-from shoal.cli.planned import assessment, count_input, plan_option, print_plan
+from shoal.cli.planned import assessment_tasks, count_input, plan_option, print_plan
 from shoal.cli.sections import Command
-from shoal.cli.terminal import Bars, print_result, read_telling
+from shoal.cli.terminal import Bars, print_result, read_and_report
 from shoal.model.intake import Reading
 from shoal.units import counted
 
@@ -51,17 +51,17 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     INPUT is a file, a folder of files, or a pattern. Of a release it says what its manifest states.
     """
     from shoal.io import describe, read
-    from shoal.publishing.opening import opened_release
+    from shoal.publishing.opening import open_release
     from shoal.publishing.release_facts import facts_of, is_release
     from shoal.release_folder.folder import read_release
     from shoal.runtime.run import Run
 
     reading = take_reading(options)
     if is_release(source):
-        with opened_release(source) as opened:
+        with open_release(source) as opened:
             facts = facts_of(read_release(opened.folder))
-        notes = [f"  note: {told}" for told in opened.told]
-        print_result(as_json, {**facts.to_json(), "notes": list(opened.told)}, [*facts.lines(), *notes])
+        notes = [f"  note: {told}" for told in opened.remarks]
+        print_result(as_json, {**facts.to_json(), "notes": list(opened.remarks)}, [*facts.lines(), *notes])
         return 0
     with Bars(quiet=quiet) as bars:
         description = describe(read(source, run=Run(progress=bars), **reading))
@@ -218,13 +218,13 @@ def assess(
     reading = Reading(**take_reading(options))
     if planned:
         counts = count_input(source, reading, quiet=quiet)
-        work = assessment(ks, counts.people, reading, exact=exact_figures)
+        work = assessment_tasks(ks, counts.people, reading, exact=exact_figures)
         return print_plan("assess", counts, work, target=output, as_json=as_json)
     if output is not None:
         require_absent(output)
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
-        original = read_telling(source, reading, bars, run)
+        original = read_and_report(source, reading, bars, run)
         wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
         gaps = assess_people(original, wanted, run, output, exact_figures=exact_figures)
     lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]

@@ -30,12 +30,12 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
     Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
     from shoal.methods.glove.glove import Glove
-    from shoal.publishing.ahead import compiled_ahead
+    from shoal.publishing.ahead import compile_ahead
     from shoal.publishing.demo import demonstrate, ending
     from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
-    with Bars(quiet=quiet) as bars, compiled_ahead(Glove.about.name):
+    with Bars(quiet=quiet) as bars, compile_ahead(Glove.about.name):
         shown = demonstrate(output, Run(progress=bars))
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
     at_k = [

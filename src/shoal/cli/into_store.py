@@ -32,14 +32,14 @@ class Place:
         return cls(Path(name), output)
 
     @property
-    def told(self) -> dict[str, str]:
+    def addresses(self) -> dict[str, str]:
         """Where the release and its page lie in the store, without keys; nothing of a folder here."""
         if self.address is None:
             return {}
         from shoal.release_folder.manifest import REPORT_FILE
 
-        there = without_keys(self.address)
-        return {"output": there, "report": f"{there}/{REPORT_FILE}"}
+        shown_address = without_keys(self.address)
+        return {"output": shown_address, "report": f"{shown_address}/{REPORT_FILE}"}
 
     def require_free(self) -> None:
         """Raise OutputError when something lies there, here or in the store, or the store cannot be asked."""
@@ -60,7 +60,7 @@ class Place:
 
         if self.address is None:
             return
-        left = (
+        remedy = (
             f"the release is whole in {self.folder}; copy that folder, or: shoal publish {self.folder} --to "
             f"{without_keys(self.address)} --format parquet-parts"
         )
@@ -69,8 +69,10 @@ class Place:
             try:
                 store(self.folder, self.address, last=RELEASE_FILE)
             except OutputError as error:
-                raise OutputError(f"{error.as_written}; {left}") from error
+                raise OutputError(f"{error.as_written}; {remedy}") from error
             except KeyboardInterrupt as error:
-                raise KeyboardInterrupt(f"interrupted while it was copied into the store; {left}") from error
+                raise KeyboardInterrupt(
+                    f"interrupted while it was copied into the store; {remedy}"
+                ) from error
             run.progress("copying into the store", 1, 1)
         shutil.rmtree(self.folder)

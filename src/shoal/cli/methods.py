@@ -53,13 +53,13 @@ class MethodCommand(Command):
     def params(self) -> list[click.Parameter]:
         """The parameters of the command, with those of the methods."""
         if self._all is None:
-            at = [own.name for own in self._own].index("config")
+            at = [parameters.name for parameters in self._own].index("config")
             self._all = [_method_option(), *self._own[:at], *_options_beside(self._own), *self._own[at:]]
         return self._all
 
     @params.setter
-    def params(self, own: list[click.Parameter]) -> None:
-        self._own, self._all = own, None
+    def params(self, parameters: list[click.Parameter]) -> None:
+        self._own, self._all = parameters, None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Remember the method, wherever it stands, for the help."""
@@ -181,7 +181,7 @@ def _method_option() -> click.Option:
     )
 
 
-def _options_beside(own: list[click.Parameter]) -> list[click.Parameter]:
+def _options_beside(command_options: list[click.Parameter]) -> list[click.Parameter]:
     """The options of all methods; one that the reading has already says there what else it means."""
     from shoal.methods import METHODS
     from shoal.methods.parameters import declared
@@ -189,13 +189,13 @@ def _options_beside(own: list[click.Parameter]) -> list[click.Parameter]:
     sharing: dict[str, dict[str, Parameter]] = {}
     names: dict[str, str] = {}
     for method, kind in METHODS.items():
-        for name, each in declared(kind).items():
-            sharing.setdefault(_key(name, each), {})[method] = each
-            names[_key(name, each)] = each.option_of(name)
-    reading = {each.name: each for each in own if each.name in READING_FIELDS}
+        for name, parameter in declared(kind).items():
+            sharing.setdefault(_key(name, parameter), {})[method] = parameter
+            names[_key(name, parameter)] = parameter.option_of(name)
+    reading = {parameter.name: parameter for parameter in command_options if parameter.name in READING_FIELDS}
     options: list[click.Parameter] = []
     for key, methods in sharing.items():
-        if any(each.street_graph for each in methods.values()):
+        if any(parameter.street_graph for parameter in methods.values()):
             continue  # every method has the files of streets, which lie behind the map
         if key in reading:
             options.append(_moved_aside(reading[key], methods, key))
@@ -245,11 +245,13 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
         return click.Choice(tuple(first.spelled))
     match first.unit:
         case None:
-            choices = tuple(dict.fromkeys(text for each in methods.values() for text in each.choices))
+            choices = tuple(
+                dict.fromkeys(text for parameter in methods.values() for text in parameter.choices)
+            )
             return str if first.written else click.Choice(choices)
         case "m" | "s" | "share":
             kind = _TYPES[first.unit]
-            zero = next((each for each in methods.values() if each.zero), None)
+            zero = next((parameter for parameter in methods.values() if parameter.zero), None)
             return kind if zero is None else Quantity(kind.name, lambda text: value_of(zero, str(text)))
         case "people" | "records" | "rounds":
             least = None if first.bound is None else first.bound.least
@@ -262,7 +264,10 @@ def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
     """What the option means and its default, for each method."""
     from shoal.methods.written import default_text
 
-    return {method: f"{each.help} [default: {default_text(each)}]" for method, each in methods.items()}
+    return {
+        method: f"{parameter.help} [default: {default_text(parameter)}]"
+        for method, parameter in methods.items()
+    }
 
 
 def _agreed(meanings: Mapping[str, str]) -> str:

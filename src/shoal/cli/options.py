@@ -382,9 +382,9 @@ def config_option(command: Command) -> Command:
 
 def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
     """Take the reading's options, except those named, out of all others; returns those that were given."""
-    given = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
+    values = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
     return {
-        name: value for name, value in given.items() if value is not None and (name != "per_day" or value)
+        name: value for name, value in values.items() if value is not None and (name != "per_day" or value)
     }
 
 
@@ -394,15 +394,15 @@ def refuse_unused(why: str, *names: str) -> None:
     why: how the sentence goes on after "has no effect".
     """
     ctx = click.get_current_context()
-    given = [
+    options_set = [
         parameter.opts[0]
         for parameter in ctx.command.params
         if parameter.name in names
         and ctx.get_parameter_source(parameter.name) is not click.core.ParameterSource.DEFAULT
     ]
-    if given:
-        verb, rest = ("have", "them") if len(given) > 1 else ("has", "it")
-        raise click.UsageError(f"{' and '.join(given)} {verb} no effect {why}; leave {rest} out")
+    if options_set:
+        verb, rest = ("have", "them") if len(options_set) > 1 else ("has", "it")
+        raise click.UsageError(f"{' and '.join(options_set)} {verb} no effect {why}; leave {rest} out")
 
 
 def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
@@ -424,14 +424,14 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     for key, value in entries.items():
         option = options.get(key.replace("_", "-"))
         if option is None or option.name is None:
-            known = ", ".join(sorted(options))
-            raise click.UsageError(f"{path} sets '{key}', which is no option of this command; known: {known}")
+            names = ", ".join(sorted(options))
+            raise click.UsageError(f"{path} sets '{key}', which is no option of this command; known: {names}")
         if isinstance(value, bool) and not option.is_flag:
             raise click.UsageError(
                 f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, not a yes or no"
             )
-        given = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
-        settings[option.name] = not value if given else value
+        flag_set = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
+        settings[option.name] = not value if flag_set else value
     ctx.default_map = {**(ctx.default_map or {}), **settings}
 
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from shoal.model.claims import Claim
     from shoal.model.trace import Trace
     from shoal.model.verdicts import Verdict
-    from shoal.publishing.against_raw import Verified
+    from shoal.publishing.against_raw import VerificationResult
     from shoal.publishing.publish import Publication
 
 EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 
-def judged(verdict: "Verdict") -> list[str]:
+def verdict_lines(verdict: "Verdict") -> list[str]:
     """The outcome in one line, and a line for each part of the claim that was not checked."""
     records = f"{counted(verdict.checked, 'record')} checked"
     if verdict.word == "NOT CHECKED":
@@ -28,28 +28,28 @@ def judged(verdict: "Verdict") -> list[str]:
             *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
             f"{records}, and nothing found in the other parts of the claim",
         ]
-    left = [f"  not checked: {part}" for part in verdict.unchecked]
-    return [f"{verdict.word}: {records}", *left]
+    unchecked_lines = [f"  not checked: {part}" for part in verdict.unchecked]
+    return [f"{verdict.word}: {records}", *unchecked_lines]
 
 
-def bare(claim: "Claim") -> list[str]:
+def no_anonymity_lines(claim: "Claim") -> list[str]:
     """That a claim which holds is no anonymity, where it is none."""
     return [f"this is no anonymity: {claim.no_anonymity}"] if claim.no_anonymity else []
 
 
-def about(found: "Verified") -> list[str]:
+def verification_lines(result: "VerificationResult") -> list[str]:
     """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
     from shoal.model.claims.expected import numbers_in_words
 
-    grid, intake = found.manifest.grid, found.intake
+    grid, intake = result.manifest.grid, result.intake
     cells = "none: points as given" if grid is None else f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}"
-    columns = ", ".join(f"{name} from '{column}'" for name, column in found.columns.items())
+    columns = ", ".join(f"{name} from '{column}'" for name, column in result.columns.items())
     lines = [
-        f"claim: {found.claim.name} ({numbers_in_words(found.claim)})",
-        f"it promises: {found.claim.promise}",
-        *bare(found.claim),
+        f"claim: {result.claim.name} ({numbers_in_words(result.claim)})",
+        f"it promises: {result.claim.promise}",
+        *no_anonymity_lines(result.claim),
         f"protected: {intake.unit_of_protection}",
-        f"plane: {found.manifest.crs or 'none: local meters'}",
+        f"plane: {result.manifest.crs or 'none: local meters'}",
         f"cell and slot: {cells}",
         f"columns read: {columns or 'none'}",
         f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
@@ -58,7 +58,7 @@ def about(found: "Verified") -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-def rates(found: "Sequence[Rate]") -> list[str]:
+def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
     """What attacks won, a line each."""
     from shoal.report.words.numbers import percent
 
@@ -66,7 +66,7 @@ def rates(found: "Sequence[Rate]") -> list[str]:
         f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
         f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {counted(rate.tries, 'try', 'tries')}; "
         f"{rate.knowledge})"
-        for rate in found
+        for rate in attack_rates
     ]
 
 
@@ -79,7 +79,7 @@ def _strongest(rate: "Rate | None") -> str:
     )
 
 
-def shown(value: float | None, unit: str) -> str:
+def format_value(value: float | None, unit: str) -> str:
     """A value as people write it."""
     from shoal.report.words.numbers import meters, percent, seconds
 
@@ -91,7 +91,7 @@ def shown(value: float | None, unit: str) -> str:
 def print_publication(
     published: "Publication",
     as_json: bool,
-    beside: Mapping[str, Path | str | None],
+    other_files: Mapping[str, Path | str | None],
     trace: "Trace | None" = None,
     *,
     also: Mapping[str, Any] | None = None,
@@ -108,7 +108,7 @@ def print_publication(
 
     manifest, folder = published.manifest, published.folder
     rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
-    files = {"output": folder, "report": folder / REPORT_FILE, **beside}
+    files = {"output": folder, "report": folder / REPORT_FILE, **other_files}
     facts = {
         **{name: None if path is None else str(path) for name, path in files.items()},
         **manifest.model_dump(
@@ -139,7 +139,7 @@ def print_publication(
     facts.update(also or {})
     lines = [
         f"verified: {counted(manifest.n_records, 'record')}. {published.release.claim.promise}",
-        *bare(published.release.claim),
+        *no_anonymity_lines(published.release.claim),
         _strongest(published.strongest),
         f"protected: {manifest.unit_of_protection}",
         *(

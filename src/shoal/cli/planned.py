@@ -72,32 +72,32 @@ def print_plan(
     from shoal.publishing.costs import FIRST_USE_CPU_S, MACHINE
     from shoal.publishing.planning import plan
 
-    found = plan(counts, tasks, target, blocks)
+    planned = plan(counts, tasks, target, blocks)
     of_whom = _OF_A_NATION if blocks is not None else _OF_A_CITY
-    told = [
+    remarks = [
         f"figured from what was measured on {MACHINE}, of people of a synthetic {of_whom}, and another "
         "machine has another speed",
         f"the first use on a machine compiles for about {FIRST_USE_CPU_S} s more",
         *notes,
     ]
-    document = {"command": command, **found.to_json(), "notes": told}
-    print_result(as_json, document, [*_lines(found), *(f"  note: {note}" for note in told)])
+    document = {"command": command, **planned.to_json(), "notes": remarks}
+    print_result(as_json, document, [*_lines(planned), *(f"  note: {note}" for note in remarks)])
     return 0
 
 
-def publication(method: "Method", tries: int | None, people: int, reading: Reading) -> list["Task"]:
+def publication_tasks(method: "Method", tries: int | None, people: int, reading: Reading) -> list["Task"]:
     """The work of anonymize; raises MisuseError where it would refuse so many people, read like this."""
     from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import RECORD_TRIES, Task, require_possible
 
     require_possible(method, people, reading)
-    own = Task(name=method.about.name, k=_k_of(method))
+    method_task = Task(name=method.about.name, k=_k_of(method))
     times = min(TRIES if tries is None else tries, people) / RECORD_TRIES
-    played = Task(name=f"200 tries for the record of {method.about.publishes}", times=times)
-    return [own, *([played] if times else [])]
+    attack_task = Task(name=f"200 tries for the record of {method.about.publishes}", times=times)
+    return [method_task, *([attack_task] if times else [])]
 
 
-def publication_in_blocks(
+def block_plan(
     counts: "Counts",
     method: "Method",
     tries: int | None,
@@ -130,7 +130,7 @@ def publication_in_blocks(
     return blocks, tasks_in_blocks(counts, k, blocks, TRIES if tries is None else tries, starts)
 
 
-def attacks(knowledge: Collection[str], tries: int, people: int) -> list["Task"]:
+def attack_tasks(knowledge: Collection[str], tries: int, people: int) -> list["Task"]:
     """The work of attack; nobody is a victim twice."""
     from shoal.attacks.knowledge import default_knowledge
     from shoal.publishing.planning import Task
@@ -140,14 +140,14 @@ def attacks(knowledge: Collection[str], tries: int, people: int) -> list["Task"]
     return [Task(name="attack"), Task(name="1000 tries of attack", times=times)]
 
 
-def measures() -> list["Task"]:
+def measure_tasks() -> list["Task"]:
     """The work of measure."""
     from shoal.publishing.planning import Task
 
     return [Task(name="measure")]
 
 
-def assessment(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
+def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
     """The work of assess, for these k or the usual two; raises MisuseError for fewer people than k."""
     from shoal.measures.k_gap import drawn_people
     from shoal.model.trajectories import require_people
@@ -160,7 +160,7 @@ def assessment(ks: Collection[int], people: int, reading: Reading, *, exact: boo
     return [Task(name=name, times=len(set(ks)) or 2)]
 
 
-def comparison(study: "Study", people: int, reading: Reading) -> tuple[list["Task"], list[str]]:
+def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[list["Task"], list[str]]:
     """The work of compare: each release is made, attacked and measured.
 
     The second: a note for each setting of which there will be no release.
@@ -174,15 +174,21 @@ def comparison(study: "Study", people: int, reading: Reading) -> tuple[list["Tas
     for setting in study.settings:
         of_points = setting.method.about.publishes == "points"
         try:
-            made = publication(setting.method, 0, published, replace(reading, snap=not of_points))
+            publication_work = publication_tasks(
+                setting.method, 0, published, replace(reading, snap=not of_points)
+            )
         except MisuseError as error:
             left_out.append(f"{setting.label}: no release: {error}")
         else:
-            tasks += [*made, *attacks(study.knowledge, study.tries, published), *measures()]
+            tasks += [
+                *publication_work,
+                *attack_tasks(study.knowledge, study.tries, published),
+                *measure_tasks(),
+            ]
     return tasks, left_out
 
 
-def changed(settings: Collection[str]) -> list[str]:
+def notes_on_settings(settings: Collection[str]) -> list[str]:
     """A note on settings of the method that the constants do not know."""
     others = sorted(name for name in settings if name != "k")
     words = ", ".join(name.replace("_", "-") for name in others)
@@ -193,25 +199,27 @@ def _k_of(method: "Method") -> int:
     return int(getattr(method, "k", 2))
 
 
-def _lines(found: "Plan") -> list[str]:
-    counts = found.counts
+def _lines(planned: "Plan") -> list[str]:
+    counts = planned.counts
     lines = [
         f"{counted(counts.rows, 'row')}, {counted(counts.samples, 'sample')} of "
         f"{counted(counts.people, 'person', 'people')}",
         f"{'task':34} {'CPU time':>10} {'memory':>10} {'disk':>10}",
-        *(_line(step.task, step.cpu_s, step.memory_mb, step.disk_mb) for step in found.steps),
+        *(_line(step.task, step.cpu_s, step.memory_mb, step.disk_mb) for step in planned.steps),
     ]
-    if len(found.steps) > 1:
-        lines.append(_line("all", found.cpu_s, found.memory_mb, found.disk_mb))
-    if found.blocks is not None:
-        lines[1:1] = [f"{counted(found.blocks.number, 'block')} of at most {found.blocks.people:,} people"]
-        lines += _of_workers(found)
-    return [*lines, *(f"this is {what}" for what in found.too_large)]
+    if len(planned.steps) > 1:
+        lines.append(_line("all", planned.cpu_s, planned.memory_mb, planned.disk_mb))
+    if planned.blocks is not None:
+        lines[1:1] = [
+            f"{counted(planned.blocks.number, 'block')} of at most {planned.blocks.people:,} people"
+        ]
+        lines += _clock_lines(planned)
+    return [*lines, *(f"this is {what}" for what in planned.too_large)]
 
 
-def _of_workers(found: "Plan") -> list[str]:
+def _clock_lines(planned: "Plan") -> list[str]:
     """By the clock, and whose memory the sum is."""
-    blocks, seconds = found.blocks, found.seconds_at_least
+    blocks, seconds = planned.blocks, planned.seconds_at_least
     if blocks is None or blocks.workers is None or blocks.at_once is None or seconds is None:
         return [
             "how many workers a cluster has is not known here: no time by the clock is said, and the memory "

@@ -73,15 +73,15 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
             done = export_to_store(release, target, form)
         else:
             done = export(release, Path(target), form)
-    shown = without_keys(target) if in_store else str(done.folder)
+    place = without_keys(target) if in_store else str(done.folder)
     publishable = read_manifest(release).publishable
     research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
     lines = [
-        f"{counted(done.rows, 'row')} as {form} in {shown}, {counted(len(done.files), 'file')}",
+        f"{counted(done.rows, 'row')} as {form} in {place}, {counted(len(done.files), 'file')}",
         *research,
     ]
     facts = {
-        "output": shown,
+        "output": place,
         "format": form,
         "rows": done.rows,
         "files": done.files,

@@ -26,14 +26,14 @@ from shoal.cli.options import (
 )
 from shoal.cli.outcomes import print_publication
 from shoal.cli.planned import (
-    changed,
+    block_plan,
     count_input,
+    notes_on_settings,
     plan_option,
     print_plan,
-    publication,
-    publication_in_blocks,
+    publication_tasks,
 )
-from shoal.cli.terminal import Bars, read_telling, tell_of_reading
+from shoal.cli.terminal import Bars, read_and_report, report_reading
 from shoal.errors import InUseError, OtherJobError
 from shoal.model.intake import Reading
 from shoal.runtime.timings import Timings
@@ -161,7 +161,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     chosen = AnonymizeOptions.take(options)
     timings = Timings() if chosen.timed else None
     from shoal.attacks.questions import TRIES
-    from shoal.publishing.ahead import compiled_ahead
+    from shoal.publishing.ahead import compile_ahead
     from shoal.publishing.in_blocks import InBlocks
     from shoal.publishing.publish import publish
     from shoal.publishing.writing import PublishOptions
@@ -196,18 +196,18 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
                 size = memory_bound_for(count(source, reading, run), size, chosen.needs_everyone)
             people: InBlocks | Trajectories
             if size is None:
-                people = read_telling(source, reading, bars, run)
+                people = read_and_report(source, reading, bars, run)
             else:
                 people = InBlocks(
                     source=source,
                     reading=reading,
                     size=size,
                     engine=engine_of(chosen.engine or "local"),
-                    on_read=lambda stored: tell_of_reading(stored, bars),
+                    on_read=lambda stored: report_reading(stored, bars),
                 )
             # other processes would need memory, too
             ahead = size is None and chosen.memory is None
-            with compiled_ahead(method) if ahead else nullcontext():
+            with compile_ahead(method) if ahead else nullcontext():
                 published = publish(
                     people,
                     anonymizer,
@@ -221,9 +221,9 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
             if size is not None:
                 bars.say(f"anonymized in {_sizes_in_words(published.block_sizes)}")
         place.move(run)
-    files = {"linkage": chosen.linkage, **place.told}
+    files = {"linkage": chosen.linkage, **place.addresses}
     if size is None:
-        files = {**chosen.files_at_once(published.linkage.trace), **place.told}
+        files = {**chosen.files_at_once(published.linkage.trace), **place.addresses}
     print_publication(published, chosen.as_json, files, published.linkage.trace, timings=timings)
     return 0
 
@@ -331,7 +331,7 @@ def _print_plan(
     chosen.require_targets(source, place)
     require_targets(method, place.folder, *chosen.secrets)
     counts = count_input(source, reading, quiet=chosen.quiet, releases=True)
-    blocks, work = publication_in_blocks(
+    blocks, work = block_plan(
         counts,
         method,
         chosen.risk_tries,
@@ -339,14 +339,14 @@ def _print_plan(
         chosen.engine or "local",
         reading,
         in_one_piece=chosen.needs_everyone,
-    ) or (None, publication(method, chosen.risk_tries, counts.people, reading))
+    ) or (None, publication_tasks(method, chosen.risk_tries, counts.people, reading))
     return print_plan(
         "anonymize",
         counts,
         work,
         blocks=blocks,
         target=place.folder,
-        notes=changed(settings),
+        notes=notes_on_settings(settings),
         as_json=chosen.as_json,
     )
 
@@ -378,18 +378,20 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
     try:
         yield
     except (KeyboardInterrupt, Exception) as stopped:
-        kept = resume and os.path.lexists(parts) and not isinstance(stopped, InUseError)  # never raises
+        parts_kept = resume and os.path.lexists(parts) and not isinstance(stopped, InUseError)  # never raises
         over = isinstance(stopped, OtherJobError) or os.path.lexists(output)  # the release is whole
-        again = "" if over else "run the same command again to continue, or "
-        told = f"finished parts are kept in {parts} (secret): {again}remove them: {_removed(parts)}"
+        continue_hint = "" if over else "run the same command again to continue, or "
+        message = (
+            f"finished parts are kept in {parts} (secret): {continue_hint}remove them: {_removed(parts)}"
+        )
         if isinstance(stopped, KeyboardInterrupt):
             nothing = (
                 "nothing half-written is left; with --resume finished parts are kept, and the same command "
                 "continues"
             )
-            raise KeyboardInterrupt(f"interrupted; {told if kept else nothing}") from stopped
-        if kept:
-            bars.tell(told)
+            raise KeyboardInterrupt(f"interrupted; {message if parts_kept else nothing}") from stopped
+        if parts_kept:
+            bars.tell(message)
         raise
     if resume and os.path.lexists(parts):  # as where a machine of a cluster still holds a file open
         bars.tell(f"finished parts (secret) still lie here; remove them: {_removed(parts)}")

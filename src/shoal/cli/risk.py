@@ -14,8 +14,8 @@ from shoal.cli.options import (
     take_earlier,
     take_reading,
 )
-from shoal.cli.outcomes import rates, shown
-from shoal.cli.planned import attacks, count_input, measures, plan_option, print_plan
+from shoal.cli.outcomes import format_value, rate_lines
+from shoal.cli.planned import attack_tasks, count_input, measure_tasks, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
@@ -121,8 +121,8 @@ def attack(
     from shoal.attacks import attack as evaluate
     from shoal.attacks.knowledge import require_played
     from shoal.attacks.together import attack_together
-    from shoal.publishing.against_raw import issued_releases
-    from shoal.publishing.opening import opened_release
+    from shoal.publishing.against_raw import read_issued_releases
+    from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_linkage, read_release
     from shoal.release_folder.manifest import RELEASE_FILE
     from shoal.runtime.hashing import sha256_of
@@ -135,9 +135,9 @@ def attack(
     reading = _take_reading(options)
     if planned:
         counts = count_input(raw, Reading(**reading), quiet=quiet)
-        work = attacks(knowledge, tries, counts.people)
+        work = attack_tasks(knowledge, tries, counts.people)
         return print_plan("attack", counts, work, notes=_ATTACK_NOTES, as_json=as_json)
-    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+    with Bars(quiet=quiet) as bars, open_release(release) as opened:
         folder = opened.folder
         given, known = _read_as_given(raw, folder, reading, bars), read_linkage(linkage)
         published = _read_release(folder, given)
@@ -158,14 +158,16 @@ def attack(
             run=run,
         )
         if before and set(knowledge) != {"series"}:
-            issued = issued_releases(raw, folder, linkage, before, run, **reading)
+            issued = read_issued_releases(raw, folder, linkage, before, run, **reading)
             reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
             joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
             found = replace(found, rates=(*found.rates, *joint))
         digest = sha256_of(folder / RELEASE_FILE)
     document = {**found.to_json(), "release_sha256": digest}
-    document["notes"] = [*found.notes, *opened.told]
-    print_result(as_json, document, [*rates(found.rates), *(f"  note: {note}" for note in document["notes"])])
+    document["notes"] = [*found.notes, *opened.remarks]
+    print_result(
+        as_json, document, [*rate_lines(found.rates), *(f"  note: {note}" for note in document["notes"])]
+    )
     return 0
 
 
@@ -191,24 +193,24 @@ def measure(
 
     Each metric with its unit and the direction that is better.
     """
-    from shoal.publishing.opening import opened_release
+    from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import measure as compute
 
     reading = _take_reading(options)
     if planned:
         return print_plan(
-            "measure", count_input(raw, Reading(**reading), quiet=quiet), measures(), as_json=as_json
+            "measure", count_input(raw, Reading(**reading), quiet=quiet), measure_tasks(), as_json=as_json
         )
-    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+    with Bars(quiet=quiet) as bars, open_release(release) as opened:
         given, known = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
         document = compute(given, _read_release(opened.folder, given), known).to_json()
-    for told in opened.told:
+    for told in opened.remarks:
         bars.say(f"note: {told}")
     facts, points = document["measurements"], document.get("points", {})
     lines = [
-        f"{fact['name']:20} {shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
-        f"{fact['better']} is better)"
+        f"{fact['name']:20} {format_value(fact['value'], fact['unit']):>10}  "
+        f"{_bounds(fact)}({fact['words']}; {fact['better']} is better)"
         for fact in facts
     ]
     lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
@@ -220,7 +222,9 @@ def _bounds(fact: dict[str, Any]) -> str:
     """What the boxes leave open of a value."""
     if "low" not in fact or "high" not in fact:
         return ""
-    return f"between {shown(fact['low'], fact['unit'])} and {shown(fact['high'], fact['unit'])} "
+    return (
+        f"between {format_value(fact['low'], fact['unit'])} and {format_value(fact['high'], fact['unit'])} "
+    )
 
 
 def _take_reading(options: dict[str, Any]) -> dict[str, Any]:

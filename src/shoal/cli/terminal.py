@@ -127,17 +127,17 @@ def log_line(level: str, message: str, **more: Any) -> None:
     print(json.dumps(entry, ensure_ascii=False), file=sys.stderr, flush=True)  # noqa: T201  (prints messages)
 
 
-def read_telling(source: str, reading: "Reading", bars: Bars, run: "Run") -> Any:
+def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> Any:
     """Read the input; say on standard error what was dropped, repaired and assumed."""
     from shoal.io import read_with
 
     with run.stage("reading"):
         original = read_with(source, reading, run)
-    tell_of_reading(original, bars)
+    report_reading(original, bars)
     return original
 
 
-def tell_of_reading(original: Any, bars: Bars) -> None:
+def report_reading(original: Any, bars: Bars) -> None:
     """Say on standard error what was dropped, repaired and assumed."""
     intake = original.intake
     bars.say(

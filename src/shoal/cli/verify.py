@@ -18,7 +18,7 @@ from shoal.cli.options import (
     take_reading,
     take_streets,
 )
-from shoal.cli.outcomes import EXIT_CODES, about, judged
+from shoal.cli.outcomes import EXIT_CODES, verdict_lines, verification_lines
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
@@ -85,8 +85,13 @@ def verify(
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
     from shoal.model.claims.expected import Expected
-    from shoal.publishing.against_raw import left_of_checks, reveal, stream_against_raw, verify_against_raw
-    from shoal.publishing.opening import opened_release
+    from shoal.publishing.against_raw import (
+        leftover_scratch_folders,
+        reveal,
+        stream_against_raw,
+        verify_against_raw,
+    )
+    from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
@@ -111,44 +116,44 @@ def verify(
         raise click.UsageError(
             "what several releases reveal together needs the linkage of each; give --linkage as well"
         )
-    with Bars(quiet=quiet) as bars, opened_release(release, as_written=True) as opened:
+    with Bars(quiet=quiet) as bars, open_release(release, as_written=True) as opened:
         run = Run(progress=bars)
         folder = opened.folder
-        for left in left_of_checks(folder) if streamed else ():
+        for leftover in leftover_scratch_folders(folder) if streamed else ():
             bars.say(
                 "note: raw data (secret) lies here of a check that was stopped, or is still running: "
-                f"{shlex.join(['rm', '-r', str(left)])}"
+                f"{shlex.join(['rm', '-r', str(leftover)])}"
             )
-        known = None if linkage is None else read_linkage(linkage)
-        if streets is not None and known is not None and known.trace is not None:
-            known = replace(known, trace=replace(known.trace, streets=streets))
-        if streamed and known is not None:
+        links = None if linkage is None else read_linkage(linkage)
+        if streets is not None and links is not None and links.trace is not None:
+            links = replace(links, trace=replace(links.trace, streets=streets))
+        if streamed and links is not None:
             workers = None if engine is None else engine_of(engine)
-            found = stream_against_raw(raw, folder, known, run, engine=workers, expected=claim, **reading)
+            result = stream_against_raw(raw, folder, links, run, engine=workers, expected=claim, **reading)
         else:
-            found = verify_against_raw(raw, folder, known, run, expected=claim, **reading)
+            result = verify_against_raw(raw, folder, links, run, expected=claim, **reading)
         together = (
             reveal(raw, folder, linkage, others, run, **reading) if others and linkage is not None else None
         )
-    verdict = replace(found.verdict.and_also(opened.findings), notes=(*found.verdict.notes, *opened.notes))
+    verdict = replace(result.verdict.and_also(opened.findings), notes=(*result.verdict.notes, *opened.notes))
     if together is not None:
         verdict = verdict.and_also(together.findings())
     facts = {
         **verdict.to_json(),
         "outcome": verdict.word,
-        "verified": {**found.to_json(), "expected": None if expected is None else expected.words},
+        "verified": {**result.to_json(), "expected": None if expected is None else expected.words},
         **({} if together is None else {"together": together.to_json()}),
     }
-    lines = judged(verdict)
+    lines = verdict_lines(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
-    lines += about(found)
+    lines += verification_lines(result)
     if together is not None:
-        told = facts["together"]
+        revealed = facts["together"]
         lines.append(
-            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} "
-            f"people are left for {told['people_below_k']:,} of {told['people']:,} (the least: "
-            f"{told['least']}), where each release alone leaves {told['k']}"
+            f"  together, {revealed['releases']} releases, knowing {revealed['knowledge']}: fewer than "
+            f"{revealed['k']} people are left for {revealed['people_below_k']:,} of {revealed['people']:,} (the least: "
+            f"{revealed['least']}), where each release alone leaves {revealed['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds)
     return EXIT_CODES[verdict.word]

@@ -17,7 +17,7 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.exported import as_release_folder, is_read_at_once
-from shoal.publishing.promised import opened_folder, verify_opened, with_whole_claim
+from shoal.publishing.promised import add_claim_shortfalls, open_folder, verify_opened
 from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
 from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Run
@@ -33,7 +33,7 @@ _CHECK: Final = ".check-"  # in the name of a scratch folder
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Verified:
+class VerificationResult:
     """A verdict, and what it is about: the manifest with its claim, and how the raw data was read."""
 
     verdict: Verdict
@@ -76,16 +76,16 @@ def verify_against_raw(
     *,
     expected: str | None = None,
     **overrides: Any,
-) -> Verified:
+) -> VerificationResult:
     """Read the raw input as the manifest says it was read, and check the folder against it.
 
     expected: the least that the release must claim, as ``Expected.parse`` reads it. overrides: settings of
     the reading that take the place of the manifest's, such as other column names.
     """
-    with opened_folder(folder, run) as opened:
+    with open_folder(folder, run) as opened:
         original = read_raw_of(raw, folder, run, **overrides)
         verdict = verify_opened(original, opened, linkage, expected=expected, run=run)
-    return Verified(verdict=verdict, manifest=read_manifest(folder), intake=original.intake)
+    return VerificationResult(verdict=verdict, manifest=read_manifest(folder), intake=original.intake)
 
 
 def stream_against_raw(
@@ -97,7 +97,7 @@ def stream_against_raw(
     engine: Engine | None = None,
     expected: str | None = None,
     **overrides: Any,
-) -> Verified:
+) -> VerificationResult:
     """The same in little memory, with scratch files beside the release, which only their owner can read.
 
     They are removed at the end. engine: who works on parts of the release; without one this process. Raises
@@ -124,12 +124,12 @@ def stream_against_raw(
         verdict = with_notes(verdict.and_also(findings), notes)
         manifest = read_manifest(folder)
         least = None if expected is None else Expected.parse(expected)
-        return Verified(
-            verdict=with_whole_claim(verdict, manifest, least), manifest=manifest, intake=people.intake
+        return VerificationResult(
+            verdict=add_claim_shortfalls(verdict, manifest, least), manifest=manifest, intake=people.intake
         )
 
 
-def left_of_checks(folder: Path) -> list[Path]:
+def leftover_scratch_folders(folder: Path) -> list[Path]:
     """Scratch folders, with raw data in them, of checks in a stream that were killed, or that still work."""
     whole = folder.resolve()
     return sorted(whole.parent.glob(f".{glob.escape(whole.name)}{_CHECK}*"))
@@ -145,13 +145,13 @@ def reveal(
 ) -> Together:
     """What a release folder and earlier ones of the same raw data reveal together.
 
-    Raises InputError when one cannot be read or does not belong; parameters as ``issued_releases``.
+    Raises InputError when one cannot be read or does not belong; parameters as ``read_issued_releases``.
     """
-    issued = issued_releases(raw, folder, linkage, earlier, run, **overrides)
+    issued = read_issued_releases(raw, folder, linkage, earlier, run, **overrides)
     return reveal_together(issued[0], issued[1:])
 
 
-def issued_releases(
+def read_issued_releases(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> list[Issued]:
     """A release folder and earlier ones, each with the raw data as its manifest says, the newest first.

@@ -35,15 +35,15 @@ _STEPS: Final[dict[str, Callable[[Any], object]]] = {  # of an Evidence; what a 
 
 
 @contextmanager
-def compiled_ahead(method: str) -> Iterator[None]:
+def compile_ahead(method: str) -> Iterator[None]:
     """While a publication by this method is made: let other processes compile, if it begins to."""
-    begun: list[subprocess.Popen[bytes]] = []
+    processes_started: list[subprocess.Popen[bytes]] = []
 
     def begin() -> None:
-        if not begun and COMPILING.kernels > _FEW_KERNELS:
+        if not processes_started and COMPILING.kernels > _FEW_KERNELS:
             processes = min(available_cores() - 1, len(_STEPS))
             with suppress(OSError):  # it is a help, and no more
-                begun.extend(_begun(method, list(_STEPS)[n::processes]) for n in range(processes))
+                processes_started.extend(_begun(method, list(_STEPS)[n::processes]) for n in range(processes))
 
     if os.environ.get(SWITCH) != "0":
         COMPILING.listeners.append(begin)
@@ -52,7 +52,7 @@ def compiled_ahead(method: str) -> Iterator[None]:
     finally:
         if begin in COMPILING.listeners:
             COMPILING.listeners.remove(begin)
-        for process in begun:
+        for process in processes_started:
             process.communicate()  # closes what it listens to, which ends it
 
 

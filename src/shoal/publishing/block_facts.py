@@ -62,10 +62,10 @@ def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) ->
     rng = np.random.default_rng(_DRAW_SEED)
     order = rng.permutation(len(crowds.sizes))
     enough = int(np.searchsorted(np.cumsum(crowds.sizes[order]), SAMPLE_PEOPLE)) + 1
-    return these_crowds(people, release, crowds, np.sort(order[:enough]), rng)
+    return select_crowds(people, release, crowds, np.sort(order[:enough]), rng)
 
 
-def these_crowds(
+def select_crowds(
     people: StoredPeople,
     release: Release,
     crowds: Crowds,
@@ -74,10 +74,12 @@ def these_crowds(
 ) -> Sample:
     """Some crowds (ascending) as a data set of their own."""
     ends = np.cumsum(crowds.sizes)
-    own = [crowds.subjects[ends[crowd] - crowds.sizes[crowd] : ends[crowd]] for crowd in chosen.tolist()]
+    subjects_of_crowds = [
+        crowds.subjects[ends[crowd] - crowds.sizes[crowd] : ends[crowd]] for crowd in chosen.tolist()
+    ]
     some = replace(
         crowds,
-        subjects=np.concatenate(own),
+        subjects=np.concatenate(subjects_of_crowds),
         blocks=crowds.blocks[chosen],
         sizes=crowds.sizes[chosen],
         starts=crowds.starts[chosen],
@@ -147,21 +149,21 @@ class NearTask:
     threads: int
 
 
-def nearest_in(task: NearTask) -> Nearest:
+def find_nearest(task: NearTask) -> Nearest:
     """The nearest of the task's people to those drawn, as far as there are any."""
     people = StoredPeople.open(task.people)
     drawn, below = np.load(task.folder / _DRAWN), np.load(task.folder / _BELOW)
     together = np.union1d(drawn, np.arange(task.first, task.end))
     places = np.searchsorted(together, drawn)
-    found, effort = nearest_others(
+    positions, effort = nearest_others(
         people.load(together), task.count, places, below, Run(threads=task.threads)
     )
-    who = np.append(together, people.n_subjects)[found]
-    own = (task.first <= who) & (who < task.end)  # the others are found where they belong
-    return Nearest(who=np.where(own, who, people.n_subjects), effort=np.where(own, effort, np.inf))
+    who = np.append(together, people.n_subjects)[positions]
+    in_task = (task.first <= who) & (who < task.end)  # the others are found where they belong
+    return Nearest(who=np.where(in_task, who, people.n_subjects), effort=np.where(in_task, effort, np.inf))
 
 
-def gaps_of_stored(
+def k_gaps_on_disk(
     people: StoredPeople, k: int, part: int, scratch: Path, engine: Engine, run: Run
 ) -> tuple[KGap, ...]:
     """The k-gaps at k = 2, 5 and the claim's k, as far as there are so many people.
@@ -173,21 +175,21 @@ def gaps_of_stored(
     part = max(part, _LEAST)
     if n <= part:
         return tuple(k_gaps(people.load(np.arange(n)), ks, run=run, subjects=drawn_people(n)))
-    drawn = people_drawn(n, k, part)
+    drawn = people_for_k_gaps(n, k, part)
     np.save(scratch / _DRAWN, drawn)
     np.save(scratch / _BELOW, np.full(len(drawn), np.inf))
     threads = run.threads if isinstance(engine, Run) else 1
-    begun, *tasks = (
+    first_task, *tasks = (
         NearTask(
             people=people.folder, folder=scratch, first=first, end=end, count=max(ks) - 1, threads=threads
         )
         for first, end in runs_of(n, part)
     )
-    near = nearest_in(replace(begun, threads=run.threads))
+    near = find_nearest(replace(first_task, threads=run.threads))
     # nobody else is looked at beyond the last of these
     np.save(scratch / _BELOW, np.nextafter(near.effort[:, -1], np.inf))
-    for found in carried_out(nearest_in, tasks, engine, run, _GAPS_LABEL):
-        near = near.joined(found)
+    for more in carried_out(find_nearest, tasks, engine, run, _GAPS_LABEL):
+        near = near.joined(more)
     together = np.union1d(drawn, near.who)
     gaps = k_gaps(
         people.load(together), ks, run=Run(threads=run.threads), subjects=np.searchsorted(together, drawn)
@@ -195,8 +197,8 @@ def gaps_of_stored(
     return tuple(replace(gap, subjects=drawn) for gap in gaps)
 
 
-def people_drawn(n: int, k: int, part: int) -> Integers:
-    """Ascending: those of n people whose k-gaps are found; k, part: as ``gaps_of_stored`` takes them."""
+def people_for_k_gaps(n: int, k: int, part: int) -> Integers:
+    """Ascending: those of n people whose k-gaps are found; k, part: as ``k_gaps_on_disk`` takes them."""
     part = max(part, _LEAST)
     drawn = drawn_people(n) if n <= part else some_people(n, part // max(*KS, k))
     return np.arange(n) if drawn is None else drawn
@@ -234,7 +236,7 @@ class CrowdsTask:
     end: int
 
 
-def vanished_of_stored(
+def lost_samples_on_disk(
     people: StoredPeople,
     release: ReleaseOnDisk,
     crowds: Crowds,
@@ -276,21 +278,21 @@ def vanished_of_stored(
         for of_crowds, runs in pieces
         for first, end in runs
     ]
-    whole = vanished_together(list(carried_out(vanished_of_some, tasks, engine, run, _VANISHED_LABEL)))
-    counted, told = int(whole.by_hour.lost.sum()), release.losses.samples_suppressed
-    if counted != told:
-        raise MisuseError(f"{counted} samples are lost and the release tells of {told}")
+    whole = vanished_together(list(carried_out(lost_samples_of_task, tasks, engine, run, _VANISHED_LABEL)))
+    lost_samples, stated_losses = int(whole.by_hour.lost.sum()), release.losses.samples_suppressed
+    if lost_samples != stated_losses:
+        raise MisuseError(f"{lost_samples} samples are lost and the release tells of {stated_losses}")
     return whole
 
 
-def vanished_of_some(task: CrowdsTask) -> Vanished:
+def lost_samples_of_task(task: CrowdsTask) -> Vanished:
     """What was lost of the task's people."""
     people = StoredPeople.open(task.people)
     if task.of_crowds:
         crowds = Crowds.saved(task.job, task.folder, task.first, task.end)
         everyone = np.arange(len(crowds.sizes))
         # the order of these records is seen by nobody
-        some = these_crowds(people, task.release, crowds, everyone, np.random.default_rng(0))
+        some = select_crowds(people, task.release, crowds, everyone, np.random.default_rng(0))
         original = some.original
         lost = Facts(original, some.release, some.linkage, run=Run(threads=1)).extents_of()[0] < 0
     else:

@@ -44,29 +44,29 @@ class BlockInput:
 
     def job(self) -> list[Any]:
         """What a job that uses other files, or another table, must differ in."""
-        told = [(file.name, file.size, file.changed_ns) for file in self._files]
-        return told if self._table is None else [SPARK_TABLE, self._table, *told]
+        files = [(file.name, file.size, file.changed_ns) for file in self._files]
+        return files if self._table is None else [SPARK_TABLE, self._table, *files]
 
     def fetch(self, folder: Path, reading: Reading) -> None:
         """Have the needed columns of a table written into the job's folder, unless they are there."""
         if self._table is None or self._spark is None:
             return
-        there, name = folder / TABLE, self._table
-        if not there.exists():
-            partial = partial_name(there)
+        copy, name = folder / TABLE, self._table
+        if not copy.exists():
+            partial = partial_name(copy)
             self._spark.write_table(name, lambda schema: columns_drawn(name, schema, reading), partial)
-            partial.rename(there)
-        self.source = there
-        self._files = self._states(there)
+            partial.rename(copy)
+        self.source = copy
+        self._files = self._states(copy)
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
         """Raises OtherJobError where these are not the files that the job began to read."""
-        begun = checkpoint.kept(
+        first = checkpoint.kept(
             INPUT, lambda: {"signs": self._signs(), "digests": self._digests(engine, run)}
         )
-        if np.array_equal(begun["signs"], self._signs()):
+        if np.array_equal(first["signs"], self._signs()):
             return
-        same = (begun["digests"] == self._digests(engine, run)).all(axis=1)
+        same = (first["digests"] == self._digests(engine, run)).all(axis=1)
         if not same.all():
             on_disk = [file.name for file in self._files if file.path is not None]
             name = on_disk[int(np.argmin(same))]
@@ -87,15 +87,15 @@ class BlockInput:
 
     def _states(self, source: str | Path | None) -> list[State]:
         """The files of a source, if there is one, and of the cells."""
-        return [state for each in (source, self._cells) if each is not None for state in states(each)]
+        return [state for place in (source, self._cells) if place is not None for state in states(place)]
 
     def _signs(self) -> Numbers:
         return np.array([file.signs for file in self._files], dtype=np.uint64).reshape(-1, 2)
 
     def _digests(self, engine: Engine, run: Run) -> Numbers:
         paths = [file.path for file in self._files if file.path is not None]
-        found = list(carried_out(digest_of_file, paths, engine, run, "looking at the input"))
-        return np.array([list(digest) for digest in found], dtype=np.uint8).reshape(-1, 32)
+        digests = list(carried_out(digest_of_file, paths, engine, run, "looking at the input"))
+        return np.array([list(digest) for digest in digests], dtype=np.uint8).reshape(-1, 32)
 
 
 def digest_of_file(path: Path) -> bytes:

@@ -80,9 +80,9 @@ class Crowds:
         """The crowds from first to before end of those that are in a folder."""
         columns = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _OF_CROWDS}
         before, up_to = (int(columns["sizes"][:crowd].sum()) for crowd in (first, end))
-        own = {name: np.array(column[first:end]) for name, column in columns.items()}
+        parts = {name: np.array(column[first:end]) for name, column in columns.items()}
         subjects = np.load(folder / _SUBJECTS, mmap_mode="r")[before:up_to]
-        return cls(job=job, subjects=np.array(subjects), **own)
+        return cls(job=job, subjects=np.array(subjects), **parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +100,10 @@ def crowds_of_blocks(
 ) -> tuple[Crowds, Accuracy]:
     """All crowds of the finished blocks, whose boxes stay where they are, and what remains of samples."""
     job, names = checkpoint.folder, ("subjects", "sizes", "lengths", "suppressed")
-    each = [checkpoint.finished(name_of(block), names) for block in range(n_blocks)]
-    subjects, sizes, lengths, suppressed = (np.concatenate([own[name] for own in each]) for name in names)
+    arrays = [checkpoint.finished(name_of(block), names) for block in range(n_blocks)]
+    subjects, sizes, lengths, suppressed = (
+        np.concatenate([block_arrays[name] for block_arrays in arrays]) for name in names
+    )
     parts = [
         ExtentsTask(job=job, first=first, end=end, grid=people.grid)
         for first, end in runs_of(n_blocks, math.isqrt(n_blocks))
@@ -110,9 +112,11 @@ def crowds_of_blocks(
     crowds = Crowds(
         job=job,
         subjects=subjects,
-        blocks=np.repeat(np.arange(n_blocks), [len(own["sizes"]) for own in each]),
+        blocks=np.repeat(np.arange(n_blocks), [len(block_arrays["sizes"]) for block_arrays in arrays]),
         sizes=sizes,
-        starts=np.concatenate([np.cumsum(own["lengths"]) - own["lengths"] for own in each]),
+        starts=np.concatenate(
+            [np.cumsum(block_arrays["lengths"]) - block_arrays["lengths"] for block_arrays in arrays]
+        ),
         lengths=lengths,
     )
     return crowds, Accuracy(raw=raw, published=published, samples_suppressed=int(suppressed.sum()))
@@ -120,16 +124,16 @@ def crowds_of_blocks(
 
 def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
     """Those of raw samples, and those of published ones."""
-    kept = Checkpoint(task.job)
-    return reduce(_joined, (_extents(kept, block, task.grid) for block in range(task.first, task.end)))
+    checkpoint = Checkpoint(task.job)
+    return reduce(_joined, (_extents(checkpoint, block, task.grid) for block in range(task.first, task.end)))
 
 
-def _extents(kept: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
+def _extents(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
     """Those of raw and of published samples of one block."""
-    rows = kept.finished(name_of(block), ("raw", "published"))
+    rows = checkpoint.finished(name_of(block), ("raw", "published"))
     raw, published = (
-        Extents(space_cells=each[:, 0], time_slots=each[:, 1], count=each[:, 2], grid=grid)
-        for each in (rows["raw"], rows["published"])
+        Extents(space_cells=row[:, 0], time_slots=row[:, 1], count=row[:, 2], grid=grid)
+        for row in (rows["raw"], rows["published"])
     )
     return raw, published
 
@@ -188,10 +192,10 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
 
 def records_in_parts(release: Release, crowds: Crowds, crowd_of: Integers) -> Iterator[Release]:
     """The records in their order, about a million boxes at once. crowd_of: [r] the crowd of each record."""
-    blocks, starts, lengths = (each[crowd_of] for each in (crowds.blocks, crowds.starts, crowds.lengths))
+    blocks, starts, lengths = (column[crowd_of] for column in (crowds.blocks, crowds.starts, crowds.lengths))
     for first, end in parts_of(lengths):
-        own, names = slice(first, end), release.trajectory_ids[first:end]
-        yield records_at(release, names, crowds.job, blocks[own], starts[own], lengths[own])
+        part, names = slice(first, end), release.trajectory_ids[first:end]
+        yield records_at(release, names, crowds.job, blocks[part], starts[part], lengths[part])
 
 
 def records_at(
@@ -200,13 +204,13 @@ def records_at(
     """Records of these names whose boxes stand in these blocks of a job, from these rows on."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
-    kept = Checkpoint(job)
+    checkpoint = Checkpoint(job)
     for block in np.unique(blocks).tolist():
-        with kept.rows_of(name_of(block)).open("rb", buffering=0) as file:
+        with checkpoint.rows_of(name_of(block)).open("rb", buffering=0) as file:
             for record in np.flatnonzero(blocks == block).tolist():
                 file.seek(starts[record] * rows.shape[1] * rows.itemsize)
-                own = rows[offsets[record] : offsets[record + 1]]
-                if file.readinto(own.data.cast("B")) != own.nbytes:
+                target = rows[offsets[record] : offsets[record + 1]]
+                if file.readinto(target.data.cast("B")) != target.nbytes:
                     raise InputError(f"{file.name} is cut short; run the same command again")
     settings = {field.name: getattr(header, field.name) for field in fields(Release)}
     settings |= {
@@ -257,7 +261,7 @@ class TablePart:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PartSeen:
+class PartFacts:
     """What the record needs of a part: slots from first to end, boxes, and how many are expected where."""
 
     bounds: Bounds
@@ -268,7 +272,7 @@ class PartSeen:
     expected: Floats
 
 
-def write_part(part: TablePart) -> PartSeen:
+def write_part(part: TablePart) -> PartFacts:
     """Write a part as a file of its own, whole or not at all; doing it twice does no harm."""
     records = part.records()
     boxes = records.boxes
@@ -277,7 +281,7 @@ def write_part(part: TablePart) -> PartSeen:
         bounds = write_some_boxes(records, partial)
         partial.rename(part.file)
     window = part.window or window_around(boxes)
-    return PartSeen(
+    return PartFacts(
         bounds=bounds,
         first=int(boxes.t_start.min()),
         end=int(boxes.t_end.max()),
@@ -288,10 +292,10 @@ def write_part(part: TablePart) -> PartSeen:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Seen:
+class TableFacts:
     """What the record needs of the boxes. The first part is a random sample, for what needs one."""
 
-    parts: Sequence[PartSeen]
+    parts: Sequence[PartFacts]
     examples: Boxes
 
     def facts(
@@ -331,7 +335,7 @@ def write_table_in_parts(
     scratch: Path,
     engine: Engine,
     run: Run,
-) -> Seen:
+) -> TableFacts:
     """Write all records in their order. crowd_of: [r] the crowd of each record. scratch: an empty folder."""
     lengths = crowds.lengths[crowd_of]
     np.save(scratch / _NAMES, Pseudonyms.of(release.trajectory_ids).numbers)
@@ -346,10 +350,14 @@ def write_table_in_parts(
             folder=scratch, job=crowds.job, header=header, first=cut[0], end=cut[1], window=window
         )
 
-    begun = part(first, None)
-    seen = [write_part(begun)]  # the map's window is chosen by it
-    parts = [begun, *(part(cut, seen[0].window) for cut in others)]
+    first_part = part(first, None)
+    seen = [write_part(first_part)]  # the map's window is chosen by it
+    parts = [first_part, *(part(cut, seen[0].window) for cut in others)]
     seen += carried_out(write_part, parts[1:], engine, run, _WRITING_LABEL)
-    join_boxes([each.file for each in parts], [bounds for each in seen for bounds in each.bounds], path)
-    examples = some_boxes(begun.records().boxes)
-    return Seen(parts=seen, examples=examples)
+    join_boxes(
+        [measured.file for measured in parts],
+        [bounds for measured in seen for bounds in measured.bounds],
+        path,
+    )
+    examples = some_boxes(first_part.records().boxes)
+    return TableFacts(parts=seen, examples=examples)

@@ -16,10 +16,10 @@ from shoal.model.claims.expected import Expected
 from shoal.model.release import Boxes, Losses, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.publishing.coarseness import Known, widened
-from shoal.publishing.foreign_attacks import attacked
+from shoal.publishing.coarseness import RawSamples, widen_ranges
+from shoal.publishing.foreign_attacks import attack_foreign_file
 from shoal.publishing.foreign_links import (
-    Linked,
+    PersonLinks,
     between_ends,
     by_content,
     by_names,
@@ -172,50 +172,50 @@ def check(
     run = run or Run()
     original = read(raw, run=run, **{**reading, "snap": False})
     published = read_foreign(file, columns=columns, crs=crs, time_zone=reading.get("time_zone"))
-    known = in_units_of(published, original)
-    published, told, ranged = widened(published, known)
-    linked = _linked(published, original, known, linkage, raw if row_order else None)
-    boxes, samples = between_ends(published, known)
+    samples_in_units = in_units_of(published, original)
+    published, on_ranges, ranged = widen_ranges(published, samples_in_units)
+    linked = _linked(published, original, samples_in_units, linkage, raw if row_order else None)
+    boxes, samples = between_ends(published, samples_in_units)
     release = _release(published, boxes, original, k=2)
-    shown = look_at(release, samples, linked.person_of if linked.true else None)
+    disclosure = look_at(release, samples, linked.person_of if linked.true else None)
     k = 2 if expected is None else int(expected.numbers.get("k", 2))
     truthful = bool(expected and expected.numbers.get("truthful"))
-    named, findings = telling_names(original, published.records) if published.has_ids else (0, [])
-    faults = list(findings_on(shown, release, k, truthful=truthful)) if expected is not None else []
-    if named:
-        faults = [replace(each, trajectory_id=None) for each in faults]
+    telling, findings = telling_names(original, published.records) if published.has_ids else (0, [])
+    faults = list(findings_on(disclosure, release, k, truthful=truthful)) if expected is not None else []
+    if telling:
+        faults = [replace(fault, trajectory_id=None) for fault in faults]
     verdict = Verdict.of(
         [*findings, *faults],
         checked=len(published.records),
-        unchecked=_unchecked(published, shown, expected is not None),
+        unchecked=_unchecked(published, disclosure, expected is not None),
     )
-    rates, on_attacks = attacked(
+    rates, on_attacks = attack_foreign_file(
         published, original, linked, ranged, tries, rng or Randomness.from_system(), run
     )
-    small = np.minimum(shown.sizes, shown.people) < k
+    small = np.minimum(disclosure.sizes, disclosure.people) < k
     return Checked(
         verdict=verdict,
-        k=shown.least,
+        k=disclosure.least,
         records=len(published.records),
         rows=published.n_rows,
-        records_below=int(shown.sizes[small].sum()),
-        true_share=float(shown.true_rows.mean()),
-        covered_share=None if shown.covered is None else float(shown.covered.mean()),
+        records_below=int(disclosure.sizes[small].sum()),
+        true_share=float(disclosure.true_rows.mean()),
+        covered_share=None if disclosure.covered is None else float(disclosure.covered.mean()),
         rates=rates,
         columns=published.columns,
-        notes=(*published.notes, *told, *_about(published, linked), *on_attacks, *original.intake.notes),
+        notes=(*published.notes, *on_ranges, *_about(published, linked), *on_attacks, *original.intake.notes),
     )
 
 
 def _linked(
-    published: Foreign, original: Trajectories, known: Known, linkage: Path | None, raw: object | None
-) -> Linked:
+    published: Foreign, original: Trajectories, samples: RawSamples, linkage: Path | None, raw: object | None
+) -> PersonLinks:
     """Who is behind each record: told if possible, else found."""
     if linkage is not None:
         return by_table(published, original.ids, linkage)
     if raw is not None:
         return row_by_row(published, original.ids, raw, original.intake.reading)
-    return by_names(published, original.ids) or by_content(published, known)
+    return by_names(published, original.ids) or by_content(published, samples)
 
 
 def _release(published: Foreign, boxes: Boxes, original: Trajectories, *, k: int) -> Release:
@@ -237,14 +237,14 @@ def _release(published: Foreign, boxes: Boxes, original: Trajectories, *, k: int
     )
 
 
-def _unchecked(published: Foreign, shown: Shown, claimed: bool) -> list[str]:
-    parts = [] if shown.known or not claimed else [SAME_PEOPLE]
-    if not shown.known and claimed and published.has_ids:
+def _unchecked(published: Foreign, disclosure: Shown, claimed: bool) -> list[str]:
+    parts = [] if disclosure.known or not claimed else [SAME_PEOPLE]
+    if not disclosure.known and claimed and published.has_ids:
         parts.append(OWN_SAMPLES)
     return parts + ([_UNREAD.format(rows=published.unreadable)] if published.unreadable else [])
 
 
-def _about(published: Foreign, linked: Linked) -> list[str]:
+def _about(published: Foreign, linked: PersonLinks) -> list[str]:
     notes = [f"who is behind which record: {linked.words}"]
     if not published.has_ids:
         notes.append(

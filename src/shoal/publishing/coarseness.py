@@ -17,7 +17,7 @@ from shoal.io.foreign import Axis, Foreign
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import show_m, show_s
 
-Stands = Literal["itself", "from", "around", "up to"]
+Meaning = Literal["itself", "from", "around", "up to"]
 """What a single value stands for: itself, or a range that begins at, is around, or ends at it."""
 
 WORDS: Final = {
@@ -40,7 +40,7 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Known:
+class RawSamples:
     """The raw samples in the units of a published file, in the order of subject and time.
 
     offsets: int64 [subjects + 1]. t: seconds; first, second: as the file's axes.
@@ -57,42 +57,42 @@ class Known:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
-def widened(published: Foreign, known: Known) -> tuple[Foreign, tuple[str, ...], bool]:
+def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tuple[str, ...], bool]:
     """The file with ranges in the place of rounded values, what was assumed, and whether any range was found.
 
     A step no coarser than that of the raw data is none: those values are exact.
     """
-    t_step = _time_step(published.t, known.t)
+    t_step = _time_step(published.t, samples.t)
     steps = [
         _step(axis, raw) if published.places != "h3" else 0.0
-        for axis, raw in ((published.first, known.first), (published.second, known.second))
+        for axis, raw in ((published.first, samples.first), (published.second, samples.second))
     ]
     step = min(steps) if all(steps) else 0.0
     if not t_step and not step:
         return published, (), False
-    ways_t: tuple[Stands, ...] = ("itself", "from", "around", "up to") if t_step else ("itself",)
-    ways_s: tuple[Stands, ...] = ("itself", "around", "from", "up to") if step else ("itself",)
-    rows = _some(published, known)
-    best: tuple[Stands, Stands] = ("itself", "itself")
+    ways_t: tuple[Meaning, ...] = ("itself", "from", "around", "up to") if t_step else ("itself",)
+    ways_s: tuple[Meaning, ...] = ("itself", "around", "from", "up to") if step else ("itself",)
+    rows = _some(published, samples)
+    best: tuple[Meaning, Meaning] = ("itself", "itself")
     share = -1.0
     for way in sorted(product(ways_t, ways_s), key=lambda way: sum(one != "itself" for one in way)):
-        here = _share(_with(published, way, t_step, step), known, rows)
-        if here > share + (0.0 if share < 0 else 0.002):
-            best, share = way, here
-        if here >= _SURE:
+        share_so = _share(_with(published, way, t_step, step), samples, rows)
+        if share_so > share + (0.0 if share < 0 else 0.002):
+            best, share = way, share_so
+        if share_so >= _SURE:
             break
-    told = []
+    notes = []
     if share < _FITS:
-        told.append(
+        notes.append(
             f"only {share:.0%} of the rows hold a raw sample, however their values are read: places or "
             "times were moved, or RAW is other data"
         )
     for which, unit, width in zip(best, ("time", "place"), (t_step, step), strict=True):
         if which != "itself":
             size = show_s(width) if unit == "time" else _size(published, width)
-            told.append(f"each {unit} is a multiple of {size} and is taken as {WORDS[which]}")
-    found = _with(published, best, t_step, step)
-    return found, tuple(told), best != ("itself", "itself")
+            notes.append(f"each {unit} is a multiple of {size} and is taken as {WORDS[which]}")
+    ranges = _with(published, best, t_step, step)
+    return ranges, tuple(notes), best != ("itself", "itself")
 
 
 def _size(published: Foreign, width: float) -> str:
@@ -111,8 +111,8 @@ def _time_step(axis: Axis, raw: Floats) -> float:
         ticks = np.rint(values * SECOND).astype(np.int64)
         return next((float(nice) for nice in _NICE_S if not (ticks % (nice * SECOND)).any()), 0.0)
 
-    own = longest(single)
-    return own if own > longest(np.unique(raw)) else 0.0
+    step = longest(single)
+    return step if step > longest(np.unique(raw)) else 0.0
 
 
 def _step(axis: Axis, raw: Floats) -> float:
@@ -120,8 +120,8 @@ def _step(axis: Axis, raw: Floats) -> float:
     single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
     if not len(single):
         return 0.0
-    own, theirs = _lattice(single), _lattice(np.unique(raw))
-    return own if own > theirs * (1 + _SLACK) else 0.0
+    step, raw_step = _lattice(single), _lattice(np.unique(raw))
+    return step if step > raw_step * (1 + _SLACK) else 0.0
 
 
 def _lattice(values: Floats) -> float:
@@ -139,7 +139,7 @@ def _lattice(values: Floats) -> float:
     return 0.0
 
 
-def _with(published: Foreign, way: tuple[Stands, Stands], t_step: float, step: float) -> Foreign:
+def _with(published: Foreign, way: tuple[Meaning, Meaning], t_step: float, step: float) -> Foreign:
     return replace(
         published,
         t=_read_as(published.t, way[0], t_step),
@@ -148,7 +148,7 @@ def _with(published: Foreign, way: tuple[Stands, Stands], t_step: float, step: f
     )
 
 
-def _read_as(axis: Axis, stands: Stands, step: float) -> Axis:
+def _read_as(axis: Axis, stands: Meaning, step: float) -> Axis:
     if stands == "itself" or not step:
         return axis
     below, above = {"from": (0.0, 1.0), "around": (0.5, 0.5), "up to": (1.0, 0.0)}[stands]
@@ -158,24 +158,24 @@ def _read_as(axis: Axis, stands: Stands, step: float) -> Axis:
     return Axis(low=np.where(axis.single, low, axis.low), high=np.where(axis.single, high, axis.high))
 
 
-def _some(published: Foreign, known: Known) -> Integers:
+def _some(published: Foreign, samples: RawSamples) -> Integers:
     """Rows to try readings on, evenly chosen: fewer where each has many raw samples at its times."""
     rows = np.linspace(0, published.n_rows - 1, min(published.n_rows, _ROWS)).astype(np.int64)
-    clock = np.sort(known.t)
+    clock = np.sort(samples.t)
     low, high = published.t.low[rows], published.t.high[rows]
-    each = np.searchsorted(clock, high + 86_400, side="right") - np.searchsorted(clock, low - 86_400)
-    affordable = max(20, int(_LOOKS / 16 / max(float(each.mean()), 1.0)))
+    nearby = np.searchsorted(clock, high + 86_400, side="right") - np.searchsorted(clock, low - 86_400)
+    affordable = max(20, int(_LOOKS / 16 / max(float(nearby.mean()), 1.0)))
     return rows[:: max(1, len(rows) // affordable)]
 
 
-def _share(published: Foreign, known: Known, rows: Integers) -> float:
+def _share(published: Foreign, samples: RawSamples, rows: Integers) -> float:
     """The share of these rows that hold a raw sample of anybody."""
-    return float(np.mean(list(_held(published, known, rows))))
+    return float(np.mean(list(_held(published, samples, rows))))
 
 
-def _held(published: Foreign, known: Known, rows: Integers) -> Iterator[bool]:
-    order = np.argsort(known.t, kind="stable")
-    clock, first, second = known.t[order], known.first[order], known.second[order]
+def _held(published: Foreign, samples: RawSamples, rows: Integers) -> Iterator[bool]:
+    order = np.argsort(samples.t, kind="stable")
+    clock, first, second = samples.t[order], samples.first[order], samples.second[order]
     t, x, y = (closed(axis) for axis in (published.t, published.first, published.second))
     for row in rows.tolist():
         begin, end = np.searchsorted(clock, (t.low[row], t.high[row]))

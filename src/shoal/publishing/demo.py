@@ -103,10 +103,10 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
         gaps = list(facts.gaps)  # of everyone: so few people are not sampled
         write_page(assessment_report(original, gaps), staging / "assessment.html")
         rng = Randomness.from_system()
-        beside = Glove(k=K_BESIDE).anonymize(original, rng, run)
+        at_small_k = Glove(k=K_BESIDE).anonymize(original, rng, run)
         at_k = tuple(
             _at_k(original, release, linkage, rng, run)
-            for release, linkage in ((publication.release, publication.linkage), beside)
+            for release, linkage in ((publication.release, publication.linkage), at_small_k)
         )
     return Demonstration(
         city=output / "city.parquet",
@@ -119,7 +119,7 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
 
 
 def _at_k(original: Trajectories, release: Release, linkage: Linkage, rng: Randomness, run: Run) -> AtK:
-    found = attack(
+    attacked = attack(
         original,
         release,
         linkage,
@@ -132,6 +132,6 @@ def _at_k(original: Trajectories, release: Release, linkage: Linkage, rng: Rando
     return AtK(
         k=release.claim.k,
         accuracy=measure_accuracy(original, release, linkage),
-        rates=found.rates,
+        rates=attacked.rates,
         cautions=release.claim.cautions,
     )

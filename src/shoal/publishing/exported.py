@@ -96,17 +96,17 @@ def as_release_folder(
         return
     package = _read_package(folder)
     form = _form_in(folder, package)
-    findings = list(_against_listed(folder, package))
+    findings = list(_compare_file_list(folder, package))
     manifest = read_manifest(folder)
     if not findings:
-        findings += _described_otherwise(folder, package, form, manifest)
+        findings += _compare_package(folder, package, form, manifest)
     with TemporaryDirectory(prefix="shoal-export-", dir=within) as scratch:
         inner = Path(scratch) / "release"  # whatever the folder is called
         inner.mkdir()
         row = EXPORTS[form]
         if isinstance(row, RowsExport):
             notes = [f"the rows were read from {form} and checked as the table of a release"]
-            findings += _rebuilt(folder, package, form, row, manifest, inner, notes)
+            findings += _rebuild_release(folder, package, form, row, manifest, inner, notes)
         else:
             notes = ["the parts were put behind each other and checked as the table of a release"]
             findings += _joined(folder, package, row, manifest, inner)
@@ -138,7 +138,7 @@ def _joined(
             shutil.copyfile(folder / name, inner / name)
 
 
-def _rebuilt(
+def _rebuild_release(
     folder: Path,
     package: dict[str, Any],
     form: str,
@@ -170,13 +170,13 @@ def _rebuilt(
         yield Finding("unexpected-column", f"its table has other columns than a release: {len(extra)} more")
         rows = rows.select(schema.names)
     table = release_of_rows(rows, folder, manifest, inner)
-    yield from in_another_order(row.arranged(table), rows)
+    yield from compare_rows(row.arranged(table), rows)
     if schema.types != rows.schema.types:
         yield Finding("respelled", f"{PACKAGE_FILE} names other types of columns than there are")
     if drawn is not None:
-        yield from _drawn_otherwise(drawn, row.arranged(table))
-    yield from _bounded_otherwise(parts, inner / RELEASE_FILE)
-    yield from _other_files(folder, form, row, table, inner.parent / "again", notes)
+        yield from _compare_geometry(drawn, row.arranged(table))
+    yield from _compare_bounds(parts, inner / RELEASE_FILE)
+    yield from _compare_files(folder, form, row, table, inner.parent / "again", notes)
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
@@ -185,15 +185,15 @@ def _rebuilt(
 def _layout(part: Path, name: str) -> list[Finding]:
     """What a part holds beside its rows, under its own name."""
     try:
-        found = layout_findings(part.read_bytes())
+        findings = layout_findings(part.read_bytes())
     except InputError as error:
         raise InputError(error.as_written.replace(RELEASE_FILE, name)) from error
     if not _WRITER.fullmatch(pq.read_metadata(part).created_by or ""):
-        found.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
-    return [replace(one, message=one.message.replace(RELEASE_FILE, name)) for one in found]
+        findings.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
+    return [replace(one, message=one.message.replace(RELEASE_FILE, name)) for one in findings]
 
 
-def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
+def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
     """Well-known binaries that are not those of a table, but for last digits, which projections differ in."""
     expected = table[GEOMETRY].to_pylist() if GEOMETRY in table.column_names else []
     if drawn == expected:
@@ -204,24 +204,24 @@ def _drawn_otherwise(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fin
     ):
         yield Finding("hidden-bytes", _ELSEWHERE)
         return
-    found, right = (
+    drawn_values, expected_values = (
         np.frombuffer(b"".join(one[_head(one) :] for one in some if one is not None), dtype="<f8")
         for some in (drawn, expected)
     )
-    if not (np.abs(found - right) <= SAME_PLACE_DEG).all():
+    if not (np.abs(drawn_values - expected_values) <= SAME_PLACE_DEG).all():
         yield Finding("hidden-bytes", _ELSEWHERE)
     if len(set(zip(drawn, expected, strict=True))) > len(set(expected)):
         yield Finding("stored-differently", "the same place is drawn in different bytes")
 
 
-def _bounded_otherwise(parts: list[Path], table: Path) -> Iterator[Finding]:
+def _compare_bounds(parts: list[Path], table: Path) -> Iterator[Finding]:
     """Bounds that files state of all geometries, and that are not those of a table but for last digits."""
-    right = stated_bounds(pq.read_schema(table))
-    for stated in (stated_bounds(pq.read_schema(part)) for part in parts):
-        if stated is not None and (
-            right is None
-            or stated.shape != right.shape
-            or not (np.abs(stated - right) <= SAME_PLACE_DEG).all()
+    expected = stated_bounds(pq.read_schema(table))
+    for bounds in (stated_bounds(pq.read_schema(part)) for part in parts):
+        if bounds is not None and (
+            expected is None
+            or bounds.shape != expected.shape
+            or not (np.abs(bounds - expected) <= SAME_PLACE_DEG).all()
         ):
             yield Finding("hidden-bytes", "a file states other bounds than those of the geometries")
             return
@@ -232,32 +232,34 @@ def _head(wkb: bytes) -> int:
     return _HEAD if int.from_bytes(wkb[1:_HEAD], "little") == 1 else 13
 
 
-def _other_files(
-    folder: Path, form: str, row: RowsExport, table: pa.Table, again: Path, notes: list[str]
+def _compare_files(
+    folder: Path, form: str, row: RowsExport, table: pa.Table, rewritten: Path, notes: list[str]
 ) -> Iterator[Finding]:
     """Files and folders that this format does not write of these rows, and bytes that are no row."""
-    found = {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE
+    paths = {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE
     if form in _NOT_LOOKED_AT:
-        strange = {path for path in found if path.parts[0] != row.where}
+        strange = {path for path in paths if path.parts[0] != row.where}
     else:
-        row.write(table, again)
+        row.write(table, rewritten)
 
-        def _again(path: Path) -> Path:
-            return again / path.relative_to(row.where)
+        def _rewritten(path: Path) -> Path:
+            return rewritten / path.relative_to(row.where)
 
-        within = {path.relative_to(again) for path in again.rglob("*")} if again.is_dir() else set()
+        within = (
+            {path.relative_to(rewritten) for path in rewritten.rglob("*")} if rewritten.is_dir() else set()
+        )
         written = {Path(row.where), *(Path(row.where) / path for path in within)}
-        strange = found - written
+        strange = paths - written
         unlike = [
             path
-            for path in sorted(found & written)
-            if (folder / path).is_file() and (folder / path).read_bytes() != _again(path).read_bytes()
+            for path in sorted(paths & written)
+            if (folder / path).is_file() and (folder / path).read_bytes() != _rewritten(path).read_bytes()
         ]
         if unlike and row.text:
             yield Finding(
                 "hidden-bytes", f"{row.where} holds bytes that are no row, or other places than its rows"
             )
-        elif any(_rows_in(folder / path) != _rows_in(_again(path)) for path in unlike) or written - found:
+        elif any(_rows_in(folder / path) != _rows_in(_rewritten(path)) for path in unlike) or written - paths:
             yield Finding("row-order", f"files of {row.where} hold other rows than those of their day")
         elif unlike:
             notes.append(OTHERWISE.replace(RELEASE_FILE, row.where))
@@ -269,7 +271,7 @@ def _rows_in(part: Path) -> int:
     return int(pq.read_metadata(part).num_rows)
 
 
-def _described_otherwise(
+def _compare_package(
     folder: Path, package: dict[str, Any], form: str, manifest: Manifest
 ) -> Iterator[Finding]:
     """Whether the list of files says anything that shoal does not write of these files."""
@@ -288,7 +290,7 @@ def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Pat
     return pq.read_table(inner / RELEASE_FILE)
 
 
-def in_another_order(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
+def compare_rows(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
     """Whether rows differ from those that a release would have written, or are stored in other types."""
     plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
     if rows.schema.types != plain.schema.types:
@@ -317,23 +319,23 @@ def _bits(column: pa.ChunkedArray) -> Numbers:
 
 def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
     """The columns that the list of files names, without geometry; InputError for those of no release."""
-    given = package.get("shoal_columns")
-    return schema_of(given if isinstance(given, dict) else {}, manifest, folder / PACKAGE_FILE)
+    columns = package.get("shoal_columns")
+    return schema_of(columns if isinstance(columns, dict) else {}, manifest, folder / PACKAGE_FILE)
 
 
-def _against_listed(folder: Path, package: dict[str, Any]) -> Iterator[Finding]:
+def _compare_file_list(folder: Path, package: dict[str, Any]) -> Iterator[Finding]:
     """Files that differ from the list, are missing, or stand on no list; InputError for links and pipes."""
     listed: dict[str, str] = {}
     for resource in package["resources"]:
         listed[str(resource.get("path"))] = str(resource.get("hash", "")).removeprefix("sha256:")
-    found = {str(path.relative_to(folder)) for path in files_in(folder)} - {PACKAGE_FILE}
-    for name in sorted(found):
+    names = {str(path.relative_to(folder)) for path in files_in(folder)} - {PACKAGE_FILE}
+    for name in sorted(names):
         require_plain_file(folder / name)
-    for name in sorted(found - set(listed)):
+    for name in sorted(names - set(listed)):
         message = f"the folder holds {_shown(name)}, which {PACKAGE_FILE} does not list"
         yield Finding("unexpected-file", message)
     for name in sorted(listed):
-        if name not in found:
+        if name not in names:
             yield Finding("wrong-hash", f"{_shown(name)} is listed in {PACKAGE_FILE} and is not there")
         elif sha256_of(folder / name) != listed[name]:
             yield Finding("wrong-hash", f"{_shown(name)} has another SHA-256 than {PACKAGE_FILE} gives")

@@ -41,7 +41,7 @@ _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exported:
+class ExportResult:
     """What was written: the folder, its format, how many rows, and the files with their digests."""
 
     folder: Path
@@ -50,7 +50,7 @@ class Exported:
     files: dict[str, str]
 
 
-def export(release_folder: Path, target: Path, form: str) -> Exported:
+def export(release_folder: Path, target: Path, form: str) -> ExportResult:
     """Write a release folder in another format into a new folder.
 
     Parameters
@@ -74,7 +74,7 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
     row = _row(form)
     with staged_folder(target) as staging:
         if isinstance(row, RowsExport):
-            manifest, table = table_to_hand_over(release_folder)
+            manifest, table = read_exportable_table(release_folder)
             row.write(table, staging / row.where)
             schema, rows = table.schema, len(table)
         else:
@@ -87,18 +87,18 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
         (staging / PACKAGE_FILE).write_text(
             text_of_package(package), encoding="utf-8"
         )  # last: without it no release
-    return Exported(folder=target, form=form, rows=rows, files=files)
+    return ExportResult(folder=target, form=form, rows=rows, files=files)
 
 
-def table_to_hand_over(release_folder: Path) -> tuple[Manifest, pa.Table]:
+def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
     """The manifest and the table of a release; InputError for what is no release, or another table."""
-    manifest = _manifest_to_hand_over(release_folder)
+    manifest = _read_exportable_manifest(release_folder)
     # what is no release is refused before anything is written
     release_in(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
     return manifest, pq.read_table(release_folder / RELEASE_FILE)
 
 
-def _manifest_to_hand_over(release_folder: Path) -> Manifest:
+def _read_exportable_manifest(release_folder: Path) -> Manifest:
     """The manifest of a release; InputError when its table is another one."""
     manifest = read_manifest(release_folder)
     require_plain_file(release_folder / RELEASE_FILE)
@@ -112,7 +112,7 @@ def _manifest_to_hand_over(release_folder: Path) -> Manifest:
 
 def _split(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
     """Write the parts of a release's table, as they are; its manifest, columns and number of rows."""
-    manifest = _manifest_to_hand_over(release_folder)
+    manifest = _read_exportable_manifest(release_folder)
     table = release_folder / RELEASE_FILE
     try:
         about = pq.read_metadata(table)
@@ -124,7 +124,7 @@ def _split(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int
     return manifest, schema, about.num_rows
 
 
-def export_to_store(release_folder: Path, address: str, form: str) -> Exported:
+def export_to_store(release_folder: Path, address: str, form: str) -> ExportResult:
     """The same into a new folder of an object store, with the list of files last.
 
     Raises OutputError, too, when something is there already, or the store cannot be written.
@@ -140,15 +140,15 @@ def text_of_package(package: dict[str, Any]) -> str:
     return json.dumps(package, indent=2, ensure_ascii=False) + "\n"
 
 
-def schema_of(told: dict[str, Any], manifest: Manifest, where: object) -> pa.Schema:
+def schema_of(types: dict[str, Any], manifest: Manifest, where: object) -> pa.Schema:
     """The columns of a release by their names and types as text; InputError for those of none."""
-    names = list(told)
+    names = list(types)
     allowed = [["trajectory_id", *BOX_COLUMNS]]
     if manifest.grid is None:
         allowed = [["trajectory_id", *POINT_COLUMNS], ["trajectory_id", *POINT_COLUMNS, *DEGREE_COLUMNS]]
-    if names not in allowed or not all(isinstance(kind, str) and kind in _KINDS for kind in told.values()):
+    if names not in allowed or not all(isinstance(kind, str) and kind in _KINDS for kind in types.values()):
         raise InputError(f"{where} names other columns than a release has")
-    return pa.schema([(name, _KINDS[told[name]]) for name in names])
+    return pa.schema([(name, _KINDS[types[name]]) for name in names])
 
 
 def package_of(

@@ -1,6 +1,6 @@
 """The attacks on a file of another tool, with the people behind its records as far as they are known.
 
-Records of people with one record each are attacked as they are; anything else row by row.
+Records of people with one record each are attack_foreign_file as they are; anything else row by row.
 """
 
 from dataclasses import replace
@@ -15,8 +15,8 @@ from shoal.model.claims import KAnonymity
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.publishing.coarseness import Known
-from shoal.publishing.foreign_links import Linked, by_content, in_units_of
+from shoal.publishing.coarseness import RawSamples
+from shoal.publishing.foreign_links import PersonLinks, by_content, in_units_of
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -28,10 +28,10 @@ _MOST_ROWS: Final = 20_000  # rows without ids that attacks are played on, drawn
 _GRID: Final = Grid()
 
 
-def attacked(
+def attack_foreign_file(
     published: Foreign,
     original: Trajectories,
-    linked: Linked,
+    linked: PersonLinks,
     ranged: bool,
     tries: int,
     rng: Randomness,
@@ -52,17 +52,18 @@ def attacked(
                 "--per-day, or name its trips with --person, if these are the units)"
             )
         published, people, linking = _row_for_row(published, original, linked, rng)
-    kept = linking >= 0
-    if not kept.any():
+    has_person = linking >= 0
+    if not has_person.any():
         return (), [*notes, "no attack was played: nobody was found behind any record"]
-    if not kept.all():
+    if not has_person.all():
+        unlinked = int((~has_person).sum())
         notes.append(
-            f"{counted(int((~kept).sum()), 'record')} of nobody {'was' if (~kept).sum() == 1 else 'were'} "
+            f"{counted(unlinked, 'record')} of nobody {'was' if unlinked == 1 else 'were'} "
             "left out of the attacks, which makes them easier to win"
         )
-    payload, offsets, names, snapped = _on_one_grid(published, people, kept, ranged)
+    payload, offsets, names, snapped = _on_one_grid(published, people, has_person, ranged)
     links = Linkage(
-        uids=tuple(people.ids[one] for one in linking[kept].tolist()),
+        uids=tuple(people.ids[one] for one in linking[has_person].tolist()),
         trajectory_ids=names,
     )
     release = Release(
@@ -85,20 +86,20 @@ def attacked(
     rates: list[Rate] = []
     for knowledge in asked:
         try:
-            found = attack(snapped, release, links, rng=rng, knowledge=knowledge, tries=tries,
+            outcome = attack(snapped, release, links, rng=rng, knowledge=knowledge, tries=tries,
                            targets=("raw", "release"), run=run)  # fmt: skip
         except MisuseError as error:
             notes.append(f"{', '.join(knowledge or ())} was not played: {error}")
             continue
-        rates += found.rates
-        notes += found.notes
+        rates += outcome.rates
+        notes += outcome.notes
     if not linked.true:
         notes.append("attacks were judged by the people found by content; --linkage gives the true ones")
     return tuple(rates), list(dict.fromkeys(notes))
 
 
 def _row_for_row(
-    published: Foreign, original: Trajectories, linked: Linked, rng: Randomness
+    published: Foreign, original: Trajectories, linked: PersonLinks, rng: Randomness
 ) -> tuple[Foreign, Trajectories, Integers]:
     """Rows as records, raw samples as people, at most 20,000 rows drawn at random; a sample for each row."""
     rows = np.arange(published.n_rows)
@@ -124,28 +125,30 @@ def _row_for_row(
         offsets=np.arange(n + 1),
         input_rank=None,
     )
-    known = in_units_of(some, people)
-    own = linked.person_of[published.record[rows]] if linked.true else None
-    return some, people, _samples_of_rows(some, known, own, original)
+    samples = in_units_of(some, people)
+    person_of_row = linked.person_of[published.record[rows]] if linked.true else None
+    return some, people, _samples_of_rows(some, samples, person_of_row, original)
 
 
-def _samples_of_rows(some: Foreign, known: Known, own: Integers | None, original: Trajectories) -> Integers:
+def _samples_of_rows(
+    some: Foreign, samples: RawSamples, person_of_row: Integers | None, original: Trajectories
+) -> Integers:
     """int64 [rows]: a raw sample in each row, of its own person where that is known, none in two rows."""
-    found = by_content(some, known).person_of
-    if own is None:
-        return found
+    sample_of_row = by_content(some, samples).person_of
+    if person_of_row is None:
+        return sample_of_row
     subject = np.repeat(np.arange(original.n_subjects), original.lengths)
-    return np.where((found >= 0) & (subject[found] == own), found, -1)
+    return np.where((sample_of_row >= 0) & (subject[sample_of_row] == person_of_row), sample_of_row, -1)
 
 
 def _on_one_grid(
-    published: Foreign, people: Trajectories, kept: Any, ranged: bool
+    published: Foreign, people: Trajectories, has_person: Any, ranged: bool
 ) -> tuple[Payload, Integers, tuple[str, ...], Trajectories]:
     """The kept records as points, or as boxes of cells of 100 m and slots of 60 s that hold each range."""
-    place = np.cumsum(kept) - 1
-    rows = np.flatnonzero(kept[published.record])
+    place = np.cumsum(has_person) - 1
+    rows = np.flatnonzero(has_person[published.record])
     record = place[published.record[rows]]
-    names = tuple(f"{number:x}" for number in range(int(kept.sum())))
+    names = tuple(f"{number:x}" for number in range(int(has_person.sum())))
     axes = (published.t, *_in_meters(published, people))
     t, x, y = (
         _bounded(axis.take(rows), raw) for axis, raw in zip(axes, (people.t, people.x, people.y), strict=True)

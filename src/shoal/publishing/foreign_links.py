@@ -19,7 +19,7 @@ from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.coarseness import Known, closed
+from shoal.publishing.coarseness import RawSamples, closed
 from shoal.runtime.arrays import Floats, Integers
 from shoal.verification.boxes.records import Samples
 
@@ -30,7 +30,7 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Linked:
+class PersonLinks:
     """Who is behind each record.
 
     person_of: int64 [records], -1 = nobody was found. true: whether it was told, and not found by looking.
@@ -42,7 +42,7 @@ class Linked:
     words: str
 
 
-def in_units_of(published: Foreign, original: Trajectories) -> Known:
+def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
     """The raw samples in what the file counts: degrees, meters of its plane, or numbers of H3 cells."""
     lon, lat = original.lon, original.lat
     if published.places == "meters":
@@ -56,7 +56,7 @@ def in_units_of(published: Foreign, original: Trajectories) -> Known:
         x, y = original.x, original.y
         if published.crs is not None and original.crs is not None and published.crs != original.crs:
             x, y = transform(original.crs, published.crs, original.x, original.y)
-        return Known(offsets=original.offsets, t=original.t, first=x, second=y)
+        return RawSamples(offsets=original.offsets, t=original.t, first=x, second=y)
     if lon is None or lat is None:
         if original.crs is None:
             raise InputError(
@@ -65,17 +65,19 @@ def in_units_of(published: Foreign, original: Trajectories) -> Known:
         lon, lat = transform(original.crs, WGS84, original.x, original.y)
     if published.places == "h3":
         numbers = h3_numbers(lat, lon, published.finest)
-        return Known(offsets=original.offsets, t=original.t, first=numbers, second=np.zeros(len(numbers)))
-    return Known(offsets=original.offsets, t=original.t, first=lon, second=lat)
+        return RawSamples(
+            offsets=original.offsets, t=original.t, first=numbers, second=np.zeros(len(numbers))
+        )
+    return RawSamples(offsets=original.offsets, t=original.t, first=lon, second=lat)
 
 
-def between_ends(published: Foreign, known: Known) -> tuple[Boxes, Samples]:
+def between_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Samples]:
     """Rows and raw samples by the places of their ends among all ends of the axis; exact in any unit."""
     columns: dict[str, Integers] = {}
     raw: list[Integers] = []
     for axis, values, (low, high) in zip(
         (published.t, published.first, published.second),
-        (known.t, known.first, known.second),
+        (raw_samples.t, raw_samples.first, raw_samples.second),
         (BOX_COLUMNS[:2], (BOX_COLUMNS[2], BOX_COLUMNS[4]), (BOX_COLUMNS[3], BOX_COLUMNS[5])),
         strict=True,
     ):
@@ -84,20 +86,20 @@ def between_ends(published: Foreign, known: Known) -> tuple[Boxes, Samples]:
         columns[low] = np.searchsorted(ends, ranges.low).astype(np.int64)
         columns[high] = np.searchsorted(ends, ranges.high).astype(np.int64)
         raw.append((np.searchsorted(ends, values, side="right") - 1).astype(np.int64))
-    samples = Samples(offsets=known.offsets, t=raw[0], x=raw[1], y=raw[2])
+    samples = Samples(offsets=raw_samples.offsets, t=raw[0], x=raw[1], y=raw[2])
     return Boxes(**{name: columns[name] for name in BOX_COLUMNS}), samples
 
 
-def by_names(published: Foreign, ids: Sequence[str]) -> Linked | None:
+def by_names(published: Foreign, ids: Sequence[str]) -> PersonLinks | None:
     """Records that carry raw identifiers; None unless nearly all do."""
     place_of = {name: place for place, name in enumerate(ids)}
     person_of = np.array([place_of.get(name, -1) for name in published.records], dtype=np.int64)
     if not published.has_ids or (person_of >= 0).mean() < _ENOUGH:
         return None
-    return Linked(person_of=person_of, true=True, words="the records carry the raw identifiers")
+    return PersonLinks(person_of=person_of, true=True, words="the records carry the raw identifiers")
 
 
-def by_table(published: Foreign, ids: Sequence[str], path: Path) -> Linked:
+def by_table(published: Foreign, ids: Sequence[str], path: Path) -> PersonLinks:
     """Records by a table of two columns: who (uid), and the record's name.
 
     The name is in a column trajectory_id or record, or called as the file's own ids. Raises
@@ -137,10 +139,10 @@ def by_table(published: Foreign, ids: Sequence[str], path: Path) -> Linked:
     person_of = np.array([person_of_name.get(one, -1) for one in published.records], dtype=np.int64)
     if not (person_of >= 0).any():
         raise InputError(f"{name} links nobody of the raw data to a record of {published.name}")
-    return Linked(person_of=person_of, true=True, words=f"told by {name}")
+    return PersonLinks(person_of=person_of, true=True, words=f"told by {name}")
 
 
-def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Reading) -> Linked:
+def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Reading) -> PersonLinks:
     """Row i of the file was made from row i of the raw data.
 
     Raises InputError when there are not as many, or rows of one record are of two people.
@@ -167,23 +169,23 @@ def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Rea
         raise InputError(
             f"rows of one record of {published.name} are of several people; leave out --row-by-row"
         )
-    return Linked(person_of=person_of, true=True, words="row by row, as the raw data")
+    return PersonLinks(person_of=person_of, true=True, words="row by row, as the raw data")
 
 
-def by_content(published: Foreign, known: Known) -> Linked:
+def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
     """Each record to a person with samples in most of its rows, no person to two records.
 
     Where rows hold no samples, they are looked for around them, up to 5 km and 2 hours. It is what somebody
     with all raw data would do; where several people fit a record alike, one is taken.
     """
-    n_people = len(known.offsets) - 1
-    order = np.argsort(known.t, kind="stable")
-    subject = known.subject[order]
+    n_people = len(raw_samples.offsets) - 1
+    order = np.argsort(raw_samples.t, kind="stable")
+    subject = raw_samples.subject[order]
     best: tuple[float, Integers, str] = (-1.0, np.full(len(published.records), -1, dtype=np.int64), "")
     for meters, seconds in _WIDER:
         if meters and published.places == "h3":
             break
-        boxes, samples = between_ends(_wider(published, meters, seconds), known)
+        boxes, samples = between_ends(_wider(published, meters, seconds), raw_samples)
         by_record = np.argsort(published.record, kind="stable")
         counts = np.bincount(published.record, minlength=len(published.records))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -196,16 +198,16 @@ def by_content(published: Foreign, known: Known) -> Linked:
         where = f" within {meters:g} m and {seconds / 60:g} min" if meters else ""
         words = f"found by content: {fit:.0%} of the rows lie{where or ' where'} a person of the raw data was"
         if fit > best[0] + 0.02:
-            best = (fit, matched(named, n_people), words)
+            best = (fit, match_people(named, n_people), words)
         if fit >= _ENOUGH:
             break
-    return Linked(person_of=best[1], true=False, words=best[2])
+    return PersonLinks(person_of=best[1], true=False, words=best[2])
 
 
-def matched(named: Integers, n_people: int) -> Integers:
+def match_people(named: Integers, n_people: int) -> Integers:
     """int64 [r]: a person of those named for as many records as possible, nobody twice (Kuhn 1955)."""
     owner = np.full(n_people, -1, dtype=np.int64)
-    found = np.full(len(named), -1, dtype=np.int64)
+    person_of = np.full(len(named), -1, dtype=np.int64)
     for start in np.argsort((named >= 0).sum(axis=1), kind="stable").tolist():
         came_from: dict[int, int] = {}
         waiting, free = [start], -1
@@ -221,10 +223,10 @@ def matched(named: Integers, n_people: int) -> Integers:
                 waiting.append(int(owner[person]))
         while free >= 0:
             record = came_from[free]
-            before = int(found[record])
-            found[record], owner[free] = free, record
+            before = int(person_of[record])
+            person_of[record], owner[free] = free, record
             free = before
-    return found
+    return person_of
 
 
 def _wider(published: Foreign, meters: float, seconds: float) -> Foreign:

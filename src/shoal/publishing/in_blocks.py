@@ -26,7 +26,7 @@ from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
-from shoal.publishing.block_facts import evidence_of_sample, gaps_of_stored, vanished_of_stored
+from shoal.publishing.block_facts import evidence_of_sample, k_gaps_on_disk, lost_samples_on_disk
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import (
     Crowds,
@@ -174,9 +174,9 @@ class CandidateOnDisk:
         people, release, crowds, engine = self._people, self.release, self._crowds, self._engine
         run, options, largest = self._job.run, self._job.options, max(self.block_sizes)
         with run.stage("k-gaps"):
-            gaps = gaps_of_stored(people, release.claim.k, largest, self._scratch, engine, run)
+            gaps = k_gaps_on_disk(people, release.claim.k, largest, self._scratch, engine, run)
         with run.stage("who vanished"):
-            vanished = vanished_of_stored(people, release, crowds, largest, self._scratch, engine, run)
+            vanished = lost_samples_on_disk(people, release, crowds, largest, self._scratch, engine, run)
         return page_of_facts(
             release,
             self._verdict,

@@ -15,8 +15,8 @@ from shoal.io.formats.mobility_text import texts
 from shoal.io.sources.server_tables import GEOMETRY, WGS84_CODE, Stored, place_of, read_table, write_table
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.verdicts import Finding
-from shoal.publishing.exported import OTHER_DIGEST, in_another_order, release_of_rows
-from shoal.publishing.exporting import Exported, schema_of, table_to_hand_over
+from shoal.publishing.exported import OTHER_DIGEST, compare_rows, release_of_rows
+from shoal.publishing.exporting import ExportResult, read_exportable_table, schema_of
 from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
 from shoal.runtime.hashing import sha256_of
 from shoal.verification.files.stated import respelled
@@ -26,7 +26,7 @@ _MOVING: Final[Mapping[str, str]] = {"boxes": "stbox", "points": "tgeompoint"}
 _FILES: Final = frozenset({MANIFEST_FILE, REPORT_FILE})
 
 
-def export_to_database(release_folder: Path, address: str, form: str) -> Exported:
+def export_to_database(release_folder: Path, address: str, form: str) -> ExportResult:
     """Write a release folder as tables of a server.
 
     Parameters
@@ -50,7 +50,7 @@ def export_to_database(release_folder: Path, address: str, form: str) -> Exporte
     if form not in FORMS:
         raise MisuseError(f"'{form}' is no format of a database; choose from {', '.join(FORMS)}")
     place = place_of(address)
-    manifest, table = table_to_hand_over(release_folder)
+    manifest, table = read_exportable_table(release_folder)
     rows = table.replace_schema_metadata(None)
     moving = _MOVING[manifest.kind] if form == "mobilitydb" else None
     if moving is not None:
@@ -58,7 +58,7 @@ def export_to_database(release_folder: Path, address: str, form: str) -> Exporte
     paths = [release_folder / name for name in sorted(_FILES) if (release_folder / name).is_file()]
     write_table(place, rows, moving, {path.name: path.read_bytes() for path in paths})
     digests = {path.name: sha256_of(path) for path in paths}
-    return Exported(folder=Path(place.shown), form=form, rows=len(rows), files=digests)
+    return ExportResult(folder=Path(place.shown), form=form, rows=len(rows), files=digests)
 
 
 def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list[str]]:
@@ -73,9 +73,9 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     for name in _FILES & set(stored.files):
         (folder / name).write_bytes(stored.files[name])
     manifest = read_manifest(folder)
-    beside = {GEOMETRY, _MOVING[manifest.kind]}
-    told = {field.name: str(field.type) for field in stored.rows.schema if field.name not in beside}
-    schema = schema_of(told, manifest, place.shown)
+    derived = {GEOMETRY, _MOVING[manifest.kind]}
+    types = {field.name: str(field.type) for field in stored.rows.schema if field.name not in derived}
+    schema = schema_of(types, manifest, place.shown)
     rows = stored.rows.select(schema.names).combine_chunks()
     if any(column.null_count for column in rows.columns):
         raise InputError(f"{place.shown} is not the table of a release: it has empty values")
@@ -85,7 +85,7 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
         *respelling,
         *(Finding("unexpected-file", f"{place.shown}_files holds a file that no release has")
           for _ in stored.files.keys() - _FILES),
-        *in_another_order(table, rows),
+        *compare_rows(table, rows),
         *_beside(stored, table, _MOVING[manifest.kind]),
     ]  # fmt: skip
     notes = [

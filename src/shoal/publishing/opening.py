@@ -19,7 +19,7 @@ _NAME: Final = "release"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class LocalRelease:
     """A release on this machine: its folder, what is wrong with how it was kept, and notes."""
 
     folder: Path
@@ -27,7 +27,7 @@ class Opened:
     notes: tuple[str, ...] = ()
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """What somebody who only uses the release should know of how it was kept."""
         return (
             *(f"look at it with shoal verify: {finding.message}" for finding in self.findings),
@@ -36,7 +36,7 @@ class Opened:
 
 
 @contextmanager
-def opened_release(place: Path | str, *, as_written: bool = False) -> Iterator[Opened]:
+def open_release(place: Path | str, *, as_written: bool = False) -> Iterator[LocalRelease]:
     """A release as a folder of this machine, for as long as the block lasts.
 
     Parameters
@@ -55,34 +55,36 @@ def opened_release(place: Path | str, *, as_written: bool = False) -> Iterator[O
     MisuseError
         For the address of a server that names no table.
     """
-    with ExitStack() as kept:
-        found = _here(place, kept)
+    with ExitStack() as stack:
+        opened = _here(place, stack)
         if not as_written:
-            folder, findings, notes = kept.enter_context(as_release_folder(found.folder))
-            found = Opened(folder=folder, findings=(*found.findings, *findings), notes=(*found.notes, *notes))
-        yield found
+            folder, findings, notes = stack.enter_context(as_release_folder(opened.folder))
+            opened = LocalRelease(
+                folder=folder, findings=(*opened.findings, *findings), notes=(*opened.notes, *notes)
+            )
+        yield opened
 
 
-def _here(place: Path | str, kept: ExitStack) -> Opened:
+def _here(place: Path | str, stack: ExitStack) -> LocalRelease:
     """The folder itself, or a copy of what is elsewhere."""
     if isinstance(place, Path):
-        return Opened(folder=place)
+        return LocalRelease(folder=place)
     in_store = object_stores.is_address(place)
     if not in_store and not server_tables.is_place(place):
-        return Opened(folder=Path(place))
-    folder = Path(kept.enter_context(TemporaryDirectory(prefix="shoal-"))) / _NAME
+        return LocalRelease(folder=Path(place))
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="shoal-"))) / _NAME
     folder.mkdir()
-    kept.enter_context(_named(folder))
+    stack.enter_context(_named(folder))
     if not in_store:
         findings, notes = fetch_from_database(place, folder)
-        return Opened(folder=folder, findings=tuple(findings), notes=tuple(notes))
+        return LocalRelease(folder=folder, findings=tuple(findings), notes=tuple(notes))
     object_stores.fetch(place, folder)
     if not (folder / RELEASE_FILE).exists() and not (folder / PACKAGE_FILE).exists():
         raise InputError(
             f"there is no complete release at that address: it has neither {RELEASE_FILE} nor "
             f"{PACKAGE_FILE}, which is written last"
         )
-    return Opened(folder=folder)
+    return LocalRelease(folder=folder)
 
 
 @contextmanager
@@ -91,5 +93,5 @@ def _named(folder: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        told = error.as_written.replace(f"{folder}/", "").replace(str(folder), "the release")
-        raise InputError(told) from error
+        message = error.as_written.replace(f"{folder}/", "").replace(str(folder), "the release")
+        raise InputError(message) from error

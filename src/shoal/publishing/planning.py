@@ -16,7 +16,7 @@ from shoal.methods import Method
 from shoal.methods.method import OnSteps
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, require_people, require_snapped
-from shoal.publishing.block_facts import SAMPLE_PEOPLE, people_drawn
+from shoal.publishing.block_facts import SAMPLE_PEOPLE, people_for_k_gaps
 from shoal.publishing.costs import COSTS, MACHINE, Growth
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
@@ -211,14 +211,14 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
             of_code = np.concatenate([of_code, np.zeros(more, dtype=np.int64)])
         np.add.at(of_code, rows.code, 1)
 
-    taken = take_in(source, reading, run, keep)
-    each = of_code[of_code > 0]
+    intake = take_in(source, reading, run, keep)
+    samples_of = of_code[of_code > 0]
     return Counts(
-        rows=taken.rows_read,
-        samples=int(each.sum()),
-        people=len(each),
-        each=each,
-        notes=tuple(taken.positions.notes),
+        rows=intake.rows_read,
+        samples=int(samples_of.sum()),
+        people=len(samples_of),
+        each=samples_of,
+        notes=tuple(intake.positions.notes),
     )
 
 
@@ -314,7 +314,7 @@ def tasks_in_blocks(counts: Counts, k: int, blocks: Blocks, tries: int, starts: 
 
     tries: victims of each attack in its record. starts: how many processes are started for its tasks.
     """
-    drawn = len(people_drawn(counts.people, k, blocks.people))
+    drawn = len(people_for_k_gaps(counts.people, k, blocks.people))
     sample = min(SAMPLE_PEOPLE, counts.people)
     times = min(tries, sample) / RECORD_TRIES
     played = Task(
@@ -353,8 +353,8 @@ def _row(name: str) -> Growth:
 
 def _free_mb(target: Path) -> float | None:
     """Free space in the file system that will hold the target."""
-    there = next((each for each in (target, *target.absolute().parents) if each.exists()), None)
-    return None if there is None else shutil.disk_usage(there).free / 1e6
+    existing = next((folder for folder in (target, *target.absolute().parents) if folder.exists()), None)
+    return None if existing is None else shutil.disk_usage(existing).free / 1e6
 
 
 def _memory_mb() -> float | None:

@@ -40,7 +40,7 @@ UNKNOWN_METHOD: Final = (
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class OpenedFolder:
+class FolderInCheck:
     """A release folder that is being read; findings, notes: on the files of an export."""
 
     folder: Path
@@ -50,13 +50,13 @@ class OpenedFolder:
 
 
 @contextmanager
-def opened_folder(folder: Path, run: Run) -> Iterator[OpenedFolder]:
+def open_folder(folder: Path, run: Run) -> Iterator[FolderInCheck]:
     """Read a release folder, or what ``shoal publish`` made of it, beside what the block does.
 
     Raises InputError when the manifest, or the files of an export, cannot be read.
     """
     with as_release_folder(folder) as (whole, findings, notes), looking(whole, run) as looked:
-        yield OpenedFolder(folder=folder, looked=looked, findings=findings, notes=notes)
+        yield FolderInCheck(folder=folder, looked=looked, findings=findings, notes=notes)
 
 
 def verify_folder(
@@ -102,12 +102,12 @@ def verify_folder(
     require_trajectories(original)
     require_linkage(linkage)
     folder, run = path_of(folder, "a release folder"), run or Run()
-    with opened_folder(folder, run) as opened:
+    with open_folder(folder, run) as opened:
         return verify_opened(original, opened, linkage, expected=expected, run=run)
 
 
 def verify_opened(
-    original: Trajectories, opened: OpenedFolder, linkage: Linkage | None, *, expected: str | None, run: Run
+    original: Trajectories, opened: FolderInCheck, linkage: Linkage | None, *, expected: str | None, run: Run
 ) -> Verdict:
     """As ``verify_folder``, of a folder that is being read."""
     least = None if expected is None else Expected.parse(expected)
@@ -118,21 +118,21 @@ def verify_opened(
         verdict = with_notes(verdict, [OTHER_DIGEST])
         if hashes_among(RawIdentifiers.of(original).digests, [manifest.release_sha256]):
             verdict = verdict.and_also([Finding("raw-identifier", _DIGEST_OF_ONE)])
-    return with_whole_claim(verdict, manifest, least)
+    return add_claim_shortfalls(verdict, manifest, least)
 
 
-def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:
+def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:
     """The verdict with what the claim lacks of its method's, and of what is expected."""
     claim = claim_from_json(manifest.claim)
     whole = claim_of_method(manifest)
-    findings = list(_less_than(claim, expected, "is expected"))
+    findings = list(_shortfalls(claim, expected, "is expected"))
     if whole is not None:
-        findings += _less_than(claim, Expected.of(whole), "releases of its method and parameters claim")
+        findings += _shortfalls(claim, Expected.of(whole), "releases of its method and parameters claim")
     elif expected is None:
         verdict = verdict.without(UNKNOWN_METHOD)
     if manifest.method not in METHODS:
         verdict = with_notes(verdict, [STRANGE_METHOD])
-    elif manifest.shoal_version == __version__ and not _are_stated(manifest):
+    elif manifest.shoal_version == __version__ and not _parameters_restate(manifest):
         message = f"{MANIFEST_FILE}: its parameters are not as {manifest.method} states its own"
         findings.append(Finding("false-statement", message))
     return verdict.and_also(findings)
@@ -143,36 +143,40 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
     method = METHODS.get(manifest.method)
     if method is None:
         return None
-    known = declared(method)
-    if any(name not in known for name in manifest.parameters):
+    declarations = declared(method)
+    if any(name not in declarations for name in manifest.parameters):
         return None
-    settings = {name: value for name, value in manifest.parameters.items() if not known[name].street_graph}
+    settings = {
+        name: value for name, value in manifest.parameters.items() if not declarations[name].street_graph
+    }
     try:
         return method(**settings).claim()
     except (MisuseError, TypeError, ValueError, ArithmeticError):  # numbers that no release of it has
         return None
 
 
-def _are_stated(manifest: Manifest) -> bool:
+def _parameters_restate(manifest: Manifest) -> bool:
     """Whether each parameter there is stated as the manifest's method, made from them, would state it.
 
     Of a graph of streets, which no manifest holds, the sizes are the publisher's word.
     """
-    known = declared(METHODS[manifest.method])
-    told = {name: value for name, value in manifest.parameters.items() if name in known}
-    settings = {name: value for name, value in told.items() if not known[name].street_graph}
+    declarations = declared(METHODS[manifest.method])
+    stated = {name: value for name, value in manifest.parameters.items() if name in declarations}
+    settings = {name: value for name, value in stated.items() if not declarations[name].street_graph}
     try:
-        own = METHODS[manifest.method](**settings).parameters()
+        restated = METHODS[manifest.method](**settings).parameters()
     except (MisuseError, TypeError, ValueError, ArithmeticError):
         return False
-    switches = [name for name in told if known[name].switch or known[name].spelled]
-    if any(type(told[name]) is not bool for name in switches):
+    switches = [name for name in stated if declarations[name].switch or declarations[name].spelled]
+    if any(type(stated[name]) is not bool for name in switches):
         return False
-    own |= {name: value for name, value in told.items() if known[name].street_graph}
-    return json.dumps({name: own[name] for name in own if name in told}) == json.dumps(manifest.parameters)
+    restated |= {name: value for name, value in stated.items() if declarations[name].street_graph}
+    return json.dumps({name: restated[name] for name in restated if name in stated}) == json.dumps(
+        manifest.parameters
+    )
 
 
-def _less_than(claim: Claim, expected: Expected | None, whose: str) -> Iterator[Finding]:
+def _shortfalls(claim: Claim, expected: Expected | None, whose: str) -> Iterator[Finding]:
     if expected is not None:
         for fault in expected.shortfalls(claim):
             yield Finding("weaker-claim", f"the release claims less than {whose}: {fault}")

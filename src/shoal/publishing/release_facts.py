@@ -72,8 +72,8 @@ def is_release(source: str) -> bool:
     if server_tables.is_place(source):
         return "#" in source
     folder = Path(source)
-    there = (folder / RELEASE_FILE).is_file() or is_export(folder)
-    return there and (folder / MANIFEST_FILE).is_file()
+    has_table = (folder / RELEASE_FILE).is_file() or is_export(folder)
+    return has_table and (folder / MANIFEST_FILE).is_file()
 
 
 def facts_of(release: Release) -> ReleaseFacts:

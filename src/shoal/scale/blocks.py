@@ -62,13 +62,13 @@ def split_into_blocks(
     places: Floats = middles / np.array(caps)
 
     def by_widest(members: Integers, cut: int) -> Integers:
-        own = places[members]
-        low, high = np.quantile(own, _EDGES, axis=0)
+        place_of = places[members]
+        low, high = np.quantile(place_of, _EDGES, axis=0)
         first, second, third = np.argsort(low - high, kind="stable")
-        place = own[:, first]
+        place = place_of[:, first]
         middle = np.partition(place, cut)[cut]
         at = np.flatnonzero(place == middle)
-        at = at[np.lexsort((members[at], own[at, third], own[at, second]))]
+        at = at[np.lexsort((members[at], place_of[at, third], place_of[at, second]))]
         return np.concatenate([members[place < middle], members[at], members[place > middle]])
 
     return list(bisected(np.arange(n), by_widest, parts=parts))
@@ -125,8 +125,8 @@ def crowds_of(task: BlockTask) -> Arrays:
     members = [crowd.members for crowd in crowds]
     return {
         "subjects": subjects[np.concatenate([np.empty(0, dtype=np.int64), *members])],
-        "sizes": np.array([len(own) for own in members], dtype=np.int64),
-        "lengths": np.array([len(own) for own in boxes], dtype=np.int64),
+        "sizes": np.array([len(group) for group in members], dtype=np.int64),
+        "lengths": np.array([len(group) for group in boxes], dtype=np.int64),
         "boxes": np.stack(Boxes.concatenate(boxes).columns(), axis=1),
         **_checked(original, task, crowds),
     }

@@ -71,7 +71,9 @@ class SparkCluster:
             with self._context() as context:
                 yield from _results(context, fn, parts)
 
-    def write_table(self, name: str, wanted: Callable[[pa.Schema], Sequence[str]], folder: Path) -> None:
+    def write_table(
+        self, name: str, choose_columns: Callable[[pa.Schema], Sequence[str]], folder: Path
+    ) -> None:
         """Have Spark write columns of a table or view of its catalog as a new folder of Parquet.
 
         wanted: which columns; it is handed all names, and which of them hold bytes. No row comes to this
@@ -89,10 +91,12 @@ class SparkCluster:
             raise InputError(
                 "the name of the table is empty; name a table of Spark's catalog, such as db.calls"
             )
-        here = _running() is None
+        no_session_yet = _running() is None
         with self._context() as context:
             building = SparkSession.builder
-            if here and context.getConf().get(_WAREHOUSE) is None:  # else one is left where the command runs
+            if (
+                no_session_yet and context.getConf().get(_WAREHOUSE) is None
+            ):  # else one is left where the command runs
                 building = building.config(_WAREHOUSE, f"file://{folder}.warehouse")
             session = building.getOrCreate()
             before = session.conf.get(_TIMES)
@@ -100,11 +104,11 @@ class SparkCluster:
 
             def write() -> None:
                 rows = session.table(name)
-                held = [(field.name, field.dataType.typeName()) for field in rows.schema.fields]
+                types = [(field.name, field.dataType.typeName()) for field in rows.schema.fields]
                 schema = pa.schema(
-                    [(own, pa.binary() if kind == "binary" else pa.null()) for own, kind in held]
+                    [(column, pa.binary() if kind == "binary" else pa.null()) for column, kind in types]
                 )
-                names = [f"`{own.replace('`', '``')}`" for own in wanted(schema)]
+                names = [f"`{column.replace('`', '``')}`" for column in choose_columns(schema)]
                 context.setJobGroup(_TABLE_GROUP, "shoal: a table is written", interruptOnCancel=True)
                 rows.select(names).write.parquet(f"file://{folder}", compression="snappy")
 
@@ -156,8 +160,8 @@ def start(master: str | None = None) -> "SparkContext":
     if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
         return SparkContext(conf=conf)  # spark-submit has settled everything else
     named = master or f"local[{available_cores()}]"
-    here = _ON_THIS_MACHINE.fullmatch(named) is not None
-    if here:
+    on_this_machine = _ON_THIS_MACHINE.fullmatch(named) is not None
+    if on_this_machine:
         conf.setAll(
             [
                 ("spark.driver.host", "127.0.0.1"),  # nobody else can reach it
@@ -168,7 +172,7 @@ def start(master: str | None = None) -> "SparkContext":
             ]
         )
     try:
-        if here:
+        if on_this_machine:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # its Java part reads only the environment
         with _uninterrupted():
             SparkContext._ensure_initialized(conf=conf)
@@ -178,7 +182,7 @@ def start(master: str | None = None) -> "SparkContext":
             f"Spark did not start on {named} ({_first_line(error)}); Spark 4 needs Java 17 or later "
             "(JAVA_HOME says which), and a master that runs the same version of Spark"
         ) from error
-    if here:
+    if on_this_machine:
         context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     return context
 
@@ -276,14 +280,16 @@ def _uninterrupted() -> Iterator[None]:
     """
     asked: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
-    held = {number: signal.getsignal(number) for number in numbers}
-    held = {number: handler for number, handler in held.items() if handler not in {None, signal.SIG_IGN}}
-    for each in held:
-        signal.signal(each, lambda number, _: asked.append(number))
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    handlers = {
+        number: handler for number, handler in handlers.items() if handler not in {None, signal.SIG_IGN}
+    }
+    for signal_number in handlers:
+        signal.signal(signal_number, lambda number, _: asked.append(number))
     try:
         yield
     finally:
-        for number, handler in held.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         if asked:
             signal.raise_signal(asked[0])
@@ -291,19 +297,19 @@ def _uninterrupted() -> Iterator[None]:
 
 def _lost(fault: Exception | None) -> EngineError:
     """Why a task has no outcome, in one sentence."""
-    told = "" if fault is None else str(fault)
-    missing = re.search(r"No module named '([\w.]+)'", told)
+    message = "" if fault is None else str(fault)
+    missing = re.search(r"No module named '([\w.]+)'", message)
     if missing:
         return EngineError(
             f"Spark's workers do not find the module {missing[1]}; install the same version of shoal on "
             "every machine, and name that Python with PYSPARK_PYTHON"
         )
-    if "PYTHON_VERSION_MISMATCH" in told:
+    if "PYTHON_VERSION_MISMATCH" in message:
         return EngineError(
             f"Spark's workers run another Python than {sys.version_info.major}.{sys.version_info.minor} "
             "here; name the right one with PYSPARK_PYTHON"
         )
-    often = re.search(r"Task ([0-9]+) in stage \S+ failed ([0-9]+) times", told)
+    often = re.search(r"Task ([0-9]+) in stage \S+ failed ([0-9]+) times", message)
     if often:
         return EngineError(
             f"task {int(often[1]) + 1} was lost {often[2]} times, each time with its worker; give the "
@@ -345,8 +351,8 @@ def _running() -> "SparkContext | None":
 
 def _tried_again(master: str) -> str:
     """A master on this machine that does a lost task again, as a cluster does."""
-    found = _LOCAL.fullmatch(master)
-    return f"local[{found[1] or 1},{_MOST_TRIES}]" if found else master
+    local = _LOCAL.fullmatch(master)
+    return f"local[{local[1] or 1},{_MOST_TRIES}]" if local else master
 
 
 def _require_java() -> None:

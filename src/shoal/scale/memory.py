@@ -110,11 +110,11 @@ class MemoryBound:
                 f"{f' (with --engine local:1, {show_bytes(around + need)})' if fewer else ''}; "
                 f"{show_bytes(self.total_bytes)} is too little"
             )
-        each = (self.total_bytes - around) // self.workers
+        bytes_per_worker = (self.total_bytes - around) // self.workers
         size = np.arange(1, n + 1)
         costs = (
             PEAKS[A_BLOCK].always_bytes
             + PEAKS[A_BLOCK].person_bytes * size
             + PEAKS[A_BLOCK].sample_bytes * largest
         )
-        return max(int(np.searchsorted(costs, each, side="right")), 2 * k)
+        return max(int(np.searchsorted(costs, bytes_per_worker, side="right")), 2 * k)

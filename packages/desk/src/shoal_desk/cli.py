@@ -194,10 +194,10 @@ def find(release: Path | str, sightings: tuple[str, ...], planar: bool, as_json:
     from dataclasses import asdict
 
     from shoal.attacks.finding import Sighting, records_that_fit
-    from shoal.publishing.opening import opened_release
+    from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_release
 
-    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+    with Bars(quiet=quiet) as bars, open_release(release) as opened:
         bars("reading the release", 0, 1)
         known = [Sighting.parse(text, planar=planar) for text in sightings]
         fit = records_that_fit(read_release(opened.folder), known)

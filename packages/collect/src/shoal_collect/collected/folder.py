@@ -24,7 +24,7 @@ BOXES: Final = "boxes"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exported:
+class ExportResult:
     """What an export wrote.
 
     Attributes
@@ -85,7 +85,7 @@ def export(
     grid: Grid,
     draw_name: Callable[[], str],
     owners: Owners | None = None,
-) -> Exported:
+) -> ExportResult:
     """Write a new folder with everything that is stored, complete or not at all.
 
     Parameters
@@ -132,7 +132,7 @@ def export(
         boxes = folder / BOXES
         boxes.mkdir()
         verdict = fill(boxes, release, lab)
-        found = Exported(
+        found = ExportResult(
             releases=len(stored),
             circles=sum(len(one.points) for one in stored),
             of_nobody=sum(one.identifier is None for one in stored),
