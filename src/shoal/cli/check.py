@@ -114,7 +114,6 @@ def check(
 
 
 def _columns(roles: Sequence[str]) -> dict[str, str]:
-    """Columns by role; a usage error for anything else than ROLE=COLUMN."""
     columns = {}
     for text in roles:
         role, separator, column = text.partition("=")
@@ -125,7 +124,6 @@ def _columns(roles: Sequence[str]) -> dict[str, str]:
 
 
 def _lines(result: "Checked", claim: str | None) -> list[str]:
-    """For people to read."""
     from shoal.report.words.numbers import percent
 
     verdict = result.verdict

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a release goes: a folder here, and with an address from there into an object store."""
+    """Where a release goes: a local folder, and from there to an address in an object store, if any."""
 
     folder: Path
     address: str | None = None
 
     @classmethod
     def of(cls, output: Path | str) -> "Place":
-        """The place that --output names; of an address the folder is its last name, in the current one."""
+        """The place of --output; for an address, a folder of its last name in the current one."""
         if isinstance(output, Path):
             return cls(output)
         name = PurePosixPath(without_keys(output)).name
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where the release and its page lie in the store, without keys; nothing of a folder here."""
+        """Addresses of release and report in the store, without keys; nothing for a local folder."""
         if self.address is None:
             return {}
         from shoal.release_folder.manifest import REPORT_FILE
@@ -42,8 +42,8 @@ class Place:
         return {"output": shown_address, "report": f"{shown_address}/{REPORT_FILE}"}
 
     def require_free(self) -> None:
-        """Raise OutputError when something lies there, here or in the store, or the store cannot be asked."""
-        from shoal.io.sources.object_stores import require_free
+        """Raise OutputError when the place is taken, here or in the store, or the store cannot be asked."""
+        from shoal.io.object_stores import require_free
         from shoal.runtime.staging import require_absent
 
         require_absent(self.folder)
@@ -51,9 +51,9 @@ class Place:
             require_free(self.address, "--output")
 
     def move(self, run: "Run") -> None:
-        """Bring a finished release where it goes; nothing for a folder here.
+        """Move a finished release into the store, if it goes there.
 
-        Raises OutputError, which says where the release is, when the store does not take it.
+        Raises OutputError, which says where the release is, when the store refuses it.
         """
         from shoal.io.sources.object_stores import store
         from shoal.release_folder.manifest import RELEASE_FILE

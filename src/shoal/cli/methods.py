@@ -41,7 +41,7 @@ _METAVARS: Final = {
 
 
 class MethodCommand(Command):
-    """A command with --method and the options of all methods behind its own, where --config begins.
+    """A command with --method and the options of all methods, placed before --config.
 
     Its help shows the parameters of the chosen method only.
     """
@@ -51,7 +51,7 @@ class MethodCommand(Command):
 
     @property
     def params(self) -> list[click.Parameter]:
-        """The parameters of the command, with those of the methods."""
+        """The parameters of the command and of the methods."""
         if self._all is None:
             at = [parameters.name for parameters in self._own].index("config")
             self._all = [_method_option(), *self._own[:at], *_options_beside(self._own), *self._own[at:]]
@@ -62,7 +62,7 @@ class MethodCommand(Command):
         self._own, self._all = parameters, None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Remember the method, wherever it stands, for the help."""
+        """Remember the method for the help, wherever it stands."""
         words = [part for word in args for part in word.split("=", 1)]
         if "--method" in words[:-1]:
             ctx.meta[_CHOSEN] = words[words.index("--method") + 1]
@@ -70,14 +70,14 @@ class MethodCommand(Command):
 
 
 class _MethodOption(Option):
-    """An option that some methods know, each with its own meaning and default."""
+    """An option of some methods, with a meaning and default for each."""
 
     def __init__(self, *arguments: Any, meanings: Mapping[str, str], **facts: Any) -> None:
         super().__init__(*arguments, section="", help=_agreed(meanings), **facts)
         self._meanings = meanings
 
     def row(self, ctx: click.Context) -> tuple[str, str] | None:
-        """What it means for the chosen method; None where that does not know it."""
+        """Its row in the help of the chosen method; None if that has no such option."""
         chosen = _chosen(ctx)
         row = self.get_help_record(ctx)
         if chosen not in self._meanings or row is None:
@@ -88,7 +88,7 @@ class _MethodOption(Option):
 
 
 def take_method_reading(method: str, options: dict[str, Any]) -> Reading:
-    """Take the settings of the reading that were given; methods that publish points read them as given.
+    """Take the options of the reading; methods that publish points read them as given.
 
     Where the method has an option of the same name, the reading's is ``--reading-NAME``.
     """
@@ -118,10 +118,9 @@ def take_method_reading(method: str, options: dict[str, Any]) -> Reading:
 def take_settings(
     method: str, options: dict[str, Any], streets: Any = None, *, as_published: bool = False
 ) -> dict[str, Any]:
-    """The method's settings that were given or, as published, its paper's.
+    """The method's settings from the remaining options; as published, also its paper's.
 
-    options: those that nothing else has taken; an option that the method does not have is a usage error.
-    streets: the street graph that was named, or None.
+    An option that the method does not have is a usage error. streets: the street graph, or None.
     """
     from shoal.methods import method_named
     from shoal.methods.parameters import declared
@@ -151,7 +150,7 @@ def take_settings(
 
 
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
-    """The method with these settings; errors name its options as the command line spells them."""
+    """The method with these settings; errors name options as the command line spells them."""
     from shoal.methods import method_named
     from shoal.methods.parameters import declared
     from shoal.methods.written import in_options
@@ -164,7 +163,6 @@ def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
 
 
 def _chosen(ctx: click.Context) -> str:
-    """The method that the help is asked for."""
     chosen: str = ctx.meta.get(_CHOSEN, _DEFAULT)
     return chosen
 
@@ -182,7 +180,7 @@ def _method_option() -> click.Option:
 
 
 def _options_beside(command_options: list[click.Parameter]) -> list[click.Parameter]:
-    """The options of all methods; one that the reading has already says there what else it means."""
+    """The options of all methods; one that the reading also has says there what else it means."""
     from shoal.methods import METHODS
     from shoal.methods.parameters import declared
 
@@ -205,12 +203,11 @@ def _options_beside(command_options: list[click.Parameter]) -> list[click.Parame
 
 
 def _key(name: str, parameter: "Parameter") -> str:
-    """What click calls an option: the reading's name for its own, else the option with underscores."""
+    """The name click gives an option: the reading's name where it has one, else with underscores."""
     return name if name in READING_FIELDS else parameter.option_of(name).replace("-", "_")
 
 
 def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.Option:
-    """One option for all methods that share it."""
     first, *_ = methods.values()
     if first.switch:
         return _MethodOption([f"--{option}/--no-{option}", key], default=None, meanings=_meanings(methods))
@@ -223,7 +220,7 @@ def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.
 
 
 def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], key: str) -> click.Option:
-    """The option that stands in for the reading's own, which with these methods means something else."""
+    """``--reading-NAME``, for methods in which --NAME means something else."""
     assert isinstance(reading, click.Option)  # noqa: S101  (settings of the reading are never arguments)
     option = reading.opts[0].removeprefix("--")
     plain, default = (reading.help or "").split(" [", 1)
@@ -237,7 +234,6 @@ def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], k
 
 
 def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
-    """What click makes of the text of an option."""
     from shoal.methods.written import value_of
 
     first, *_ = methods.values()
@@ -261,7 +257,6 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
 
 
 def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
-    """What the option means and its default, for each method."""
     from shoal.methods.written import default_text
 
     return {
@@ -271,7 +266,7 @@ def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
 
 
 def _agreed(meanings: Mapping[str, str]) -> str:
-    """The same in one text, said once for each group of methods that agree on it."""
+    """One text for all methods; each meaning once, with the methods that share it."""
     from shoal.methods import METHODS
 
     knowing: dict[str, list[str]] = {}

@@ -34,7 +34,7 @@ class Quantity(click.ParamType[float]):
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Meters or seconds; a usage error that shows how to write one when the unit is missing."""
+        """Meters or seconds; without a unit, a usage error that shows how to write one."""
         if isinstance(value, float):
             return value
         try:
@@ -49,7 +49,7 @@ class MemorySize(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes; a usage error that shows how to write a size for anything else."""
+        """Bytes; otherwise a usage error that shows how to write a size."""
         try:
             return value if isinstance(value, int) else size_bytes(str(value))
         except MisuseError as error:
@@ -230,7 +230,7 @@ STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 
 def take_streets(options: dict[str, Any]) -> Any:
-    """Take the street graph's options out of all others; the graph, or None when none was given."""
+    """Take the options of the street graph, and read it; None when none was given."""
     nodes, edges, crs = (
         options.pop(name, None) for name in ("streets_nodes", "streets_edges", "streets_crs")
     )
@@ -251,7 +251,7 @@ _TILES: Final[dict[str, Any]] = {
 
 
 def take_ground(options: dict[str, Any]) -> Any:
-    """Take what lies behind maps, a street graph and tiles, out of all other options."""
+    """Take the options of what is drawn behind maps: a street graph and tiles."""
     from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 
     streets, tiles = take_streets(options), options.pop("tiles")
@@ -263,7 +263,7 @@ def take_ground(options: dict[str, Any]) -> Any:
 
 
 def ground_options(command: Command) -> Command:
-    """Add the options that name what lies behind maps."""
+    """Add the options for streets and tiles behind maps."""
     for option, facts in reversed((STREET_OPTIONS | {"--tiles": _TILES}).items()):
         command = click.option(option, cls=Option, section=GROUND, **facts)(command)
     return command
@@ -284,7 +284,7 @@ def input_options(command: Command) -> Command:
 
 
 def input_argument(command: Command) -> Command:
-    """Add INPUT, and --from, which stands in its place for a query on a server."""
+    """Add INPUT, and --from for a query on a server instead."""
     command = click.argument("source", metavar="INPUT", required=False, callback=_input_or_query)(command)
     return _reading(
         "--from",
@@ -356,7 +356,7 @@ def earlier_option(command: Command) -> Command:
 
 
 def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
-    """Folders with their linkage tables; a usage error for a folder without one."""
+    """Folders and their linkage tables; a usage error for a folder without one."""
     pairs = [(folder, links) for folder, _, links in (text.rpartition("=") for text in texts)]
     for text, (folder, links) in zip(texts, pairs, strict=True):
         if not folder or not links:
@@ -381,7 +381,7 @@ def config_option(command: Command) -> Command:
 
 
 def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
-    """Take the reading's options, except those named, out of all others; returns those that were given."""
+    """Take the options of the reading, except ``but``; return those that were given."""
     values = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
     return {
         name: value for name, value in values.items() if value is not None and (name != "per_day" or value)
@@ -389,9 +389,9 @@ def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[
 
 
 def refuse_unused(why: str, *names: str) -> None:
-    """Raises UsageError for the options, by their parameters' names, that were given where none has effect.
+    """Raise UsageError for these options, by parameter name, where they have no effect.
 
-    why: how the sentence goes on after "has no effect".
+    why: continues the sentence after "has no effect".
     """
     ctx = click.get_current_context()
     options_set = [
@@ -406,7 +406,6 @@ def refuse_unused(why: str, *names: str) -> None:
 
 
 def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
-    """Let a settings file stand in for options that were not given."""
     if path is None:
         return
     try:

@@ -21,7 +21,7 @@ EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 
 def verdict_lines(verdict: "Verdict") -> list[str]:
-    """The outcome in one line, and a line for each part of the claim that was not checked."""
+    """The outcome, and a line for each unchecked part of the claim."""
     records = f"{counted(verdict.checked, 'record')} checked"
     if verdict.word == "NOT CHECKED":
         return [
@@ -33,12 +33,12 @@ def verdict_lines(verdict: "Verdict") -> list[str]:
 
 
 def no_anonymity_lines(claim: "Claim") -> list[str]:
-    """That a claim which holds is no anonymity, where it is none."""
+    """A warning for claims that are no anonymity."""
     return [f"this is no anonymity: {claim.no_anonymity}"] if claim.no_anonymity else []
 
 
 def verification_lines(result: "VerificationResult") -> list[str]:
-    """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
+    """What was verified: the claim in full, whom it protects, and how RAW was read."""
     from shoal.model.claims.expected import numbers_in_words
 
     grid, intake = result.manifest.grid, result.intake
@@ -59,7 +59,7 @@ def verification_lines(result: "VerificationResult") -> list[str]:
 
 
 def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
-    """What attacks won, a line each."""
+    """A line for each attack's rate."""
     from shoal.report.words.numbers import percent
 
     return [
@@ -71,7 +71,6 @@ def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
 
 
 def _strongest(rate: "Rate | None") -> str:
-    """What the strongest attack that the report shows wins."""
     from shoal.report.words.attacks import strongest_in_words
 
     return strongest_in_words(
@@ -80,7 +79,7 @@ def _strongest(rate: "Rate | None") -> str:
 
 
 def format_value(value: float | None, unit: str) -> str:
-    """A value as people write it."""
+    """A value with its unit, for people."""
     from shoal.report.words.numbers import meters, percent, seconds
 
     if value is None:
@@ -99,9 +98,9 @@ def print_publication(
     timings: Timings | None = None,
     ending: Sequence[str] = (),
 ) -> None:
-    """What was published and where, what was lost, what the run says of itself, and what it took.
+    """Print what was published and where, what was lost, and the costs.
 
-    beside: further files by name; also where the release and its page went, if they moved.
+    other_files: further files by name, and the places of release and report if they moved.
     """
     from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows

@@ -46,7 +46,7 @@ def plan_option(command: Command) -> Command:
 
 
 def count_input(source: str, reading: Reading, *, quiet: bool, releases: bool = False) -> "Counts":
-    """Count INPUT, as all that a plan knows of it; raises InputError where it cannot be read, or released."""
+    """Count INPUT; raises InputError when it cannot be read or, with ``releases``, not released."""
     from shoal.model.given import require_one_region
     from shoal.publishing.planning import count
     from shoal.runtime.run import Run
@@ -68,7 +68,7 @@ def print_plan(
     notes: Sequence[str] = (),
     as_json: bool,
 ) -> int:
-    """Figure what these tasks take, and print it."""
+    """Compute and print the cost of these tasks."""
     from shoal.publishing.costs import FIRST_USE_CPU_S, MACHINE
     from shoal.publishing.planning import plan
 
@@ -86,7 +86,7 @@ def print_plan(
 
 
 def publication_tasks(method: "Method", tries: int | None, people: int, reading: Reading) -> list["Task"]:
-    """The work of anonymize; raises MisuseError where it would refuse so many people, read like this."""
+    """The tasks of anonymize; raises MisuseError where it would refuse these people or this reading."""
     from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import RECORD_TRIES, Task, require_possible
 
@@ -107,9 +107,9 @@ def block_plan(
     *,
     in_one_piece: str | None,
 ) -> "tuple[Blocks, Sequence[Task]] | None":
-    """The blocks of anonymize and its work in them; None where everything is worked on at once.
+    """The blocks of anonymize and its tasks; None where everyone is worked on at once.
 
-    in_one_piece: an option that needs that.
+    in_one_piece: an option that needs everyone at once.
     """
     from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import blocks_of, memory_bound_for, require_possible, tasks_in_blocks
@@ -131,7 +131,7 @@ def block_plan(
 
 
 def attack_tasks(knowledge: Collection[str], tries: int, people: int) -> list["Task"]:
-    """The work of attack; nobody is a victim twice."""
+    """The tasks of attack; no one is a victim twice."""
     from shoal.attacks.knowledge import default_knowledge
     from shoal.publishing.planning import Task
 
@@ -141,14 +141,14 @@ def attack_tasks(knowledge: Collection[str], tries: int, people: int) -> list["T
 
 
 def measure_tasks() -> list["Task"]:
-    """The work of measure."""
+    """The tasks of measure."""
     from shoal.publishing.planning import Task
 
     return [Task(name="measure")]
 
 
 def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
-    """The work of assess, for these k or the usual two; raises MisuseError for fewer people than k."""
+    """The tasks of assess for these k, or the default two; raises MisuseError for fewer people than k."""
     from shoal.measures.k_gap import drawn_people
     from shoal.model.trajectories import require_people
     from shoal.publishing.planning import Task, require_snapping
@@ -161,10 +161,7 @@ def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exac
 
 
 def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[list["Task"], list[str]]:
-    """The work of compare: each release is made, attacked and measured.
-
-    The second: a note for each setting of which there will be no release.
-    """
+    """The tasks of compare, and a note for each setting that yields no release."""
     from shoal.publishing.planning import require_snapping
 
     require_snapping(reading)
@@ -189,7 +186,7 @@ def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[lis
 
 
 def notes_on_settings(settings: Collection[str]) -> list[str]:
-    """A note on settings of the method that the constants do not know."""
+    """A note on settings whose effect the plan does not include."""
     others = sorted(name for name in settings if name != "k")
     words = ", ".join(name.replace("_", "-") for name in others)
     return [f"what these settings change is not in the figures: {words}"] if others else []
@@ -218,7 +215,6 @@ def _lines(planned: "Plan") -> list[str]:
 
 
 def _clock_lines(planned: "Plan") -> list[str]:
-    """By the clock, and whose memory the sum is."""
     blocks, seconds = planned.blocks, planned.seconds_at_least
     if blocks is None or blocks.workers is None or blocks.at_once is None or seconds is None:
         return [

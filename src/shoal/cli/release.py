@@ -230,7 +230,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
 
 @dataclass(frozen=True, kw_only=True)
 class AnonymizeOptions:
-    """The options of ``anonymize`` but those of its input, its map and its method."""
+    """The options of ``anonymize`` other than those of its input, map and method."""
 
     linkage: Path | None
     private_report: Path | None
@@ -250,7 +250,7 @@ class AnonymizeOptions:
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> "AnonymizeOptions":
-        """Take these options out of all others."""
+        """Take these options from all others."""
         return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
 
     @property
@@ -271,7 +271,7 @@ class AnonymizeOptions:
         return "--exact-figures" if self.exact_figures else None
 
     def require_targets(self, source: str, place: Place) -> None:
-        """Raise OutputError unless the release can be written there, and nothing of it lies in INPUT."""
+        """Raise OutputError unless the release can be written, outside INPUT."""
         from shoal.io.named_files import require_outside
 
         place.require_free()
@@ -309,7 +309,7 @@ class AnonymizeOptions:
         )
 
     def files_at_once(self, trace: "Trace | None") -> dict[str, Path | str | None]:
-        """The secret files, by name, that are written with a release made at once."""
+        """The secret files, by name, of a release that is made at once."""
         from shoal.model.trace import TRACE_FILE
 
         traced = self.linkage is not None and trace is not None
@@ -358,7 +358,7 @@ def _sizes_in_words(block_sizes: Sequence[int]) -> str:
 
 @contextmanager
 def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
-    """Name secret parts that are left behind, with the command that removes them, and how to continue."""
+    """Say which secret parts are left behind, the command that removes them, and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
     from shoal.runtime.staging import explained_write, left_behind
 
@@ -398,5 +398,4 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
 
 
 def _removed(*paths: Path) -> str:
-    """The command that removes these paths."""
     return shlex.join(["rm", "-r", *map(str, paths)])

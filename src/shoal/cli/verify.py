@@ -152,8 +152,9 @@ def verify(
         revealed = facts["together"]
         lines.append(
             f"  together, {revealed['releases']} releases, knowing {revealed['knowledge']}: fewer than "
-            f"{revealed['k']} people are left for {revealed['people_below_k']:,} of {revealed['people']:,} (the least: "
-            f"{revealed['least']}), where each release alone leaves {revealed['k']}"
+            f"{revealed['k']} people are left for {revealed['people_below_k']:,} of "
+            f"{revealed['people']:,} (the least: {revealed['least']}), "
+            f"where each release alone leaves {revealed['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds)
     return EXIT_CODES[verdict.word]

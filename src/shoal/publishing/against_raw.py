@@ -34,7 +34,7 @@ _CHECK: Final = ".check-"  # in the name of a scratch folder
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VerificationResult:
-    """A verdict, and what it is about: the manifest with its claim, and how the raw data was read."""
+    """A verdict, with the manifest it is about and how the raw data was read."""
 
     verdict: Verdict
     manifest: Manifest
@@ -47,12 +47,12 @@ class VerificationResult:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns of the raw data that were read, by what they hold."""
+        """The columns that were read of the raw data, by role."""
         named = {name: getattr(self.intake.reading, name) for name in _COLUMNS}
         return {name: column for name, column in named.items() if column is not None}
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as ``--json`` holds it."""
+        """The ``verified`` part of ``shoal verify --json``."""
         manifest = self.manifest
         return {
             "method": manifest.method,
@@ -77,10 +77,10 @@ def verify_against_raw(
     expected: str | None = None,
     **overrides: Any,
 ) -> VerificationResult:
-    """Read the raw input as the manifest says it was read, and check the folder against it.
+    """Read the raw input as the manifest says, and check the folder against it.
 
-    expected: the least that the release must claim, as ``Expected.parse`` reads it. overrides: settings of
-    the reading that take the place of the manifest's, such as other column names.
+    expected: the least that the release must claim, for ``Expected.parse``. overrides: settings of the
+    reading that replace the manifest's, such as column names.
     """
     with open_folder(folder, run) as opened:
         original = read_raw_of(raw, folder, run, **overrides)
@@ -98,10 +98,10 @@ def stream_against_raw(
     expected: str | None = None,
     **overrides: Any,
 ) -> VerificationResult:
-    """The same in little memory, with scratch files beside the release, which only their owner can read.
+    """As ``verify_against_raw``, with little memory and secret scratch files next to the release.
 
-    They are removed at the end. engine: who works on parts of the release; without one this process. Raises
-    MisuseError for a release in another format than parts, too.
+    The scratch files are removed at the end. engine: where the tasks run; None runs them in this process.
+    Raises MisuseError for a release in another format than parts.
     """
     if is_read_at_once(folder):
         raise MisuseError(
@@ -130,22 +130,22 @@ def stream_against_raw(
 
 
 def leftover_scratch_folders(folder: Path) -> list[Path]:
-    """Scratch folders, with raw data in them, of checks in a stream that were killed, or that still work."""
+    """Secret scratch folders of streamed checks that were killed or are still running."""
     whole = folder.resolve()
     return sorted(whole.parent.glob(f".{glob.escape(whole.name)}{_CHECK}*"))
 
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
-    """The raw input of a release folder, read as its manifest says but for the overrides."""
+    """Read the raw input of a release as its manifest says, except for the overrides."""
     return read_with(raw, reading_of_raw(folder, **overrides), run)
 
 
 def reveal(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> Together:
-    """What a release folder and earlier ones of the same raw data reveal together.
+    """What a release and earlier ones of the same raw data reveal together.
 
-    Raises InputError when one cannot be read or does not belong; parameters as ``read_issued_releases``.
+    Raises InputError when one cannot be read or does not belong; parameters as for ``read_issued_releases``.
     """
     issued = read_issued_releases(raw, folder, linkage, earlier, run, **overrides)
     return reveal_together(issued[0], issued[1:])
@@ -154,7 +154,7 @@ def reveal(
 def read_issued_releases(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> list[Issued]:
-    """A release folder and earlier ones, each with the raw data as its manifest says, the newest first.
+    """A release folder and earlier ones, each with its raw data and linkage, the newest first.
 
     earlier: folders with their linkage tables.
     """

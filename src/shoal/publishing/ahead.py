@@ -36,7 +36,7 @@ _STEPS: Final[dict[str, Callable[[Any], object]]] = {  # of an Evidence; what a 
 
 @contextmanager
 def compile_ahead(method: str) -> Iterator[None]:
-    """While a publication by this method is made: let other processes compile, if it begins to."""
+    """Let other processes compile kernels while this method publishes, if it begins to compile."""
     processes_started: list[subprocess.Popen[bytes]] = []
 
     def begin() -> None:
@@ -68,7 +68,7 @@ def _words(*rest: str) -> list[str]:
 
 
 def make(method: str, folder: Path) -> None:
-    """Write raw people, a release of them and its linkage, all tiny."""
+    """Write tiny raw data, a release of it, and its linkage."""
     from shoal.io import read
     from shoal.methods import method_named
     from shoal.publishing.publish import publish
@@ -83,7 +83,7 @@ def make(method: str, folder: Path) -> None:
 
 
 def go_through(method: str, folder: Path, steps: list[str]) -> None:
-    """Measure what these steps of a record measure."""
+    """Run these steps of a report, which compiles their kernels."""
     from shoal.io import read_with
     from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
     from shoal.report.facts.evidence import Evidence
@@ -112,7 +112,7 @@ def _end_with_the_publication(folder: Path) -> None:
 
 
 def main(method: str, *rest: str) -> None:
-    """What such a process does."""
+    """Run one of the other processes."""
     if rest[0] == _MAKE:
         make(method, Path(rest[1]))
         return

@@ -40,7 +40,7 @@ _DRAW_SEED: Final = 1  # of who is drawn, which no page shows; a run that goes o
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sample:
-    """Some whole crowds as data sets of their own."""
+    """Whole crowds as a small data set: their raw data, records and linkage."""
 
     original: Trajectories
     release: Release
@@ -50,7 +50,7 @@ class Sample:
 def evidence_of_sample(
     people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds, *, tries: int, run: Run
 ) -> Evidence:
-    """What is measured of a sample, with how many people it holds."""
+    """The report's measurements on a sample, with the number of people in it."""
     drawn = draw_crowds(people, release, crowds)
     facts = Facts(drawn.original, drawn.release, drawn.linkage, run=run)
     sampled = Sampled(people=drawn.release.n_records, of=release.n_records)
@@ -58,7 +58,7 @@ def evidence_of_sample(
 
 
 def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) -> Sample:
-    """Crowds drawn at random until they hold SAMPLE_PEOPLE, or all where there are no more."""
+    """Draw crowds at random until they hold SAMPLE_PEOPLE people, or all crowds."""
     rng = np.random.default_rng(_DRAW_SEED)
     order = rng.permutation(len(crowds.sizes))
     enough = int(np.searchsorted(np.cumsum(crowds.sizes[order]), SAMPLE_PEOPLE)) + 1
@@ -72,7 +72,7 @@ def select_crowds(
     chosen: Integers,
     rng: np.random.Generator,
 ) -> Sample:
-    """Some crowds (ascending) as a data set of their own."""
+    """These crowds (ascending) as a data set."""
     ends = np.cumsum(crowds.sizes)
     subjects_of_crowds = [
         crowds.subjects[ends[crowd] - crowds.sizes[crowd] : ends[crowd]] for crowd in chosen.tolist()
@@ -118,13 +118,13 @@ _DRAWN, _BELOW = "drawn.npy", "below.npy"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Nearest:
-    """The nearest others of those drawn, found so far: [d, c] who, and at which effort, the nearest first."""
+    """[d, c] the nearest other people of each person drawn, and their efforts, the nearest first."""
 
     who: Integers
     effort: Floats
 
     def joined(self, other: Self) -> "Nearest":
-        """As many of both, which hold different people; of equals the first."""
+        """The nearest of both, which hold different people; of equals the first."""
         who = np.concatenate([self.who, other.who], axis=1)
         effort = np.concatenate([self.effort, other.effort], axis=1)
         order = np.lexsort((who, effort), axis=1)[:, : self.who.shape[1]]
@@ -135,10 +135,10 @@ class Nearest:
 
 @dataclass(frozen=True, kw_only=True)
 class NearTask:
-    """People from first to before end, among whom others of those drawn are sought.
+    """Look for the nearest others of the people drawn among the people from first to before end.
 
-    people: their folder. folder: who is drawn, and which efforts are too large for each. count: how many
-    others of each. threads: that the task may use.
+    people: their folder. folder: lists of the people drawn and of their largest useful efforts. count: others
+    per person. threads: for this task.
     """
 
     people: Path
@@ -150,7 +150,7 @@ class NearTask:
 
 
 def find_nearest(task: NearTask) -> Nearest:
-    """The nearest of the task's people to those drawn, as far as there are any."""
+    """The nearest of the task's people to the people drawn; effort inf where there are too few."""
     people = StoredPeople.open(task.people)
     drawn, below = np.load(task.folder / _DRAWN), np.load(task.folder / _BELOW)
     together = np.union1d(drawn, np.arange(task.first, task.end))
@@ -166,9 +166,9 @@ def find_nearest(task: NearTask) -> Nearest:
 def k_gaps_on_disk(
     people: StoredPeople, k: int, part: int, scratch: Path, engine: Engine, run: Run
 ) -> tuple[KGap, ...]:
-    """The k-gaps at k = 2, 5 and the claim's k, as far as there are so many people.
+    """The k-gaps at k = 2, 5 and the claim's k, as far as there are enough people.
 
-    part: how many people may be in memory with all their samples; with those drawn it is a fifth more.
+    part: the number of people in memory with all their samples; with the people drawn, a fifth more.
     """
     n = people.n_subjects
     ks = [each for each in sorted({*KS, k}) if 2 <= each <= n]
@@ -198,7 +198,7 @@ def k_gaps_on_disk(
 
 
 def people_for_k_gaps(n: int, k: int, part: int) -> Integers:
-    """Ascending: those of n people whose k-gaps are found; k, part: as ``k_gaps_on_disk`` takes them."""
+    """The people, ascending, whose k-gaps are computed; k, part: as for ``k_gaps_on_disk``."""
     part = max(part, _LEAST)
     drawn = drawn_people(n) if n <= part else some_people(n, part // max(*KS, k))
     return np.arange(n) if drawn is None else drawn
@@ -210,7 +210,7 @@ _ALONE: Final = "alone.npy"
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleTask:
-    """People from first to before end. people: their folder."""
+    """People from first to before end; people: their folder."""
 
     people: Path
     first: int
@@ -219,9 +219,9 @@ class PeopleTask:
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdsTask:
-    """Crowds from first to before end, or people whom the release holds no record of.
+    """Crowds from first to before end, or people without a record.
 
-    people: their folder. folder: of the lists of both. release: without its records. job: the folder of the
+    people: their folder. folder: the lists of both. release: without its records. job: the folder of the
     blocks.
     """
 
@@ -245,9 +245,9 @@ def lost_samples_on_disk(
     engine: Engine,
     run: Run,
 ) -> Vanished | None:
-    """The raw samples that the release does not hold, by place and hour; None where none was lost.
+    """Raw samples that the release does not hold, by place and hour; None when none was lost.
 
-    part: how many people are in memory with all their samples and boxes.
+    part: the number of people in memory with all their samples and boxes.
     """
     if not release.losses.samples_suppressed:
         return None
@@ -286,7 +286,7 @@ def lost_samples_on_disk(
 
 
 def lost_samples_of_task(task: CrowdsTask) -> Vanished:
-    """What was lost of the task's people."""
+    """The lost samples of the task's people."""
     people = StoredPeople.open(task.people)
     if task.of_crowds:
         crowds = Crowds.saved(task.job, task.folder, task.first, task.end)
@@ -308,7 +308,6 @@ def bounds_of(task: PeopleTask) -> Integers:
 
 
 def _zones(people: StoredPeople, part: int, engine: Engine, run: Run) -> Zones:
-    """Square zones of whole cells over all samples."""
     tasks = [
         PeopleTask(people=people.folder, first=first, end=end)
         for first, end in runs_of(people.n_subjects, part)

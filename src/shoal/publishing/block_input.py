@@ -27,10 +27,9 @@ TABLE: Final = "table"
 
 
 class BlockInput:
-    """The files of an input, as they are at this moment; those of a table of a catalog once it was fetched.
+    """The files of an input in their present state; a table of Spark's catalog becomes files in ``fetch``.
 
-    source: what to read. cells: the table of cells' positions that it is read with. Raises InputError for a
-    table without Spark.
+    cells: a table of cells' positions that belongs to the input. Raises InputError for a table without Spark.
     """
 
     def __init__(self, source: str | Path, engine: Engine, cells: str | None = None) -> None:
@@ -43,12 +42,12 @@ class BlockInput:
         self._files = self._states(None if self._table is not None else source)
 
     def job(self) -> list[Any]:
-        """What a job that uses other files, or another table, must differ in."""
+        """The identity of the input, which differs for other files or another table."""
         files = [(file.name, file.size, file.changed_ns) for file in self._files]
         return files if self._table is None else [SPARK_TABLE, self._table, *files]
 
     def fetch(self, folder: Path, reading: Reading) -> None:
-        """Have the needed columns of a table written into the job's folder, unless they are there."""
+        """Have Spark write the needed columns of a table into the job's folder, unless they are there."""
         if self._table is None or self._spark is None:
             return
         copy, name = folder / TABLE, self._table
@@ -60,7 +59,7 @@ class BlockInput:
         self._files = self._states(copy)
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
-        """Raises OtherJobError where these are not the files that the job began to read."""
+        """Raise OtherJobError unless these are the files with which the job began."""
         first = checkpoint.kept(
             INPUT, lambda: {"signs": self._signs(), "digests": self._digests(engine, run)}
         )
@@ -76,7 +75,7 @@ class BlockInput:
             )
 
     def require_unchanged(self) -> None:
-        """Raises InputError where a file was changed since this began."""
+        """Raise InputError when a file has changed since this object was made."""
         now = self._states(self.source)
         if now != self._files:
             names = [before.name for before in self._files if before not in now] or ["the input"]
@@ -86,7 +85,6 @@ class BlockInput:
             )
 
     def _states(self, source: str | Path | None) -> list[State]:
-        """The files of a source, if there is one, and of the cells."""
         return [state for place in (source, self._cells) if place is not None for state in states(place)]
 
     def _signs(self) -> Numbers:

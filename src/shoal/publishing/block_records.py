@@ -44,22 +44,22 @@ _BOXES_AT_ONCE: Final = 1 << 20  # boxes that are in memory at once when records
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ReleaseOnDisk(Release):
-    """Everything of a release but its boxes, which lie in its file: so many of them, offsets all 0."""
+    """A release whose boxes are in its file only; its offsets are all 0."""
 
     n_boxes: int
 
     @property
     def n_samples(self) -> int:
-        """How many boxes there are, of all records together."""
+        """The number of boxes of all records."""
         return self.n_boxes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Crowds:
-    """All crowds of all blocks, or some of them.
+    """Crowds of finished blocks, whose boxes stay in the blocks' files.
 
-    job: the folder that holds the blocks. subjects: [r] crowd by crowd. blocks, sizes, starts, lengths: [c]
-    the block of each, its members, and the first of its boxes in that block and how many there are.
+    job: the folder of the blocks. subjects: [r] crowd by crowd. blocks, sizes, starts, lengths: [c] block,
+    members, first row of the boxes in that block, and number of boxes.
     """
 
     job: Path
@@ -77,7 +77,7 @@ class Crowds:
 
     @classmethod
     def saved(cls, job: Path, folder: Path, first: int, end: int) -> Self:
-        """The crowds from first to before end of those that are in a folder."""
+        """Load the crowds from first to before end."""
         columns = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _OF_CROWDS}
         before, up_to = (int(columns["sizes"][:crowd].sum()) for crowd in (first, end))
         parts = {name: np.array(column[first:end]) for name, column in columns.items()}
@@ -87,7 +87,7 @@ class Crowds:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtentsTask:
-    """Finished blocks of a job, from first to before end, whose extents are to be counted together."""
+    """Count the extents of the finished blocks from first to before end."""
 
     job: Path
     first: int
@@ -98,7 +98,7 @@ class ExtentsTask:
 def crowds_of_blocks(
     people: StoredPeople, n_blocks: int, checkpoint: Checkpoint, engine: Engine, run: Run
 ) -> tuple[Crowds, Accuracy]:
-    """All crowds of the finished blocks, whose boxes stay where they are, and what remains of samples."""
+    """All crowds of the finished blocks, and how precise their boxes are."""
     job, names = checkpoint.folder, ("subjects", "sizes", "lengths", "suppressed")
     arrays = [checkpoint.finished(name_of(block), names) for block in range(n_blocks)]
     subjects, sizes, lengths, suppressed = (
@@ -123,13 +123,12 @@ def crowds_of_blocks(
 
 
 def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
-    """Those of raw samples, and those of published ones."""
+    """Extents of raw samples, and of published samples."""
     checkpoint = Checkpoint(task.job)
     return reduce(_joined, (_extents(checkpoint, block, task.grid) for block in range(task.first, task.end)))
 
 
 def _extents(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
-    """Those of raw and of published samples of one block."""
     rows = checkpoint.finished(name_of(block), ("raw", "published"))
     raw, published = (
         Extents(space_cells=row[:, 0], time_slots=row[:, 1], count=row[:, 2], grid=grid)
@@ -139,7 +138,6 @@ def _extents(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, E
 
 
 def _joined(some: tuple[Extents, Extents], others: tuple[Extents, Extents]) -> tuple[Extents, Extents]:
-    """Those of raw samples together, and those of published ones."""
     raw, published = (
         Extents.counted(
             np.concatenate([one.space_cells, other.space_cells]),
@@ -155,7 +153,7 @@ def _joined(some: tuple[Extents, Extents], others: tuple[Extents, Extents]) -> t
 def header_of(
     people: StoredPeople, method: Method, crowds: Crowds, samples_suppressed: int, rng: Randomness
 ) -> ReleaseOnDisk:
-    """The whole release but its boxes, every record under a fresh pseudonym."""
+    """The release without its boxes; every record gets a fresh pseudonym."""
     n = len(crowds.subjects)
     return ReleaseOnDisk(
         trajectory_ids=Pseudonyms(rng.pseudonym_numbers(n)),
@@ -184,14 +182,14 @@ def header_of(
 
 
 def parts_of(lengths: Integers) -> list[tuple[int, int]]:
-    """(first record, behind the last) of parts of a million boxes. lengths: [r] boxes of each record."""
+    """(first record, end) of parts of about a million boxes; lengths: [r] boxes of each record."""
     ends = np.cumsum(lengths)
     steps = np.arange(_BOXES_AT_ONCE, int(ends[-1]) + _BOXES_AT_ONCE, _BOXES_AT_ONCE)
     return list(pairwise(np.unique([0, *np.searchsorted(ends, steps, side="right"), len(ends)]).tolist()))
 
 
 def records_in_parts(release: Release, crowds: Crowds, crowd_of: Integers) -> Iterator[Release]:
-    """The records in their order, about a million boxes at once. crowd_of: [r] the crowd of each record."""
+    """The records in order, about a million boxes at a time; crowd_of: [r] the crowd of each record."""
     blocks, starts, lengths = (column[crowd_of] for column in (crowds.blocks, crowds.starts, crowds.lengths))
     for first, end in parts_of(lengths):
         part, names = slice(first, end), release.trajectory_ids[first:end]
@@ -201,7 +199,10 @@ def records_in_parts(release: Release, crowds: Crowds, crowd_of: Integers) -> It
 def records_at(
     header: Release, names: Sequence[str], job: Path, blocks: Integers, starts: Integers, lengths: Integers
 ) -> Release:
-    """Records of these names whose boxes stand in these blocks of a job, from these rows on."""
+    """Read records by the blocks, and the first rows there, of their boxes.
+
+    Raises InputError for a file that is cut short.
+    """
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
     checkpoint = Checkpoint(job)
@@ -222,7 +223,7 @@ def records_at(
 
 
 def without_records(release: Release) -> Release:
-    """What a task needs to know of a release whose records it makes."""
+    """The release without its records, for tasks that make them."""
     settings = {field.name: getattr(release, field.name) for field in fields(Release)}
     return Release(**{**settings, "trajectory_ids": (), "offsets": np.zeros(1, dtype=np.int64)})
 
@@ -233,10 +234,10 @@ _WRITING_LABEL: Final = "writing the release"
 
 @dataclass(frozen=True, kw_only=True)
 class TablePart:
-    """Some records of a table, from first to before end, in the order of ``folder``'s lists.
+    """Records of a table from first to before end, by the lists in ``folder``.
 
-    header: of the release, without records; job: the folder that holds the boxes of the blocks. window: of
-    the record's map; None where it is still to be chosen.
+    header: the release without records. job: the folder of the blocks. window: of the report's map; None
+    before it is chosen.
     """
 
     folder: Path
@@ -252,7 +253,7 @@ class TablePart:
         return self.folder / f"{self.first}.parquet"
 
     def records(self) -> Release:
-        """The records."""
+        """Read the records."""
         names, blocks, starts, lengths = (
             np.load(self.folder / name, mmap_mode="r")[self.first : self.end]
             for name in (_NAMES, _BLOCKS, _STARTS, _LENGTHS)
@@ -262,7 +263,7 @@ class TablePart:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartFacts:
-    """What the record needs of a part: slots from first to end, boxes, and how many are expected where."""
+    """What the report needs of a part: bounds, slots from first to end, boxes, and their expected density."""
 
     bounds: Bounds
     first: int
@@ -273,7 +274,7 @@ class PartFacts:
 
 
 def write_part(part: TablePart) -> PartFacts:
-    """Write a part as a file of its own, whole or not at all; doing it twice does no harm."""
+    """Write a part as a file, complete or not at all; it may run twice."""
     records = part.records()
     boxes = records.boxes
     partial = partial_name(part.file)
@@ -293,7 +294,7 @@ def write_part(part: TablePart) -> PartFacts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableFacts:
-    """What the record needs of the boxes. The first part is a random sample, for what needs one."""
+    """What the report needs of all boxes; examples: boxes of the first part, which is a random sample."""
 
     parts: Sequence[PartFacts]
     examples: Boxes
@@ -301,7 +302,7 @@ class TableFacts:
     def facts(
         self, people: StoredPeople, crowds: Crowds, accuracy: Accuracy, gaps: Sequence[KGap]
     ) -> ReleaseFacts:
-        """The numbers of the record."""
+        """The report's numbers."""
         first, end = min(part.first for part in self.parts), max(part.end for part in self.parts)
         n_boxes, window = sum(part.n_boxes for part in self.parts), self.parts[0].window
         expected = np.zeros((window.rows, window.columns))
@@ -336,7 +337,7 @@ def write_table_in_parts(
     engine: Engine,
     run: Run,
 ) -> TableFacts:
-    """Write all records in their order. crowd_of: [r] the crowd of each record. scratch: an empty folder."""
+    """Write all records in order; crowd_of: [r] the crowd of each record; scratch: an empty folder."""
     lengths = crowds.lengths[crowd_of]
     np.save(scratch / _NAMES, Pseudonyms.of(release.trajectory_ids).numbers)
     np.save(scratch / _BLOCKS, crowds.blocks[crowd_of])

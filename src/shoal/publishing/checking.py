@@ -75,7 +75,7 @@ class Checked:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The document that ``shoal check --json`` prints."""
+        """The document of ``shoal check --json``."""
         return {
             **self.verdict.to_json(),
             "outcome": self.verdict.word,
@@ -210,7 +210,6 @@ def check(
 def _linked(
     published: Foreign, original: Trajectories, samples: RawSamples, linkage: Path | None, raw: object | None
 ) -> PersonLinks:
-    """Who is behind each record: told if possible, else found."""
     if linkage is not None:
         return by_table(published, original.ids, linkage)
     if raw is not None:
@@ -219,7 +218,6 @@ def _linked(
 
 
 def _release(published: Foreign, boxes: Boxes, original: Trajectories, *, k: int) -> Release:
-    """The file's records, whatever their rows count; rows of a record stand together, by time."""
     by_record = np.lexsort((*boxes.columns()[::-1], published.record))
     counts = np.bincount(published.record, minlength=len(published.records))
     return Release(

@@ -41,7 +41,7 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RawSamples:
-    """The raw samples in the units of a published file, in the order of subject and time.
+    """The raw samples in the units of a published file, by subject and time.
 
     offsets: int64 [subjects + 1]. t: seconds; first, second: as the file's axes.
     """
@@ -53,14 +53,14 @@ class RawSamples:
 
     @property
     def subject(self) -> Integers:
-        """int64 [m]: whose each sample is."""
+        """int64 [m]: the subject of each sample."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
 def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tuple[str, ...], bool]:
-    """The file with ranges in the place of rounded values, what was assumed, and whether any range was found.
+    """The file with rounded values as ranges, notes on what was assumed, and whether there is any range.
 
-    A step no coarser than that of the raw data is none: those values are exact.
+    Values whose step is no coarser than that of the raw data are exact.
     """
     t_step = _time_step(published.t, samples.t)
     steps = [
@@ -102,7 +102,7 @@ def _size(published: Foreign, width: float) -> str:
 
 
 def _time_step(axis: Axis, raw: Floats) -> float:
-    """The longest usual duration that single times are multiples of; 0 = no longer than in the raw data."""
+    """The longest usual duration that divides all single times; 0 unless longer than in the raw data."""
     single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
     if len(single) < 2:
         return 0.0
@@ -116,7 +116,7 @@ def _time_step(axis: Axis, raw: Floats) -> float:
 
 
 def _step(axis: Axis, raw: Floats) -> float:
-    """The step of single coordinates: their least distance if all are multiples of it, else by decimals."""
+    """The step of single coordinates: their least distance if it divides all, else by their decimals."""
     single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
     if not len(single):
         return 0.0
@@ -159,7 +159,7 @@ def _read_as(axis: Axis, stands: Meaning, step: float) -> Axis:
 
 
 def _some(published: Foreign, samples: RawSamples) -> Integers:
-    """Rows to try readings on, evenly chosen: fewer where each has many raw samples at its times."""
+    """Evenly chosen rows to try readings on; fewer where many raw samples share their times."""
     rows = np.linspace(0, published.n_rows - 1, min(published.n_rows, _ROWS)).astype(np.int64)
     clock = np.sort(samples.t)
     low, high = published.t.low[rows], published.t.high[rows]
@@ -169,7 +169,6 @@ def _some(published: Foreign, samples: RawSamples) -> Integers:
 
 
 def _share(published: Foreign, samples: RawSamples, rows: Integers) -> float:
-    """The share of these rows that hold a raw sample of anybody."""
     return float(np.mean(list(_held(published, samples, rows))))
 
 

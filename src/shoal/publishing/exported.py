@@ -85,11 +85,10 @@ def _form_in(folder: Path, package: dict[str, Any]) -> str:
 def as_release_folder(
     folder: Path, within: Path | None = None
 ) -> Iterator[tuple[Path, list[Finding], list[str]]]:
-    """A folder as the check takes it: itself, or a copy made of an export.
+    """The folder itself, or a temporary copy of an export as a release folder; with findings and notes.
 
-    Besides: what is wrong with the files of the export, and notes. within: where the copy is made, in a
-    folder of its own; None = where the system has its temporary files. Raises InputError when it cannot be
-    read.
+    within: where the copy is made; None = the system's place for temporary files. Raises InputError when the
+    export cannot be read.
     """
     if not is_export(folder):
         yield folder, [], []
@@ -121,7 +120,7 @@ def as_release_folder(
 def _joined(
     folder: Path, package: dict[str, Any], row: Export, manifest: Manifest, inner: Path
 ) -> Iterator[Finding]:
-    """Write the release folder whose table an export has in parts, and say what else stands there."""
+    """Join the parts of an export into a release folder; find what else is there."""
     data = folder / row.where
     _schema(folder, package, manifest)
     for part in data.iterdir() if data.is_dir() else ():
@@ -147,7 +146,7 @@ def _rebuild_release(
     inner: Path,
     notes: list[str],
 ) -> Iterator[Finding]:
-    """Write the release folder that an export's rows make, and say where its rows or bytes are others."""
+    """Write a release folder from an export's rows; find where its rows or bytes differ."""
     parts = sorted(folder.rglob("*.parquet")) if row.where == "data" else []
     for part in parts:
         require_plain_file(part)
@@ -183,7 +182,6 @@ def _rebuild_release(
 
 
 def _layout(part: Path, name: str) -> list[Finding]:
-    """What a part holds beside its rows, under its own name."""
     try:
         findings = layout_findings(part.read_bytes())
     except InputError as error:
@@ -194,7 +192,7 @@ def _layout(part: Path, name: str) -> list[Finding]:
 
 
 def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
-    """Well-known binaries that are not those of a table, but for last digits, which projections differ in."""
+    """Find geometries that differ from the table's by more than last digits, as projections may."""
     expected = table[GEOMETRY].to_pylist() if GEOMETRY in table.column_names else []
     if drawn == expected:
         return
@@ -215,7 +213,7 @@ def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fi
 
 
 def _compare_bounds(parts: list[Path], table: Path) -> Iterator[Finding]:
-    """Bounds that files state of all geometries, and that are not those of a table but for last digits."""
+    """Find stated bounds that differ from the table's by more than last digits."""
     expected = stated_bounds(pq.read_schema(table))
     for bounds in (stated_bounds(pq.read_schema(part)) for part in parts):
         if bounds is not None and (
@@ -235,7 +233,7 @@ def _head(wkb: bytes) -> int:
 def _compare_files(
     folder: Path, form: str, row: RowsExport, table: pa.Table, rewritten: Path, notes: list[str]
 ) -> Iterator[Finding]:
-    """Files and folders that this format does not write of these rows, and bytes that are no row."""
+    """Find files, and bytes in files, that this format does not write for these rows."""
     paths = {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE
     if form in _NOT_LOOKED_AT:
         strange = {path for path in paths if path.parts[0] != row.where}
@@ -274,7 +272,6 @@ def _rows_in(part: Path) -> int:
 def _compare_package(
     folder: Path, package: dict[str, Any], form: str, manifest: Manifest
 ) -> Iterator[Finding]:
-    """Whether the list of files says anything that shoal does not write of these files."""
     files = {str(path.relative_to(folder)): sha256_of(path) for path in files_in(folder)}
     del files[PACKAGE_FILE]
     expected = text_of_package(package_of(folder, files, form, _schema(folder, package, manifest), manifest))
@@ -283,7 +280,7 @@ def _compare_package(
 
 
 def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Path) -> pa.Table:
-    """Write the release folder that rows make, but for its page; returns its table."""
+    """Write table and manifest of the release that rows make; return its table."""
     write_table(release_in(rows, folder, manifest), inner / RELEASE_FILE)
     digest = sha256_of(inner / RELEASE_FILE)
     write_manifest(manifest.model_copy(update={"release_sha256": digest}), inner / MANIFEST_FILE)
@@ -291,7 +288,7 @@ def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Pat
 
 
 def compare_rows(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
-    """Whether rows differ from those that a release would have written, or are stored in other types."""
+    """Find rows that differ in value, order or type from those of a release."""
     plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
     if rows.schema.types != plain.schema.types:
         yield Finding("unexpected-type", "columns of the export are of other types than those of a release")
@@ -312,19 +309,18 @@ def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
 
 
 def _bits(column: pa.ChunkedArray) -> Numbers:
-    """Its values as they are stored: a zero with a sign is another one."""
+    """The values as stored: a zero with a sign differs from one without."""
     values = column.to_numpy(zero_copy_only=False)
     return np.asarray(values).view(np.int64) if pa.types.is_float64(column.type) else values
 
 
 def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
-    """The columns that the list of files names, without geometry; InputError for those of no release."""
     columns = package.get("shoal_columns")
     return schema_of(columns if isinstance(columns, dict) else {}, manifest, folder / PACKAGE_FILE)
 
 
 def _compare_file_list(folder: Path, package: dict[str, Any]) -> Iterator[Finding]:
-    """Files that differ from the list, are missing, or stand on no list; InputError for links and pipes."""
+    """Find changed, missing and unlisted files; raises InputError for links and pipes."""
     listed: dict[str, str] = {}
     for resource in package["resources"]:
         listed[str(resource.get("path"))] = str(resource.get("hash", "")).removeprefix("sha256:")
@@ -342,7 +338,7 @@ def _compare_file_list(folder: Path, package: dict[str, Any]) -> Iterator[Findin
 
 
 def _shown(name: str) -> str:
-    """The name of a file if shoal gives such; any other may be a raw identifier, or steer a terminal."""
+    """The name of a file that shoal writes; any other could be a raw identifier, or steer a terminal."""
     return name if _OWN_NAME.fullmatch(name) else "a file of a name that shoal does not give"
 
 

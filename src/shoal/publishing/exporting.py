@@ -42,7 +42,7 @@ _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float6
 
 @dataclass(frozen=True, kw_only=True)
 class ExportResult:
-    """What was written: the folder, its format, how many rows, and the files with their digests."""
+    """What was written: folder, format, number of rows, and files with their digests."""
 
     folder: Path
     form: str
@@ -91,7 +91,7 @@ def export(release_folder: Path, target: Path, form: str) -> ExportResult:
 
 
 def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
-    """The manifest and the table of a release; InputError for what is no release, or another table."""
+    """Manifest and table of a release; raises InputError unless they belong together."""
     manifest = _read_exportable_manifest(release_folder)
     # what is no release is refused before anything is written
     release_in(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
@@ -99,7 +99,6 @@ def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
 
 
 def _read_exportable_manifest(release_folder: Path) -> Manifest:
-    """The manifest of a release; InputError when its table is another one."""
     manifest = read_manifest(release_folder)
     require_plain_file(release_folder / RELEASE_FILE)
     if sha256_of(release_folder / RELEASE_FILE) != manifest.release_sha256:
@@ -111,7 +110,7 @@ def _read_exportable_manifest(release_folder: Path) -> Manifest:
 
 
 def _split(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
-    """Write the parts of a release's table, as they are; its manifest, columns and number of rows."""
+    """Write the unchanged parts of a table; return its manifest, schema and number of rows."""
     manifest = _read_exportable_manifest(release_folder)
     table = release_folder / RELEASE_FILE
     try:
@@ -125,9 +124,9 @@ def _split(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int
 
 
 def export_to_store(release_folder: Path, address: str, form: str) -> ExportResult:
-    """The same into a new folder of an object store, with the list of files last.
+    """As ``export``, into a new folder of an object store, with the list of files last.
 
-    Raises OutputError, too, when something is there already, or the store cannot be written.
+    Also raises OutputError when something exists there, or the store cannot be written.
     """
     with TemporaryDirectory(prefix="shoal-export-") as scratch:
         done = export(release_folder, Path(scratch) / "out", form)
@@ -136,12 +135,12 @@ def export_to_store(release_folder: Path, address: str, form: str) -> ExportResu
 
 
 def text_of_package(package: dict[str, Any]) -> str:
-    """The list of files as it is written."""
+    """The list of files as text."""
     return json.dumps(package, indent=2, ensure_ascii=False) + "\n"
 
 
 def schema_of(types: dict[str, Any], manifest: Manifest, where: object) -> pa.Schema:
-    """The columns of a release by their names and types as text; InputError for those of none."""
+    """The schema of these columns and types; raises InputError when a release has other ones."""
     names = list(types)
     allowed = [["trajectory_id", *BOX_COLUMNS]]
     if manifest.grid is None:
@@ -189,7 +188,6 @@ def package_of(
 
 
 def _columns(schema: pa.Schema) -> dict[str, str]:
-    """The columns that a release has besides its geometry, with their types as text."""
     return {field.name: str(field.type) for field in schema if field.name != GEOMETRY}
 
 
@@ -200,7 +198,7 @@ def _mediatype(path: str, form: str) -> str:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """All files below a folder, links too."""
+    """All files below a folder, including links."""
     return sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
 

@@ -37,7 +37,7 @@ def attack_foreign_file(
     rng: Randomness,
     run: Run,
 ) -> tuple[tuple[Rate, ...], list[str]]:
-    """The rates on raw data and file, with people who have exactly one record of it."""
+    """Attack the raw data and the file, whose people have exactly one record each; return rates and notes."""
     if not tries:
         return (), []
     counts = np.bincount(linked.person_of[linked.person_of >= 0], minlength=original.n_subjects)
@@ -101,7 +101,7 @@ def attack_foreign_file(
 def _row_for_row(
     published: Foreign, original: Trajectories, linked: PersonLinks, rng: Randomness
 ) -> tuple[Foreign, Trajectories, Integers]:
-    """Rows as records, raw samples as people, at most 20,000 rows drawn at random; a sample for each row."""
+    """Rows (at most 20,000) as records, raw samples as people, and the sample behind each row."""
     rows = np.arange(published.n_rows)
     if len(rows) > _MOST_ROWS:
         rows = np.sort(rng.permutation(len(rows))[:_MOST_ROWS])
@@ -133,7 +133,7 @@ def _row_for_row(
 def _samples_of_rows(
     some: Foreign, samples: RawSamples, person_of_row: Integers | None, original: Trajectories
 ) -> Integers:
-    """int64 [rows]: a raw sample in each row, of its own person where that is known, none in two rows."""
+    """int64 [rows]: a raw sample in each row, of its person where known; no sample in two rows."""
     sample_of_row = by_content(some, samples).person_of
     if person_of_row is None:
         return sample_of_row
@@ -144,7 +144,7 @@ def _samples_of_rows(
 def _on_one_grid(
     published: Foreign, people: Trajectories, has_person: Any, ranged: bool
 ) -> tuple[Payload, Integers, tuple[str, ...], Trajectories]:
-    """The kept records as points, or as boxes of cells of 100 m and slots of 60 s that hold each range."""
+    """The records with a person as points, or as boxes of 100 m and 60 s that hold each range."""
     place = np.cumsum(has_person) - 1
     rows = np.flatnonzero(has_person[published.record])
     record = place[published.record[rows]]
@@ -173,14 +173,13 @@ def _on_one_grid(
 
 
 def _bounded(axis: Any, raw: Floats) -> tuple[Floats, Floats]:
-    """Low and high without infinity: a range without an end reaches as far as the raw data."""
     low = np.where(np.isfinite(axis.low), axis.low, raw.min())
     high = np.where(np.isfinite(axis.high), axis.high, raw.max() + 1)
     return low, np.maximum(high, low)
 
 
 def _in_meters(published: Foreign, people: Trajectories) -> tuple[Any, Any]:
-    """Both axes of space in the plane of the raw data; a rectangle of degrees as the one around it there."""
+    """Both axes of space on the plane of the raw data; a rectangle of degrees becomes its bounding box."""
     first, second = published.corners or (published.first, published.second)
     crs = published.crs if published.places == "meters" else WGS84
     if people.crs is None or crs == people.crs:

@@ -31,10 +31,10 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonLinks:
-    """Who is behind each record.
+    """The person behind each record.
 
-    person_of: int64 [records], -1 = nobody was found. true: whether it was told, and not found by looking.
-    words: how it was told or found.
+    person_of: int64 [records], -1 = none. true: whether the links were given, and not found by content.
+    words: where they come from.
     """
 
     person_of: Integers
@@ -43,7 +43,7 @@ class PersonLinks:
 
 
 def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
-    """The raw samples in what the file counts: degrees, meters of its plane, or numbers of H3 cells."""
+    """The raw samples in the file's units: degrees, meters of its plane, or numbers of H3 cells."""
     lon, lat = original.lon, original.lat
     if published.places == "meters":
         if published.crs is None and original.crs is not None:
@@ -72,7 +72,7 @@ def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
 
 
 def between_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Samples]:
-    """Rows and raw samples by the places of their ends among all ends of the axis; exact in any unit."""
+    """Rows and raw samples as ranks among all ends of ranges on each axis; exact in any unit."""
     columns: dict[str, Integers] = {}
     raw: list[Integers] = []
     for axis, values, (low, high) in zip(
@@ -91,7 +91,7 @@ def between_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Sa
 
 
 def by_names(published: Foreign, ids: Sequence[str]) -> PersonLinks | None:
-    """Records that carry raw identifiers; None unless nearly all do."""
+    """Link records that carry raw identifiers; None unless nearly all do."""
     place_of = {name: place for place, name in enumerate(ids)}
     person_of = np.array([place_of.get(name, -1) for name in published.records], dtype=np.int64)
     if not published.has_ids or (person_of >= 0).mean() < _ENOUGH:
@@ -100,10 +100,10 @@ def by_names(published: Foreign, ids: Sequence[str]) -> PersonLinks | None:
 
 
 def by_table(published: Foreign, ids: Sequence[str], path: Path) -> PersonLinks:
-    """Records by a table of two columns: who (uid), and the record's name.
+    """Link records by a table of two columns: person (uid) and record.
 
-    The name is in a column trajectory_id or record, or called as the file's own ids. Raises
-    InputError when it cannot be read, or names nobody of the raw data.
+    The record's column is trajectory_id or record, or has the name of the file's id column. Raises InputError
+    when the table cannot be read, or has no person of the raw data.
     """
     name, waiting = openers(path, Reading())
     table = waiting[0]()
@@ -143,9 +143,9 @@ def by_table(published: Foreign, ids: Sequence[str], path: Path) -> PersonLinks:
 
 
 def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Reading) -> PersonLinks:
-    """Row i of the file was made from row i of the raw data.
+    """Link records by row: row i of the file was made from row i of the raw data.
 
-    Raises InputError when there are not as many, or rows of one record are of two people.
+    Raises InputError when the numbers of rows differ, or rows of one record are of two people.
     """
     people = Names()
     codes = []
@@ -173,10 +173,10 @@ def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Rea
 
 
 def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
-    """Each record to a person with samples in most of its rows, no person to two records.
+    """Link each record to a person with samples in most of its rows; no person to two records.
 
-    Where rows hold no samples, they are looked for around them, up to 5 km and 2 hours. It is what somebody
-    with all raw data would do; where several people fit a record alike, one is taken.
+    Where rows hold no samples, the search widens up to 5 km and 2 hours, as an observer with all raw data
+    would. Of several people who fit equally, one is taken.
     """
     n_people = len(raw_samples.offsets) - 1
     order = np.argsort(raw_samples.t, kind="stable")
@@ -205,7 +205,7 @@ def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
 
 
 def match_people(named: Integers, n_people: int) -> Integers:
-    """int64 [r]: a person of those named for as many records as possible, nobody twice (Kuhn 1955)."""
+    """int64 [r]: a candidate for as many records as possible, each person at most once (Kuhn 1955)."""
     owner = np.full(n_people, -1, dtype=np.int64)
     person_of = np.full(len(named), -1, dtype=np.int64)
     for start in np.argsort((named >= 0).sum(axis=1), kind="stable").tolist():
@@ -230,7 +230,6 @@ def match_people(named: Integers, n_people: int) -> Integers:
 
 
 def _wider(published: Foreign, meters: float, seconds: float) -> Foreign:
-    """The file with every range wider on all sides."""
     if not meters:
         return published
     lat = _middle(published.second)

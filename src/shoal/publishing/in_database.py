@@ -62,9 +62,9 @@ def export_to_database(release_folder: Path, address: str, form: str) -> ExportR
 
 
 def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list[str]]:
-    """Make a release folder of what the tables hold; what is wrong with them, and notes.
+    """Make a release folder from the tables; return findings and notes.
 
-    Raises InputError when there is no release, MisuseError for an address without a table.
+    Raises InputError when there is no release, and MisuseError for an address without a table.
     """
     place = place_of(address)
     stored = read_table(place)
@@ -99,7 +99,7 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
 
 
 def _beside(stored: Stored, table: pa.Table, moving: str) -> Iterator[Finding]:
-    """Columns that follow from others and do not, and numbers of rows that are no numbers of rows."""
+    """Columns that should follow from others and do not, and rows that are not numbered."""
     if not stored.numbered:
         yield Finding("hidden-bytes", "the rows are not numbered 0, 1, 2, ...")
     names = stored.rows.column_names
@@ -120,7 +120,6 @@ def _moving(table: pa.Table) -> list[str]:
 
 
 def _bounds(wkb: bytes) -> tuple[float, float, float, float]:
-    """What encloses a point or a rectangle of one ring."""
     start = 5 if int.from_bytes(wkb[1:5], "little") == 1 else 13
     x, y = np.frombuffer(wkb[start:], dtype="<f8").reshape(-1, 2).T
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())

@@ -20,7 +20,7 @@ _NAME: Final = "release"
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRelease:
-    """A release on this machine: its folder, what is wrong with how it was kept, and notes."""
+    """A release on this machine, with findings and notes on how it was stored."""
 
     folder: Path
     findings: tuple[Finding, ...] = ()
@@ -28,7 +28,7 @@ class LocalRelease:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What somebody who only uses the release should know of how it was kept."""
+        """Findings and notes as sentences, for users who do not verify the release."""
         return (
             *(f"look at it with shoal verify: {finding.message}" for finding in self.findings),
             *self.notes,
@@ -66,7 +66,6 @@ def open_release(place: Path | str, *, as_written: bool = False) -> Iterator[Loc
 
 
 def _here(place: Path | str, stack: ExitStack) -> LocalRelease:
-    """The folder itself, or a copy of what is elsewhere."""
     if isinstance(place, Path):
         return LocalRelease(folder=place)
     in_store = object_stores.is_address(place)
@@ -89,7 +88,7 @@ def _here(place: Path | str, stack: ExitStack) -> LocalRelease:
 
 @contextmanager
 def _named(folder: Path) -> Iterator[None]:
-    """Let messages say the name of a file, not where its copy lay."""
+    """Let messages name the file, not the path of its copy."""
     try:
         yield
     except InputError as error:

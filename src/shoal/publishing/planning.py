@@ -40,9 +40,9 @@ RECORD_TRIES: Final = 200  # that the rows of COSTS for the record are for, as t
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How much there is to work on: rows that were read, rows that can be used, and the people in them.
+    """The size of an input: rows read, usable rows (samples), and people.
 
-    each: [people] usable rows of everybody. notes: on where they are.
+    each: [people] usable rows of each person. notes: on their positions.
     """
 
     rows: int
@@ -54,9 +54,9 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A piece of work: a row of COSTS, the size of crowds, and how often it is done (1.5: half again).
+    """A piece of work: a row of COSTS, the size of crowds, and a factor (1.5: half as much again).
 
-    people, samples: how much it looks at together, and in all; None: everybody.
+    people, samples: how many it works on together, and in all; None: everyone.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one task of a plan takes."""
+    """The cost of one task."""
 
     task: str
     cpu_s: float
@@ -78,18 +78,18 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
-    """Blocks of people and who works on them.
+    """Blocks of people, and the workers.
 
     Parameters
     ----------
     number
-        Of blocks.
+        The number of blocks.
     people
-        The most in one.
+        The most people in one.
     workers
-        Beside each other; None where a cluster decides.
+        Processes on this machine; None on a cluster.
     at_once
-        How many of them the cores of this machine carry; None where a cluster decides.
+        The workers that this machine's cores run at the same time; None on a cluster.
     worker_memory_mb, memory_around_mb
         Peaks of a worker, and of the process that hands out the tasks.
     """
@@ -103,26 +103,26 @@ class Blocks:
 
     @property
     def memory_mb(self) -> float:
-        """Of all processes on this machine together, as if all had their peaks at the same time."""
+        """All processes on this machine together, as if their peaks coincided."""
         return self.memory_around_mb + (self.workers or 0) * self.worker_memory_mb
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a command will take.
+    """The cost of a command.
 
     Parameters
     ----------
     counts
         Of its input.
     steps
-        One for each task, in their order.
+        One for each task, in order.
     free_disk_mb
-        What is free where it will write; None for what writes nothing.
+        Free space where it will write; None for commands that write nothing.
     machine_memory_mb
-        The memory of this machine; None where the system does not tell.
+        The memory of this machine; None where it is unknown.
     blocks
-        Those that it works in; None where it works on everything at once.
+        None where everyone is worked on at once.
     """
 
     counts: Counts
@@ -138,20 +138,20 @@ class Plan:
 
     @property
     def memory_mb(self) -> float:
-        """The largest of the tasks, which come one after the other; in blocks that of all processes."""
+        """The largest task's memory, as tasks follow each other; in blocks, that of all processes."""
         if self.blocks is not None:
             return self.blocks.memory_mb
         return max((step.memory_mb for step in self.steps), default=0.0)
 
     @property
     def seconds_at_least(self) -> float | None:
-        """By the clock, if nothing waited for anything; None without blocks, or where a cluster decides."""
+        """Elapsed seconds without any waiting; None without blocks, or on a cluster."""
         at_once = None if self.blocks is None else self.blocks.at_once
         return None if at_once is None else self.cpu_s / at_once
 
     @property
     def disk_mb(self) -> float:
-        """What all tasks write."""
+        """Written by all tasks."""
         return sum(step.disk_mb for step in self.steps)
 
     @property
@@ -165,7 +165,7 @@ class Plan:
         return tuple(lacking)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``--plan --json`` prints it."""
+        """The document of ``--plan --json``."""
         return {
             "rows": self.counts.rows,
             "samples": self.counts.samples,
@@ -192,14 +192,9 @@ class Plan:
 
 
 def count(source: object, reading: Reading, run: Run) -> Counts:
-    """Read everything once in little memory, and count it.
+    """Read everything once, with little memory, and count it; raises what reading raises.
 
-    Samples are rows that can be used: those of the same person, cell and slot still count each.
-
-    Raises
-    ------
-    InputError, MisuseError
-        As reading does.
+    Every usable row counts as a sample, also several of the same person, cell and slot.
     """
     of_code = np.zeros(0, dtype=np.int64)
 
@@ -223,7 +218,7 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
 
 
 def require_possible(method: Method, people: int, reading: Reading) -> None:
-    """Raise MisuseError where the method would refuse these parameters for so many people, read like this."""
+    """Raise MisuseError where the method would refuse this number of people, or this reading."""
     grid = require_snapping(reading) if method.about.publishes == "boxes" else None
     require_people(people, method.claim().k)
     if grid is not None and isinstance(method, OnSteps):
@@ -231,7 +226,7 @@ def require_possible(method: Method, people: int, reading: Reading) -> None:
 
 
 def require_snapping(reading: Reading) -> Grid:
-    """The grid that is snapped to; raises MisuseError where points are kept as given."""
+    """The grid of the reading; raises MisuseError where points are kept as given."""
     return require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
 
 
@@ -256,7 +251,7 @@ def memory_bound_for(counts: Counts, bound: MemoryBound, needs_everyone: str | N
 def plan(
     counts: Counts, tasks: Sequence[Task], target: Path | None = None, blocks: Blocks | None = None
 ) -> Plan:
-    """What these tasks take on so many samples; target: where they write; blocks: which they work in.
+    """The cost of these tasks; target: where they write; blocks: what they work in.
 
     Raises MisuseError for a task that was not measured.
     """
@@ -288,14 +283,10 @@ def plan(
 def blocks_of(
     counts: Counts, k: int, size: int, *, workers: int | None, cores: int | None, only_blocks: bool
 ) -> Blocks:
-    """Blocks of at most so many of these people.
+    """Blocks of at most ``size`` of these people.
 
-    workers, cores: None where a cluster decides. only_blocks: the workers have no other tasks.
-
-    Raises
-    ------
-    MisuseError
-        When blocks of that size could not hold k people each.
+    workers, cores: None on a cluster. only_blocks: the workers have no other tasks. Raises MisuseError when
+    such blocks could not hold k people each.
     """
     number = number_of_blocks(counts.people, size, k)
     largest, people = most_samples(counts.each), -(-counts.people // number)
@@ -310,9 +301,9 @@ def blocks_of(
 
 
 def tasks_in_blocks(counts: Counts, k: int, blocks: Blocks, tries: int, starts: int) -> list[Task]:
-    """The work of a publication in these blocks.
+    """The tasks of a publication in these blocks.
 
-    tries: victims of each attack in its record. starts: how many processes are started for its tasks.
+    tries: victims of each attack in the report. starts: worker processes to start.
     """
     drawn = len(people_for_k_gaps(counts.people, k, blocks.people))
     sample = min(SAMPLE_PEOPLE, counts.people)
@@ -352,7 +343,6 @@ def _row(name: str) -> Growth:
 
 
 def _free_mb(target: Path) -> float | None:
-    """Free space in the file system that will hold the target."""
     existing = next((folder for folder in (target, *target.absolute().parents) if folder.exists()), None)
     return None if existing is None else shutil.disk_usage(existing).free / 1e6
 

@@ -51,7 +51,7 @@ class FolderInCheck:
 
 @contextmanager
 def open_folder(folder: Path, run: Run) -> Iterator[FolderInCheck]:
-    """Read a release folder, or what ``shoal publish`` made of it, beside what the block does.
+    """Read a release folder, or an export of one, in the background of the block.
 
     Raises InputError when the manifest, or the files of an export, cannot be read.
     """
@@ -109,7 +109,7 @@ def verify_folder(
 def verify_opened(
     original: Trajectories, opened: FolderInCheck, linkage: Linkage | None, *, expected: str | None, run: Run
 ) -> Verdict:
-    """As ``verify_folder``, of a folder that is being read."""
+    """As ``verify_folder``, for a folder that is being read."""
     least = None if expected is None else Expected.parse(expected)
     verdict = verify_looked(original, opened.looked, linkage, run=run)
     verdict = with_notes(verdict.and_also(opened.findings), opened.notes)
@@ -122,7 +122,7 @@ def verify_opened(
 
 
 def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:
-    """The verdict with what the claim lacks of its method's, and of what is expected."""
+    """Add findings where the claim is less than its method's, or than expected."""
     claim = claim_from_json(manifest.claim)
     whole = claim_of_method(manifest)
     findings = list(_shortfalls(claim, expected, "is expected"))
@@ -139,7 +139,7 @@ def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expecte
 
 
 def claim_of_method(manifest: Manifest) -> Claim | None:
-    """What every release of the manifest's method and parameters claims; None where that is not known."""
+    """The claim of every release with the manifest's method and parameters; None when these are unknown."""
     method = METHODS.get(manifest.method)
     if method is None:
         return None
@@ -156,9 +156,9 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
 
 
 def _parameters_restate(manifest: Manifest) -> bool:
-    """Whether each parameter there is stated as the manifest's method, made from them, would state it.
+    """Whether the method, made from these parameters, states them in the same way.
 
-    Of a graph of streets, which no manifest holds, the sizes are the publisher's word.
+    The sizes of a street graph, which no manifest holds, are the publisher's word.
     """
     declarations = declared(METHODS[manifest.method])
     stated = {name: value for name, value in manifest.parameters.items() if name in declarations}

@@ -19,7 +19,7 @@ from shoal.units import counted
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReleaseFacts:
-    """A release, its first and last second since 1970, and how far it reaches east and north in meters."""
+    """A release, its first and last second since 1970, and its extent to the east and north in meters."""
 
     release: Release
     first_s: float
@@ -28,7 +28,7 @@ class ReleaseFacts:
     north_m: float
 
     def to_json(self) -> dict[str, Any]:
-        """As ``shoal inspect --json`` prints it of a release."""
+        """The document of ``shoal inspect --json``."""
         release = self.release
         return {
             "release_of": release.kind,
@@ -48,7 +48,7 @@ class ReleaseFacts:
         }
 
     def lines(self) -> list[str]:
-        """The same for people."""
+        """The same as lines of text."""
         release = self.release
         bare = [f"this is no anonymity: {release.claim.no_anonymity}"] if release.claim.no_anonymity else []
         return [
@@ -66,7 +66,7 @@ class ReleaseFacts:
 
 
 def is_release(source: str) -> bool:
-    """Whether a source is a release folder, here or in a store, or tables of a server, and not raw data."""
+    """Whether a source is a release (a folder, also in a store, or tables of a server), not raw data."""
     if object_stores.is_address(source):
         return object_stores.holds(source, MANIFEST_FILE)
     if server_tables.is_place(source):
@@ -77,7 +77,7 @@ def is_release(source: str) -> bool:
 
 
 def facts_of(release: Release) -> ReleaseFacts:
-    """When and where the rows of a release are; raises InputError where there are none, or at no time."""
+    """Compute times and extent of a release; raises InputError when it has no rows, or impossible times."""
     if not release.n_samples:
         raise InputError("the release holds no rows, so there is nothing to tell of them")
     payload = release.payload

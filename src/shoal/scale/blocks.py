@@ -35,9 +35,9 @@ _EDGES: Final = (0.05, 0.95)  # the spread is that of the middle nine tenths: si
 
 
 def number_of_blocks(n: int, size: int, k: int) -> int:
-    """How many blocks of at most ``size`` people n people make.
+    """The number of blocks of at most ``size`` people for n people.
 
-    Raises MisuseError when blocks of that size could not hold k people each.
+    Raises MisuseError when such blocks could not hold k people each.
     """
     if size < 2 * k:
         raise MisuseError(
@@ -54,8 +54,7 @@ def split_into_blocks(
     """Ascending positions of the people of each block.
 
     middles: [n, 3] slot and cell of each person. caps: how many slots, cells and cells count as equally far.
-    size: the most people in a block. Raises MisuseError when blocks of that size could not hold k people
-    each.
+    size: the most people in a block. Raises MisuseError when such blocks could not hold k people each.
     """
     n = len(middles)
     parts = number_of_blocks(n, size, k)
@@ -82,8 +81,8 @@ BLOCKS: Final = "blocks"
 class BlockTask:
     """One block of a job.
 
-    folder: of the job, under a path that every worker reaches; method: of the whole release. stream: where
-    the block's own draws come from in research, whose release is the same again; None = the system.
+    folder: of the job, under a path that every worker reaches. method: of the whole release. stream: a
+    research seed for the block's draws; None = the system's randomness.
     """
 
     folder: str
@@ -93,24 +92,24 @@ class BlockTask:
 
 
 def name_of(block: int) -> str:
-    """The part of the job that holds a finished block."""
+    """The name of a finished block in its job's folder."""
     return f"block-{block:06d}"
 
 
 def anonymize_block(task: BlockTask) -> None:
-    """Leave a finished block in the folder of its job, unless it is there and not damaged.
+    """Write a finished block into its job's folder, unless it is there and undamaged.
 
-    Raises ClaimError when its crowds do not hold.
+    Raises ClaimError when its crowds do not keep the claim.
     """
     Checkpoint(Path(task.folder)).kept(name_of(task.block), lambda: crowds_of(task), apart="boxes")
 
 
 def crowds_of(task: BlockTask) -> Arrays:
-    """The crowds of a block as arrays.
+    """Anonymize a block; return its crowds as arrays.
 
     subjects: [r] positions in the whole population, crowd by crowd; sizes: [c] members; lengths: [c] boxes of
     one record; boxes: [b, 6] of each crowd once; suppressed: [1] raw samples that no record covers; raw,
-    published: [d, 3] extents in space and time, and how often.
+    published: [d, 3] extents in space and time, with counts.
     """
     folder = Path(task.folder)
     people = StoredPeople.open(folder / PEOPLE)
@@ -133,10 +132,7 @@ def crowds_of(task: BlockTask) -> Arrays:
 
 
 def _checked(original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]) -> Arrays:
-    """What is lost and what remains in this block.
-
-    Raises ClaimError unless a release of it alone would keep the claim.
-    """
+    """The block's losses and extents; raises ClaimError unless a release of it alone keeps the claim."""
     method = task.method
     try:
         release, linkage = assemble(

@@ -24,7 +24,7 @@ _ANSWERS_WITHIN_S: Final = 5
 
 
 class DaskCluster:
-    """Tasks go to a cluster's workers, which must find the same files under the same paths.
+    """Runs tasks on a cluster's workers, which must find the same files under the same paths.
 
     address: None = two workers on this machine.
     """
@@ -41,7 +41,7 @@ class DaskCluster:
             _require_scheduler(address)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map; what a task gave is taken off the cluster as soon as it has been handed on."""
+        """As Engine.map; results leave the cluster's memory as soon as they are used."""
         from distributed import Client, KilledWorker
 
         if not parts:
@@ -93,7 +93,7 @@ class DaskCluster:
 def _require_scheduler(address: str) -> None:
     """Raise EngineError, before any work, unless a scheduler answers there.
 
-    A client that cannot reach one waits a minute more when it is closed, so none is made for the question.
+    No client is made for this: one without a scheduler takes a minute to close.
     """
     from distributed.comm import connect
     from distributed.security import Security

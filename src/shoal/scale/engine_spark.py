@@ -47,9 +47,9 @@ _QUESTION: Final = (21).to_bytes(8, "big") + b"\0" + bytes(8) + bytes(4)
 
 
 class SparkCluster:
-    """Tasks go to Spark's workers, which must find the same files under the same paths.
+    """Runs tasks on Spark's workers, which must find the same files under the same paths.
 
-    master: as Spark writes it; None = that of the session of this process, if there is one, or this machine.
+    master: as Spark writes it; None = that of this process's session, if there is one, else this machine.
     """
 
     def __init__(self, master: str | None = None) -> None:
@@ -66,7 +66,7 @@ class SparkCluster:
                 _require_master(master)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map. A session that this call had to start ends with it; another one is left as it is."""
+        """As Engine.map; stops the Spark session at the end if this call started it."""
         if parts:
             with self._context() as context:
                 yield from _results(context, fn, parts)
@@ -76,9 +76,9 @@ class SparkCluster:
     ) -> None:
         """Have Spark write columns of a table or view of its catalog as a new folder of Parquet.
 
-        wanted: which columns; it is handed all names, and which of them hold bytes. No row comes to this
-        process. Raises InputError when there is no such table, or its types do not go into Parquet, and
-        EngineError when the work fails.
+        choose_columns: picks columns by all names and which of them hold bytes. No row comes to this process.
+        Raises InputError when there is no such table, or its types do not fit Parquet, and EngineError when
+        the work fails.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import AnalysisException, PySparkException
@@ -130,7 +130,6 @@ class SparkCluster:
 
     @contextmanager
     def _context(self) -> "Iterator[SparkContext]":
-        """The session of this process, or one that ends with the block."""
         context = _running()
         if context is None:
             context = start(self._master)
@@ -148,9 +147,9 @@ class SparkCluster:
 
 
 def start(master: str | None = None) -> "SparkContext":
-    """A new session on a master, or on all cores of this machine.
+    """Start a session on a master, or on all cores of this machine.
 
-    Raises EngineError when it does not come up.
+    Raises EngineError when it does not start.
     """
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
@@ -190,7 +189,7 @@ def start(master: str | None = None) -> "SparkContext":
 def _results(
     context: "SparkContext", fn: Callable[[Part], Result], parts: Sequence[Part]
 ) -> Iterator[Result]:
-    """Results in the order of the parts, each as soon as it and all before it are there."""
+    """Results in the order of the parts, each as soon as possible."""
     done = context.accumulator([], _outcomes())
     group = f"shoal-{id(done)}"
 
@@ -225,7 +224,7 @@ def _results(
 def _carry_out(
     fn: Callable[[Part], Result], done: "Accumulator[list[Outcome]]", numbered: tuple[int, Part]
 ) -> None:
-    """What a worker does. An error of the task is a result: doing it again would not help."""
+    """Run a task on a worker. Its error is a result: a second try would not help."""
     number, part = numbered
     try:
         done.add([(number, True, fn(part))])
@@ -234,7 +233,7 @@ def _carry_out(
 
 
 def _outcomes() -> Any:
-    """How outcomes are put together. A class is made here, since pyspark is only known when it is used."""
+    """How Spark accumulates outcomes; a class made here, as pyspark is imported on use only."""
     from pyspark.accumulators import AccumulatorParam
 
     class Outcomes(AccumulatorParam):  # type: ignore[misc]  # pyspark is unknown where it is not installed
@@ -249,7 +248,7 @@ def _outcomes() -> Any:
 
 
 class _Apart(Thread):
-    """A call of Spark in a thread of its own, so that nothing interrupts it amid a message to Java."""
+    """A call of Spark in a thread, so that nothing interrupts it amid a message to Java."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         super().__init__(daemon=True)
@@ -258,14 +257,13 @@ class _Apart(Thread):
         self.start()
 
     def run(self) -> None:
-        """Make the call."""
         try:
             self._call()
         except Exception as error:  # told to whoever waits for it
             self.fault = error
 
     def wait(self) -> None:
-        """Wait for its end; raises what it raised."""
+        """Wait for the end; raise the call's error."""
         while self.is_alive():
             self.join(_LOOKS_EVERY_S)
         if self.fault is not None:
@@ -274,9 +272,9 @@ class _Apart(Thread):
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let what interrupts the block wait for its end.
+    """Delay interrupts until the block ends.
 
-    A Java process that nobody waits for while it starts never ends.
+    A Java process that is abandoned while it starts never ends.
     """
     asked: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
@@ -296,7 +294,6 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _lost(fault: Exception | None) -> EngineError:
-    """Why a task has no outcome, in one sentence."""
     message = "" if fault is None else str(fault)
     missing = re.search(r"No module named '([\w.]+)'", message)
     if missing:
@@ -323,14 +320,13 @@ def _lost(fault: Exception | None) -> EngineError:
 
 
 def _first_line(error: Exception) -> str:
-    """What an error of pyspark or of Java says, without its trace."""
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java is not None else error)
     return next((line.strip(" .") for line in text.splitlines() if line.strip()), type(error).__name__)
 
 
 def _innermost(error: Exception) -> str:
-    """What went wrong first, by the name of its kind; with its words where they are of files."""
+    """The kind of the first error, with its message where it is about files."""
     cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
@@ -343,14 +339,13 @@ def _innermost(error: Exception) -> str:
 
 
 def _running() -> "SparkContext | None":
-    """The session of this process, as of a notebook."""
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context
 
 
 def _tried_again(master: str) -> str:
-    """A master on this machine that does a lost task again, as a cluster does."""
+    """A local master that retries a lost task, as a cluster does."""
     local = _LOCAL.fullmatch(master)
     return f"local[{local[1] or 1},{_MOST_TRIES}]" if local else master
 
@@ -367,9 +362,9 @@ def _require_java() -> None:
 
 
 def _require_master(master: str) -> None:
-    """Raise, before any work, unless the name is one of Spark's and somebody who speaks Spark answers there.
+    """Raise, before any work, unless the name is one of Spark's and a Spark master answers there.
 
-    Spark itself asks a master that is not there for a minute.
+    Spark itself waits a minute for a missing master.
     """
     if master == "yarn":
         if not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & set(os.environ):
@@ -386,9 +381,9 @@ def _require_master(master: str) -> None:
 
 
 def _answers(address: str, *, asked: bool) -> bool:
-    """Whether somebody listens there and, if asked, says anything at all or hangs up.
+    """Whether a server there replies, or hangs up, when asked.
 
-    A master that wants a password first hangs up; one that is no Spark at all mostly says nothing.
+    A master that wants a password first hangs up; other servers mostly stay silent.
     """
     try:
         place = urlsplit(address if "://" in address else f"//{address}")

@@ -25,11 +25,11 @@ KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS, spark, spark:MASTER
 
 
 def engine_of(text: str) -> Engine:
-    """The engine that a user names: threads, local, local:4, dask or spark, these two also with an address.
+    """The engine of this name: threads, local, local:4, dask or spark; the last two also with an address.
 
     Such as dask:tcp://host:8786, spark:spark://host:7077 or spark:yarn; without one they use this machine.
-    Raises MisuseError for another name, MissingExtraError where dask or pyspark is not installed, EngineError
-    for a cluster that does not answer.
+    Raises MisuseError for another name, MissingExtraError without dask or pyspark, and EngineError for a
+    cluster that does not answer.
     """
     workers = workers_here(text)
     name, _, detail = text.partition(":")
@@ -47,9 +47,9 @@ def engine_of(text: str) -> Engine:
 
 
 def workers_here(text: str) -> int | None:
-    """How many tasks the engine that a user names works on at the same time; None where a cluster decides.
+    """The number of tasks an engine runs at the same time on this machine; None for a cluster.
 
-    Raises MisuseError for another name.
+    Raises MisuseError for an unknown name.
     """
     name, _, detail = text.partition(":")
     match name:
@@ -70,9 +70,9 @@ _MOST_TRIES: Final = 3
 
 
 class Processes:
-    """As many workers as asked for, each with one task at a time; they wait for more as long as this does.
+    """Worker processes with one task each; they stay until this object is gone.
 
-    A worker loads what it needs once, which takes longer than many a task.
+    A worker loads what it needs once, which takes longer than many tasks.
     """
 
     def __init__(self, workers: int) -> None:
@@ -81,7 +81,7 @@ class Processes:
         finalize(self, _stop, self._idle)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map. The workers are killed when the caller stops asking before the last result."""
+        """As Engine.map. The workers are killed when the caller stops before the last result."""
         n_workers = min(self._n_workers, len(parts)) or 1
         workers = [self._idle.pop() for _ in range(min(n_workers, len(self._idle)))]
         workers += [_Worker(get_context("spawn")) for _ in range(n_workers - len(workers))]
@@ -113,7 +113,7 @@ class Processes:
 
 
 class _Worker:
-    """One process and the pipe to it; a new process takes the place of one that has died."""
+    """A process and the pipe to it; a new process replaces one that died."""
 
     def __init__(self, context: SpawnContext) -> None:
         self._context = context
@@ -123,7 +123,7 @@ class _Worker:
         self._changing = Lock()  # the process: who ends it is another thread than who starts it
 
     def result_of(self, fn: Callable[[Part], Result], part: Part, number: int) -> Result:
-        """What the task gives, on a second or third process when the first or second dies."""
+        """The task's result; a second or third process tries again when one dies."""
         for _ in range(_MOST_TRIES):
             process, pipe = self._living()
             try:
@@ -146,19 +146,17 @@ class _Worker:
         )
 
     def kill(self) -> None:
-        """End the process at once, whatever it does, and start no other."""
+        """End the process at once, and start no other."""
         with self._changing:
             self._killed = True
             if self._process is not None:
                 self._process.kill()
 
     def let_go(self) -> None:
-        """Tell the process that there are no more tasks."""
         if self._pipe is not None:
             self._pipe.close()
 
     def join(self) -> None:
-        """Wait for the process to end."""
         if self._process is not None:
             self._process.join()
 
@@ -183,7 +181,6 @@ def _stop(workers: list[_Worker]) -> None:
 
 
 def _serve(pipe: Connection) -> None:
-    """What a worker does: tasks, until nobody sends any more."""
     signal(SIGINT, SIG_IGN)  # an interrupt is for the one who hands out the tasks
     Thread(target=_end_with_parent, daemon=True).start()
     keep_little()
@@ -200,9 +197,9 @@ def _serve(pipe: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process, whatever it does, once the one that handed out its task is gone.
+    """End this process at once when its parent is gone.
 
-    Otherwise it would write into a folder that the next command may already have taken.
+    Otherwise it would write into a folder that the next command may already use.
     """
     parent = parent_process()
     if parent is not None:
@@ -211,7 +208,6 @@ def _end_with_parent() -> None:
 
 
 def _why(exit_code: int | None) -> str:
-    """How a process ended, in words."""
     if exit_code is not None and exit_code < 0:
         return f"by {Signals(-exit_code).name}" + (
             ", as the system does when memory runs out" if -exit_code == 9 else ""

@@ -25,9 +25,9 @@ AROUND_BLOCKS: Final = "around the blocks"
 
 @dataclass(frozen=True, kw_only=True)
 class Peak:
-    """What a process takes at its peak: whatever it does, and for each person and each sample.
+    """Peak memory of a process: a fixed part, and a part for each person and each sample.
 
-    samples_at_once: no more of them are in memory together; None: all are.
+    samples_at_once: the most samples in memory together; None: all.
     """
 
     always_bytes: int
@@ -36,7 +36,7 @@ class Peak:
     samples_at_once: int | None = None
 
     def of(self, people: int, samples: int) -> int:
-        """Bytes for so many people and samples."""
+        """Bytes for this number of people and samples."""
         together = samples if self.samples_at_once is None else min(samples, self.samples_at_once)
         return self.always_bytes + self.person_bytes * people + self.sample_bytes * together
 
@@ -55,9 +55,9 @@ def most_samples(samples: Integers) -> Integers:
 
 
 def bytes_around(largest: Integers, measured_people: int) -> int:
-    """What the process around blocks takes.
+    """Memory of the process that hands out the blocks.
 
-    largest: as ``most_samples`` gives it. measured_people: of how many the record says attacks and uses.
+    largest: from ``most_samples``. measured_people: people in the report's sample for attacks and uses.
     """
     n = len(largest)
     measured = int(largest[min(measured_people, n) - 1])
@@ -68,10 +68,10 @@ def bytes_around(largest: Integers, measured_people: int) -> int:
 
 
 def bytes_of_worker(largest: Integers, size: int, *, only_blocks: bool) -> int:
-    """What a worker takes for blocks of so many people, as a rule, and for all other tasks.
+    """Memory of a worker for blocks of ``size`` people, as a rule, and for all other tasks.
 
-    largest: as ``most_samples`` gives it. only_blocks: there are no others, and the people with the most
-    samples count as being in one block, as in a bound.
+    largest: from ``most_samples``. only_blocks: the worker has no other tasks, and the people with the most
+    samples are assumed to share a block, as for a bound.
     """
     if only_blocks:
         return PEAKS[A_BLOCK].of(size, int(largest[min(size, len(largest)) - 1]))
@@ -82,9 +82,9 @@ def bytes_of_worker(largest: Integers, size: int, *, only_blocks: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryBound:
-    """What all processes of a command may take together: one around the blocks, and the workers.
+    """The memory of all processes of a command together: one that hands out blocks, and the workers.
 
-    measured_people: how many people the record's attacks and uses are measured of, all at once.
+    measured_people: people in the report's sample for attacks and uses, in memory together.
     """
 
     total_bytes: int
@@ -94,8 +94,8 @@ class MemoryBound:
     def people_in_a_block(self, samples: Integers, k: int) -> int:
         """The most people in a block, whoever they are.
 
-        samples: [n] of each person. Raises MisuseError with what would be enough when blocks that could hold
-        k people each do not fit.
+        samples: [n] of each person. Raises MisuseError, with the memory that is enough, when blocks of k
+        people do not fit.
         """
         n, least = len(samples), min(2 * k, len(samples))
         largest = most_samples(samples)
