@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import PATH, input_options, output_options, take_reading
+from shoal.cli.options import PATH, OutputOptions, input_options, output_options, take_reading
 from shoal.cli.outcomes import EXIT_CODES, rate_lines
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
@@ -80,10 +80,6 @@ def check(
     row_order: bool,
     roles: tuple[str, ...],
     file_crs: str | None,
-    tries: int,
-    seed: int | None,
-    as_json: bool,
-    quiet: bool,
     **options: Any,
 ) -> int:
     """Check FILE, which another tool published: is it k-anonymous, is it true, what do attacks win.
@@ -94,8 +90,9 @@ def check(
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
 
-    columns = _columns(roles)
-    with Bars(quiet=quiet) as bars:
+    shown, columns = OutputOptions.take(options), _columns(roles)
+    seed, tries = options.pop("seed"), options.pop("tries")
+    with Bars(quiet=shown.quiet) as bars:
         result = look(
             file,
             raw,
@@ -109,7 +106,7 @@ def check(
             run=Run(progress=bars),
             **take_reading(options),
         )
-    print_result(as_json, result.to_json(), _lines(result, claim), well=result.verdict.holds)
+    print_result(shown.as_json, result.to_json(), _lines(result, claim), well=result.verdict.holds)
     return EXIT_CODES[result.verdict.word]
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -342,6 +342,18 @@ def output_options(command: Command) -> Command:
     return _running(
         "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."
     )(command)
+
+
+class OutputOptions(NamedTuple):
+    """The values of --json and --quiet."""
+
+    as_json: bool
+    quiet: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> "OutputOptions":
+        """Take them from all other options."""
+        return cls(options.pop("as_json"), options.pop("quiet"))
 
 
 def earlier_option(command: Command) -> Command:

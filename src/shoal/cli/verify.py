@@ -10,6 +10,7 @@ import click
 from shoal.cli.options import (
     PATH,
     RELEASE,
+    OutputOptions,
     earlier_option,
     input_options,
     output_options,
@@ -73,8 +74,6 @@ def verify(
     engine: str | None,
     claim: str | None,
     earlier: tuple[str, ...],
-    as_json: bool,
-    quiet: bool,
     **options: Any,
 ) -> int:
     """Check the folder RELEASE against the data RAW that it was made from, trusting nothing in the folder.
@@ -96,6 +95,7 @@ def verify(
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
 
+    shown = OutputOptions.take(options)
     reading = take_reading(options)
     streets = take_streets(options)
     for fixed in ("cell_m", "slot_s", "snap"):
@@ -116,7 +116,7 @@ def verify(
         raise click.UsageError(
             "what several releases reveal together needs the linkage of each; give --linkage as well"
         )
-    with Bars(quiet=quiet) as bars, open_release(release, as_written=True) as opened:
+    with Bars(quiet=shown.quiet) as bars, open_release(release, as_written=True) as opened:
         run = Run(progress=bars)
         folder = opened.folder
         for leftover in leftover_scratch_folders(folder) if streamed else ():
@@ -156,5 +156,7 @@ def verify(
             f"{revealed['people']:,} (the least: {revealed['least']}), "
             f"where each release alone leaves {revealed['k']}"
         )
-    print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds)
+    print_result(
+        shown.as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds
+    )
     return EXIT_CODES[verdict.word]

@@ -1,1 +1,1 @@
-"""From trajectories to a release folder: anonymize, verify, write, verify what was written."""
+"""From trajectories to a release folder: anonymize, verify, write, and verify the files."""

@@ -58,7 +58,7 @@ class RawSamples:
 
 
 def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tuple[str, ...], bool]:
-    """The file with rounded values as ranges, notes on what was assumed, and whether there is any range.
+    """The file with rounded values as ranges, notes on assumptions, and whether there is any range.
 
     Values whose step is no coarser than that of the raw data are exact.
     """

@@ -1,4 +1,4 @@
-"""COSTS, what the long commands took on one machine: the constants behind ``--plan``.
+"""COSTS: measured costs of the long commands on one machine, from which ``--plan`` is computed.
 
 ``bench/measure_costs.py`` measures them, fits these rows, and holds them against sizes that the fit has not
 seen. They are figures of MACHINE and of synthetic people of a city; another machine and other data differ.

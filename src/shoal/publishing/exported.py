@@ -1,7 +1,7 @@
-"""A release that was handed over in another format, as the check takes it.
+"""Read a release in another format as a release folder that can be verified.
 
-Its rows are read back and written as the table of a release once more, or its parts are put together, and
-that is verified like any other. What the files hold beside their rows is found here.
+Its rows are written again as the table of a release, or its parts are joined, and the result is verified like
+any other. Other contents of the files are found here.
 """
 
 import json

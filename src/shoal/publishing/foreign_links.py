@@ -1,4 +1,4 @@
-"""Who is behind the records of a file that another tool published, as far as anybody can tell."""
+"""Link the records of a file that another tool published to people of the raw data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonLinks:
-    """The person behind each record.
+    """The person of each record.
 
     person_of: int64 [records], -1 = none. true: whether the links were given, and not found by content.
     words: where they come from.

@@ -1,4 +1,4 @@
-"""What a long command will take, before it begins: figured from counts of the input and the rows of COSTS."""
+"""Estimate the cost of a long command from counts of its input and the rows of COSTS."""
 
 import os
 import shutil
@@ -251,7 +251,7 @@ def memory_bound_for(counts: Counts, bound: MemoryBound, needs_everyone: str | N
 def plan(
     counts: Counts, tasks: Sequence[Task], target: Path | None = None, blocks: Blocks | None = None
 ) -> Plan:
-    """The cost of these tasks; target: where they write; blocks: what they work in.
+    """The cost of these tasks; target: where they write; blocks: their blocks, if any.
 
     Raises MisuseError for a task that was not measured.
     """

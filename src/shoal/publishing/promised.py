@@ -1,7 +1,7 @@
-"""Whether a release folder claims all that it must: what its own method promises, and what somebody expects.
+"""Verify a release folder, including whether its claim is the whole claim of its method.
 
-The verifier knows no method, so it holds a release to its claim, however little that is. Here the claim
-itself is compared.
+The verifier knows no method, so it holds a release to its stated claim, however weak that is. Here that claim
+is compared with its method's, and with the claim that the user expects.
 """
 
 import json

@@ -42,7 +42,7 @@ from shoal.utility.accuracy import Accuracy
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Publication:
-    """What was written, and what the holder of the raw data may know of it.
+    """The result of ``publish``, as secret as the raw data.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def assess(
     *,
     exact_figures: bool = True,
 ) -> list[KGap]:
-    """Say how exposed people are before anything is published.
+    """Compute how exposed people are before anything is published.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def assess(
     Returns
     -------
     list of KGap
-        The k-gap of everybody, or of those drawn, for each k in the order given.
+        The k-gaps of everyone, or of the people drawn, for each k in the order given.
 
     Raises
     ------

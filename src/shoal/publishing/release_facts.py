@@ -1,4 +1,4 @@
-"""What a release says of itself, for whoever got it and has no raw data: ``shoal inspect RELEASE``."""
+"""How a release describes itself to readers without the raw data: ``shoal inspect RELEASE``."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
