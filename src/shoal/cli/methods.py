@@ -2,7 +2,7 @@
 
 Methods that share an option share its spelling; each keeps its own default and meaning. An option that the
 chosen method does not know is a usage error, never passed over. Methods are heavy to load, so their options
-exist only once somebody asks for them.
+are made on first use.
 """
 
 from collections.abc import Mapping
@@ -194,7 +194,7 @@ def _options_beside(command_options: list[click.Parameter]) -> list[click.Parame
     options: list[click.Parameter] = []
     for key, methods in sharing.items():
         if any(parameter.street_graph for parameter in methods.values()):
-            continue  # every method has the files of streets, which lie behind the map
+            continue  # all methods share the options of streets, which also show behind the map
         if key in reading:
             options.append(_moved_aside(reading[key], methods, key))
         else:

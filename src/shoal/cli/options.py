@@ -1,4 +1,4 @@
-"""Options that several commands share, the types of their values, and the settings file behind --config."""
+"""Options shared by several commands, the types of their values, and the settings file of --config."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,8 +21,8 @@ from shoal.units import duration_s, length_m, size_bytes
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _QUERY: Final = "shoal.query"
-_READABLE: Final = re.compile(r"(?:s3|gs|gcs|abfss?|postgres(?:ql)?)://", re.IGNORECASE)  # a test holds it
-_STORE: Final = re.compile(r"(?:s3|gc?s|abfss?)://")  # and this
+_READABLE: Final = re.compile(r"(?:s3|gs|gcs|abfss?|postgres(?:ql)?)://", re.IGNORECASE)  # checked by a test
+_STORE: Final = re.compile(r"(?:s3|gc?s|abfss?)://")  # checked by a test
 READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 

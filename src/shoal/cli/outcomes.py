@@ -1,4 +1,4 @@
-"""What commands print of a release that was made, checked or attacked: outcome, losses, rates and files."""
+"""Printed results of releases that were made, verified or attacked: outcome, losses, rates and files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``--plan``: what a long command would take, said instead of doing it."""
+"""``--plan``: print the cost of a long command instead of running it."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# what the constants are of, and how good they were for sizes that they were not fitted to
+# the data behind COSTS, and the errors for sizes outside the fit
 _OF_A_CITY: Final = (
     "city and default settings; other sizes of such data took 0.5 to 1.8 times as long, a day of taxis three "
     "times"
@@ -30,7 +30,7 @@ _OF_A_NATION: Final = (
     "nation in blocks of 500 to 5,000 and default settings; other sizes, up to a million people, took 0.9 to "
     "1.3 times as long"
 )
-_ATTACK_TRIES: Final = 1000  # that the row of COSTS is for, as its name says
+_ATTACK_TRIES: Final = 1000  # of the row of COSTS, as its name says
 
 
 def plan_option(command: Command) -> Command:
@@ -229,6 +229,6 @@ def _clock_lines(planned: "Plan") -> list[str]:
 
 
 def _line(task: str, cpu_s: float, memory_mb: float, disk_mb: float) -> str:
-    memory = f"{memory_mb:,.0f} MB" if memory_mb else "-"  # of a part of the task before it
+    memory = f"{memory_mb:,.0f} MB" if memory_mb else "-"  # part of the task before it
     disk = f"{disk_mb:,.1f} MB" if disk_mb else "-"
     return f"{task:34} {show_s(round(cpu_s)):>10} {memory:>10} {disk:>10}"

@@ -205,7 +205,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
                     engine=engine_of(chosen.engine or "local"),
                     on_read=lambda stored: report_reading(stored, bars),
                 )
-            # other processes would need memory, too
+            # compiling in other processes would need memory, too
             ahead = size is None and chosen.memory is None
             with compile_ahead(method) if ahead else nullcontext():
                 published = publish(
@@ -393,7 +393,7 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
         if parts_kept:
             bars.tell(message)
         raise
-    if resume and os.path.lexists(parts):  # as where a machine of a cluster still holds a file open
+    if resume and os.path.lexists(parts):  # a machine of a cluster may still hold a file open
         bars.tell(f"finished parts (secret) still lie here; remove them: {_removed(parts)}")
 
 

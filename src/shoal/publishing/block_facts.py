@@ -35,7 +35,7 @@ from shoal.utility.facts import KS
 from shoal.utility.vanished import Vanished, side_of_zones, vanished_in, vanished_together
 
 SAMPLE_PEOPLE: Final = 1_000
-_DRAW_SEED: Final = 1  # of who is drawn, which no page shows; a run that goes on draws the same
+_DRAW_SEED: Final = 1  # of the sample, which no page shows; a resumed run draws the same
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,7 +111,7 @@ def select_crowds(
     )
 
 
-_LEAST: Final = 500  # people that are looked at together, whatever the size of a block
+_LEAST: Final = 500  # people per task, even when blocks are smaller
 _GAPS_LABEL: Final = "seeking the nearest others"
 _DRAWN, _BELOW = "drawn.npy", "below.npy"
 
@@ -159,7 +159,7 @@ def find_nearest(task: NearTask) -> Nearest:
         people.load(together), task.count, places, below, Run(threads=task.threads)
     )
     who = np.append(together, people.n_subjects)[positions]
-    in_task = (task.first <= who) & (who < task.end)  # the others are found where they belong
+    in_task = (task.first <= who) & (who < task.end)  # the other people are found by other tasks
     return Nearest(who=np.where(in_task, who, people.n_subjects), effort=np.where(in_task, effort, np.inf))
 
 
@@ -186,7 +186,7 @@ def k_gaps_on_disk(
         for first, end in runs_of(n, part)
     )
     near = find_nearest(replace(first_task, threads=run.threads))
-    # nobody else is looked at beyond the last of these
+    # no person beyond the last of these can be among the nearest
     np.save(scratch / _BELOW, np.nextafter(near.effort[:, -1], np.inf))
     for more in carried_out(find_nearest, tasks, engine, run, _GAPS_LABEL):
         near = near.joined(more)
@@ -291,7 +291,7 @@ def lost_samples_of_task(task: CrowdsTask) -> Vanished:
     if task.of_crowds:
         crowds = Crowds.saved(task.job, task.folder, task.first, task.end)
         everyone = np.arange(len(crowds.sizes))
-        # the order of these records is seen by nobody
+        # no one sees the order of these records
         some = select_crowds(people, task.release, crowds, everyone, np.random.default_rng(0))
         original = some.original
         lost = Facts(original, some.release, some.linkage, run=Run(threads=1)).extents_of()[0] < 0

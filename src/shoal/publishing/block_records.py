@@ -39,7 +39,7 @@ from shoal.utility.accuracy import Accuracy, Extents
 _EXTENTS_LABEL: Final = "counting extents"
 _SUBJECTS: Final = "subjects.npy"
 _OF_CROWDS: Final = ("blocks", "sizes", "starts", "lengths")
-_BOXES_AT_ONCE: Final = 1 << 20  # boxes that are in memory at once when records are written
+_BOXES_AT_ONCE: Final = 1 << 20  # in memory while records are written
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -352,7 +352,7 @@ def write_table_in_parts(
         )
 
     first_part = part(first, None)
-    seen = [write_part(first_part)]  # the map's window is chosen by it
+    seen = [write_part(first_part)]  # chooses the map's window
     parts = [first_part, *(part(cut, seen[0].window) for cut in others)]
     seen += carried_out(write_part, parts[1:], engine, run, _WRITING_LABEL)
     join_boxes(

@@ -268,7 +268,7 @@ def _about(published: Foreign, linked: PersonLinks) -> list[str]:
 
 _OF_POINTS: Final = ("nearest:1", "nearest:4", "track:4")
 _OF_ROWS: Final = ("points:1",)
-_MOST_ROWS: Final = 20_000  # rows without ids that attacks are played on, drawn at random
+_MOST_ROWS: Final = 20_000  # attacked of a file without ids, drawn at random
 
 
 def _attack_file(

@@ -25,15 +25,15 @@ WORDS: Final = {
     "around": "the range around it",
     "up to": "the range that ends at it",
 }
-_SURE: Final = 0.95  # the share of rows with a raw sample from which on values stand for themselves
+_SURE: Final = 0.95  # a share of rows with a raw sample at which values are exact
 _FITS: Final = 0.5
 _ROWS: Final = 1000
-_LOOKS: Final = 2e7  # raw samples that may be looked at
+_LOOKS: Final = 2e7  # raw samples to examine at most
 _NICE_S: Final = (
     86_400, 43_200, 28_800, 21_600, 14_400, 10_800, 7_200, 3_600, 1_800, 1_200, 900, 600, 300, 120, 60, 30,
     20, 15, 10, 5, 2, 1,
 )  # fmt: skip
-_MANY: Final = 8  # different values from which on their least distance is the step
+_MANY: Final = 8  # distinct values that are enough to take their least distance as the step
 _TINY: Final = 1e-9
 _SLACK: Final = 1e-6
 _METERS_PER_DEGREE: Final = 111_195.0

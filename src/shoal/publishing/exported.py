@@ -100,7 +100,7 @@ def as_release_folder(
     if not findings:
         findings += _compare_package(folder, package, form, manifest)
     with TemporaryDirectory(prefix="shoal-export-", dir=within) as scratch:
-        inner = Path(scratch) / "release"  # whatever the folder is called
+        inner = Path(scratch) / "release"  # regardless of the name of the folder
         inner.mkdir()
         row = EXPORTS[form]
         if isinstance(row, RowsExport):
@@ -153,11 +153,11 @@ def _rebuild_release(
     parts = [] if form in _NOT_LOOKED_AT else parts
     for part in parts:
         yield from _layout(part, _shown(str(part.relative_to(folder))))
-    yield from respelled(folder / MANIFEST_FILE, manifest)  # the copy's own is written anew
+    yield from respelled(folder / MANIFEST_FILE, manifest)  # the copy's manifest is written again
     schema = _schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
     try:
-        rows.validate(full=True)  # a file may hold bytes that are no text
+        rows.validate(full=True)  # a file may hold bytes that are not text
     except pa.ArrowException as error:
         raise InputError(f"{folder / row.where} holds text that is none; fetch or write it again") from error
     drawn = rows[GEOMETRY].to_pylist() if GEOMETRY in rows.column_names else None

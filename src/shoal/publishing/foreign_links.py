@@ -23,7 +23,7 @@ from shoal.publishing.coarseness import RawSamples, closed
 from shoal.runtime.arrays import Floats, Integers
 from shoal.verification.boxes.records import Samples
 
-_NAMED: Final = 32  # equally likely people that are kept of each record
+_NAMED: Final = 32  # equally likely people considered per record
 _WIDER: Final = ((0.0, 0.0), (200.0, 600.0), (1_000.0, 1_800.0), (5_000.0, 7_200.0))  # meters and seconds
 _ENOUGH: Final = 0.9
 _METERS_PER_DEGREE: Final = 111_195.0

@@ -79,7 +79,7 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     rows = stored.rows.select(schema.names).combine_chunks()
     if any(column.null_count for column in rows.columns):
         raise InputError(f"{place.shown} is not the table of a release: it has empty values")
-    respelling = list(respelled(folder / MANIFEST_FILE, manifest))  # before it is written anew
+    respelling = list(respelled(folder / MANIFEST_FILE, manifest))  # before the manifest is written again
     table = release_of_rows(rows, folder, manifest, folder)
     findings = [
         *respelling,

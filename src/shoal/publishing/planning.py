@@ -35,7 +35,7 @@ BLOCKS: Final = "glove in blocks"
 AROUND: Final = "around the blocks"
 GAPS: Final = "k-gaps of drawn people"
 WORKER: Final = "start of a worker"
-RECORD_TRIES: Final = 200  # that the rows of COSTS for the record are for, as their names say
+RECORD_TRIES: Final = 200  # of the rows of COSTS for the record, as their names say
 
 
 @dataclass(frozen=True, kw_only=True)

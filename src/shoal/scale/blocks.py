@@ -31,7 +31,7 @@ from shoal.runtime.run import Run
 from shoal.utility.accuracy import Extents, measure_accuracy
 from shoal.verification import verify
 
-_EDGES: Final = (0.05, 0.95)  # the spread is that of the middle nine tenths: single outliers decide nothing
+_EDGES: Final = (0.05, 0.95)  # quantiles of the spread, which outliers do not change
 
 
 def number_of_blocks(n: int, size: int, k: int) -> int:
@@ -142,7 +142,7 @@ def _checked(original: Trajectories, task: BlockTask, crowds: list[EquivalenceCl
             method=method.about.name,
             parameters=method.parameters(),
             rng=Randomness.from_system(),
-        )  # its names and order are thrown away: those of the whole release are drawn for all blocks together
+        )  # its names and order are dropped: the whole release draws them for all blocks together
     except NothingLeftError:
         nothing = np.empty((0, 3), dtype=np.int64)
         return {"suppressed": np.array([original.n_samples]), "raw": nothing, "published": nothing}

@@ -19,7 +19,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 _LOCAL_WORKERS: Final = 2
-_PATIENCE_S: Final = 30  # until a scheduler that listens has answered
+_PATIENCE_S: Final = 30  # for a scheduler that listens to answer
 _ANSWERS_WITHIN_S: Final = 5
 
 
@@ -56,7 +56,7 @@ class DaskCluster:
                         "dashboard_address": "127.0.0.1:0"
                     },  # any free port: two clusters may run side by side
                     set_as_default=False,
-                    silence_logs=logging.CRITICAL,  # a worker that is lost is taken care of here
+                    silence_logs=logging.CRITICAL,  # lost workers are handled here
                 )
                 if self._address is None
                 else Client(self._address, timeout=_PATIENCE_S, set_as_default=False)
@@ -111,10 +111,10 @@ def _require_scheduler(address: str) -> None:
         try:
             asyncio.run(greet())
             faults.append(None)
-        except Exception as error:  # what listens there may answer anything
+        except Exception as error:  # any server may listen there
             faults.append(error)
 
-    asking = threading.Thread(target=ask, daemon=True)  # looking up a name knows no time limit
+    asking = threading.Thread(target=ask, daemon=True)  # looking up a name has no time limit
     asking.start()
     asking.join(_ANSWERS_WITHIN_S)
     if not faults or faults[0] is not None:

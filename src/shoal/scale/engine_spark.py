@@ -33,7 +33,7 @@ Outcome = tuple[int, bool, Any]  # the number of a task, whether it succeeded, i
 _WAREHOUSE: Final = "spark.sql.warehouse.dir"
 _TIMES: Final = "spark.sql.parquet.outputTimestampType"
 _TABLE_GROUP: Final = "shoal-table"
-_MOST_TRIES: Final = 4  # as on a cluster; Spark alone would try a task of this machine once
+_MOST_TRIES: Final = 4  # as on a cluster; locally, Spark alone tries once
 _ANSWERS_WITHIN_S: Final = 5.0
 _LOOKS_EVERY_S: Final = 0.05
 _LOCAL: Final = re.compile(r"local(?:\[([0-9]+|\*)\])?")
@@ -83,7 +83,7 @@ class SparkCluster:
         from py4j.protocol import Py4JError
         from pyspark.errors import AnalysisException, PySparkException
 
-        with warnings.catch_warnings():  # of a version of pandas, which is not used here
+        with warnings.catch_warnings():  # from pandas, which is not used here
             warnings.simplefilter("ignore", FutureWarning)
             from pyspark.sql import SparkSession
 
@@ -100,7 +100,7 @@ class SparkCluster:
                 building = building.config(_WAREHOUSE, f"file://{folder}.warehouse")
             session = building.getOrCreate()
             before = session.conf.get(_TIMES)
-            session.conf.set(_TIMES, "TIMESTAMP_MICROS")  # the other form does not say that they are of UTC
+            session.conf.set(_TIMES, "TIMESTAMP_MICROS")  # the other form does not state UTC
 
             def write() -> None:
                 rows = session.table(name)
@@ -157,22 +157,24 @@ def start(master: str | None = None) -> "SparkContext":
 
     conf = SparkConf().setAppName("shoal").set("spark.ui.showConsoleProgress", "false")
     if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
-        return SparkContext(conf=conf)  # spark-submit has settled everything else
+        return SparkContext(conf=conf)  # spark-submit has set everything else
     named = master or f"local[{available_cores()}]"
     on_this_machine = _ON_THIS_MACHINE.fullmatch(named) is not None
     if on_this_machine:
         conf.setAll(
             [
-                ("spark.driver.host", "127.0.0.1"),  # nobody else can reach it
+                ("spark.driver.host", "127.0.0.1"),  # no other machine can reach it
                 ("spark.driver.bindAddress", "127.0.0.1"),
                 ("spark.ui.enabled", "false"),
-                ("spark.log.level", "OFF"),  # a worker that is lost is taken care of here
+                ("spark.log.level", "OFF"),  # lost workers are handled here
                 ("spark.executorEnv.PYTHONPATH", os.pathsep.join(entry for entry in sys.path if entry)),
             ]
         )
     try:
         if on_this_machine:
-            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # its Java part reads only the environment
+            os.environ.setdefault(
+                "SPARK_LOCAL_IP", "127.0.0.1"
+            )  # its Java part reads this from the environment only
         with _uninterrupted():
             SparkContext._ensure_initialized(conf=conf)
         context = SparkContext(master=_tried_again(named), conf=conf)
@@ -259,7 +261,7 @@ class _Apart(Thread):
     def run(self) -> None:
         try:
             self._call()
-        except Exception as error:  # told to whoever waits for it
+        except Exception as error:  # raised in the thread that waits
             self.fault = error
 
     def wait(self) -> None:
@@ -406,7 +408,7 @@ def _answers(address: str, *, asked: bool) -> bool:
         except OSError:
             answers.append(False)
 
-    asking = Thread(target=ask, daemon=True)  # looking up a name knows no time limit
+    asking = Thread(target=ask, daemon=True)  # looking up a name has no time limit
     asking.start()
     asking.join(_ANSWERS_WITHIN_S)
     return answers == [True]

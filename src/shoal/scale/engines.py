@@ -120,7 +120,7 @@ class _Worker:
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._killed = False
-        self._changing = Lock()  # the process: who ends it is another thread than who starts it
+        self._changing = Lock()  # the process: different threads start and end it
 
     def result_of(self, fn: Callable[[Part], Result], part: Part, number: int) -> Result:
         """The task's result; a second or third process tries again when one dies."""
@@ -181,7 +181,7 @@ def _stop(workers: list[_Worker]) -> None:
 
 
 def _serve(pipe: Connection) -> None:
-    signal(SIGINT, SIG_IGN)  # an interrupt is for the one who hands out the tasks
+    signal(SIGINT, SIG_IGN)  # interrupts are for the parent
     Thread(target=_end_with_parent, daemon=True).start()
     keep_little()
     while True:
