@@ -43,7 +43,7 @@ def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: b
     look exact where boxes were honest. Points stay as they are. Tools that read GeoParquet (QGIS, GeoPandas,
     DuckDB) open release.parquet as it is.
     """
-    from shoal.io.point_files import write_points
+    from shoal.io.formats.point_files import write_points
     from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_release
 

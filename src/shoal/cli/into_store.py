@@ -43,7 +43,7 @@ class Place:
 
     def require_free(self) -> None:
         """Raise OutputError when the place is taken, here or in the store, or the store cannot be asked."""
-        from shoal.io.object_stores import require_free
+        from shoal.io.sources.object_stores import require_free
         from shoal.runtime.staging import require_absent
 
         require_absent(self.folder)

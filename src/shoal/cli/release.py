@@ -272,7 +272,7 @@ class AnonymizeOptions:
 
     def require_targets(self, source: str, place: Place) -> None:
         """Raise OutputError unless the release can be written, outside INPUT."""
-        from shoal.io.named_files import require_outside
+        from shoal.io.sources.named_files import require_outside
 
         place.require_free()
         require_outside(source, place.folder, *self.secrets)
