@@ -18,7 +18,7 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal_papers.data import TINY, World
-from shoal_papers.experiment import Cell, Experiment, Measured, gathered
+from shoal_papers.experiment import Cell, Experiment, Measured, collect_outcome
 from shoal_papers.folder import write_outcomes
 from shoal_papers.kte_tau import over_a_week
 from shoal_papers.kte_tuples import _home_tuples, _static_share
@@ -105,8 +105,8 @@ def test_intervals_are_students() -> None:
 def test_a_figure_measured_twice_is_an_error_and_one_that_a_seed_lacks_is_missing() -> None:
     experiment = Experiment(figure="f", title="", function=lambda _: [], printed={("a", "b"): 1.0})
     with pytest.raises(MisuseError, match="f measures 'a', 'b' twice"):
-        gathered(experiment, [[Measured("a", "b", 1.0), Measured("a", "b", 2.0)]])
-    found = gathered(experiment, [[Measured("a", "b", 1.0)], [], [Measured("c", "b", 2.0)]])
+        collect_outcome(experiment, [[Measured("a", "b", 1.0), Measured("a", "b", 2.0)]])
+    found = collect_outcome(experiment, [[Measured("a", "b", 1.0)], [], [Measured("c", "b", 2.0)]])
     values = {cell.row: [None if math.isnan(one) else one for one in cell.values] for cell in found.cells}
     assert values == {"a": [1.0, None, None], "c": [None, None, 2.0]}
     assert [cell.paper for cell in found.cells] == [1.0, None]
@@ -218,7 +218,7 @@ def test_hours_of_data_handed_in_are_those_of_the_zone_they_were_read_with() -> 
     people = Trajectories.from_rows(
         ids, np.array(t) // 60, x, y, grid=Grid(cell_m=100.0, slot_s=60.0), intake=intake
     )
-    world = World(size=TINY, seed=1, given={"people": people})
+    world = World(size=TINY, seed=1, inputs={"people": people})
     assert {one.row for one in over_a_week(world)} == {"abi, 0 to 6 h", "dak, 0 to 6 h"}
 
 

@@ -1,4 +1,1 @@
-"""The figures and tables of the four papers, one file each family, beside what the papers print.
-
-``table.py`` lists them; ``running.py`` runs those that are asked for, with several seeds.
-"""
+"""The figures and tables of four papers, measured again and compared with what the papers print."""

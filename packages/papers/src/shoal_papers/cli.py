@@ -1,4 +1,4 @@
-"""The command that reproduces the papers: reproduce."""
+"""The command ``shoal reproduce``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -74,7 +74,7 @@ def reproduce(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Measure the figures and tables of a PAPER, and show them beside what the paper prints.
+    """Measure the figures and tables of a PAPER, and compare them with the printed values.
 
     Each number is the mean of several seeds, with its 95 % interval.
     """
@@ -101,35 +101,34 @@ def reproduce(
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         streets = take_streets(options)
-        given = _given(inputs, None if paper == "all" else paper, take_reading(options), run)
+        inputs_by_kind = _read_inputs(inputs, None if paper == "all" else paper, take_reading(options), run)
         outcomes = {
             one: run_experiments(
-                asked[one], size, run, given=given, streets=streets, label=f"reproducing {one}"
+                asked[one], size, run, inputs=inputs_by_kind, streets=streets, label=f"reproducing {one}"
             )
             for one in asked
         }
         if output is not None:
             write_outcomes(outcomes, output)
     lines = []
-    for one, found in outcomes.items():
-        lines += ["", titles()[one], *(line for outcome in found for line in text_lines(outcome))]
-    document = {one: [json_of(outcome) for outcome in found] for one, found in outcomes.items()}
-    told = [] if output is None else [f"written: {output}"]
+    for one, results in outcomes.items():
+        lines += ["", titles()[one], *(line for outcome in results for line in text_lines(outcome))]
+    document = {one: [json_of(outcome) for outcome in results] for one, results in outcomes.items()}
+    written = [] if output is None else [f"written: {output}"]
     print_result(
         as_json,
         {"size": "full" if full else "quick", "seeds": size.seeds, "papers": null_for_nan(document)},
-        [*lines[1:], *told],
+        [*lines[1:], *written],
     )
     return 0
 
 
-def _given(
+def _read_inputs(
     inputs: tuple[str, ...], paper: str | None, reading: dict[str, Any], run: Any
 ) -> "dict[str, Trajectories]":
-    """The data handed in, by kind."""
     from shoal.io import read
 
-    given: dict[str, Trajectories] = {}
+    inputs_by_kind: dict[str, Trajectories] = {}
     for text in inputs:
         kind, equals, file = text.partition("=")
         if not equals or kind not in _KINDS:
@@ -138,8 +137,8 @@ def _given(
                     f"--input {text} says no kind; write one of {', '.join(f'{one}=FILE' for one in _KINDS)}"
                 )
             kind, file = _KIND_OF[paper], text
-        if kind in given:
+        if kind in inputs_by_kind:
             raise click.UsageError(f"--input names two files of {kind}; give one")
         settings = {**reading, "snap": False} if kind in _AS_GIVEN else reading
-        given[kind] = read(file, run=run, **settings)
-    return given
+        inputs_by_kind[kind] = read(file, run=run, **settings)
+    return inputs_by_kind

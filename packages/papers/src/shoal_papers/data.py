@@ -1,4 +1,4 @@
-"""The data of an experiment: what somebody handed in, or people who do not exist, as many as asked for."""
+"""The data of an experiment: the user's own, or synthetic people and objects."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,24 +23,24 @@ KINDS: Final = ("people", "network", "cabs", "traces")
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much an experiment takes.
+    """How large an experiment is.
 
     Parameters
     ----------
     people, days
-        Of made-up subscribers.
+        Of synthetic subscribers.
     seeds
-        How often everything is done, with other people and other chance.
+        Repetitions, each with other people and another seed.
     drives
-        Trajectories of the made-up town.
+        Trajectories of the synthetic town.
     queries
         Range queries.
     tuples
         Random groups of people for each k.
     participants
-        Of the user-centric protocol.
+        Participants of the user-centric protocol.
     thin
-        One in how many settings of a wide table is measured, beside its first and last one.
+        Of a wide table, measure one in this many settings, and the first and last one.
     """
 
     people: int
@@ -64,39 +64,39 @@ FULL: Final = Size(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
-    """What an experiment may use: how much, with which seed, and data that somebody handed in."""
+    """What an experiment may use: its size, its seed, and the user's data."""
 
     size: Size
     seed: int
-    given: Mapping[str, Trajectories] = field(default_factory=dict)
+    inputs: Mapping[str, Trajectories] = field(default_factory=dict)
     streets: StreetGraph | None = None
     run: Run = field(default_factory=Run)
-    kept: dict[object, Any] = field(default_factory=dict)
+    cache: dict[object, Any] = field(default_factory=dict)
     shared: dict[object, Any] = field(default_factory=dict)
 
     def once_with(self, kind: str, name: object, make: "Callable[[], Made]") -> "Made":
-        """What depends on nothing but data of this kind: for all seeds, where the data were handed in."""
-        cache = self.shared if kind in self.given else self.kept
+        """Return a cached value that depends only on data of one kind; seeds share it for the user's data."""
+        cache = self.shared if kind in self.inputs else self.cache
         if name not in cache:
             cache[name] = make()
         return cast("Made", cache[name])
 
     def once(self, name: object, make: "Callable[[], Made]") -> "Made":
-        """What several figures of one seed share, made when it is first asked for."""
-        if name not in self.kept:
-            self.kept[name] = make()
-        return cast("Made", self.kept[name])
+        """Return a value that several figures of one seed share, computed on first use."""
+        if name not in self.cache:
+            self.cache[name] = make()
+        return cast("Made", self.cache[name])
 
     @property
     def draw(self) -> np.random.Generator:
-        """The chance of this seed, from its beginning."""
+        """The random generator of this seed, at its start."""
         return np.random.default_rng(self.seed)
 
     def people(self, layout: Layout, *, people: int | None = None, days: int | None = None) -> Trajectories:
-        """Subscribers of a layout, or those that were handed in (then fewer people or days, where asked)."""
-        given = self.given.get("people")
-        if given is not None:
-            return _part(given, people, days, self.draw)
+        """Return subscribers of a layout, or the user's (then fewer people or days, where asked)."""
+        people_given = self.inputs.get("people")
+        if people_given is not None:
+            return _part(people_given, people, days, self.draw)
         n, length = people or self.size.people, days or self.size.days
         return self.once(
             ("people", layout, n, length),
@@ -104,15 +104,15 @@ class World:
         )
 
     def network(self) -> Trajectories:
-        """Objects on a street network, in units of its map."""
-        given = self.given.get("network")
-        if given is not None:
-            return given
+        """Return objects on a street network, in units of its map."""
+        network_given = self.inputs.get("network")
+        if network_given is not None:
+            return network_given
         return self.once("network", lambda: drives(self.size.drives, self.draw))
 
     def network_streets(self) -> StreetGraph:
-        """Their streets; raises MisuseError when data were handed in without."""
-        if "network" not in self.given:
+        """Return their streets; MisuseError where the user gave data without streets."""
+        if "network" not in self.inputs:
             return town()
         if self.streets is None:
             raise MisuseError(
@@ -120,13 +120,13 @@ class World:
             )
         return self.streets
 
-    def handed_in(self, kind: str) -> Trajectories:
-        """Data of a kind that cannot be made."""
-        return self.given[kind]
+    def user_data(self, kind: str) -> Trajectories:
+        """Return the user's data of a kind that cannot be synthesized."""
+        return self.inputs[kind]
 
 
 def as_points(snapped: Trajectories) -> Trajectories:
-    """Slots and cells as seconds and meters, for methods that move points."""
+    """Convert slots and cells to seconds and meters, for methods that move points."""
     grid = snapped.snapped_grid()
     ids = np.repeat(np.array(snapped.ids), snapped.lengths).tolist()
     return Trajectories.from_rows(
@@ -135,10 +135,9 @@ def as_points(snapped: Trajectories) -> Trajectories:
 
 
 def _part(
-    given: Trajectories, people: int | None, days: int | None, draw: np.random.Generator
+    whole: Trajectories, people: int | None, days: int | None, draw: np.random.Generator
 ) -> Trajectories:
-    """At most so many people, drawn, of the first so many days."""
-    part = given
+    part = whole
     if people is not None and people < part.n_subjects:
         part = part.keep(np.sort(draw.choice(part.n_subjects, people, replace=False)))
     if days is None:

@@ -9,7 +9,7 @@ from shoal.cli.document_kinds import closed
 
 @closed
 class CellDocument(TypedDict):
-    """One number of a figure: the paper's, and the mean over the seeds with half its 95 % interval."""
+    """One number: the paper's, and the mean over the seeds with half its 95 % interval."""
 
     row: str
     column: str
@@ -21,7 +21,7 @@ class CellDocument(TypedDict):
 
 @closed
 class FigureDocument(TypedDict):
-    """A figure or table of a paper; skipped: why it was not made."""
+    """A figure or table of a paper; ``skipped`` says why it was not measured."""
 
     figure: str
     title: str
@@ -32,7 +32,7 @@ class FigureDocument(TypedDict):
 
 @closed
 class ReproduceDocument(TypedDict):
-    """The figures and tables of papers beside what was measured."""
+    """The figures and tables of papers with the measured values."""
 
     size: Literal["quick", "full"]
     seeds: int

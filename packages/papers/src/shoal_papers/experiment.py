@@ -1,4 +1,4 @@
-"""What an experiment is: a figure or table of a paper, what the paper prints, and a function of one seed."""
+"""An experiment: a figure or table of a paper, what the paper prints, and a function that measures it."""
 
 import math
 import statistics
@@ -17,7 +17,7 @@ _Z: Final = 1.96
 
 
 class Measured(NamedTuple):
-    """One figure of one seed: the row and the column of the table, and the value in the column's unit."""
+    """One value for one seed: row and column of the table, and the value in the column's unit."""
 
     row: str
     column: str
@@ -29,24 +29,24 @@ Printed = Mapping[tuple[str, str], float | tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A row of EXPERIMENTS.
+    """A figure or table of a paper.
 
     Parameters
     ----------
     figure
-        How ``--figure`` names it, such as "table-4".
+        Its name for ``--figure``, such as "table-4".
     title
         What it shows, with its number in the paper.
     function
-        Measures it on the data of a world with the world's seed.
+        Measures it for one seed.
     printed
-        What the paper prints, by row and column: a number, or a range that its words give.
+        What the paper prints, by row and column: a number, or a range given in words.
     needs
-        The kind of data that somebody must hand in; "" where data can be made.
+        The kind of data that the user must provide; "" where data can be synthesized.
     note
-        How the paper was read, where it can be read in more than one way.
+        How the paper was read, where it is ambiguous.
     spread
-        Whether tables also show the least and the greatest value of all seeds.
+        Whether tables also show the minimum and maximum over the seeds.
     """
 
     figure: str
@@ -60,7 +60,7 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One figure over all seeds. paper: what the paper prints, None where it prints nothing."""
+    """One value over all seeds. ``paper`` is None where the paper prints nothing."""
 
     row: str
     column: str
@@ -69,29 +69,29 @@ class Cell:
 
     @property
     def mean(self) -> float:
-        """Over the seeds that gave a number; nan where none did."""
-        known = [value for value in self.values if not math.isnan(value)]
-        return sum(known) / len(known) if known else math.nan
+        """Mean over the seeds with a number; nan without any."""
+        numbers = [value for value in self.values if not math.isnan(value)]
+        return sum(numbers) / len(numbers) if numbers else math.nan
 
     @property
     def margin(self) -> float:
         """Half the 95 % interval of the mean (Student's t); nan for fewer than two seeds."""
-        known = [value for value in self.values if not math.isnan(value)]
-        if len(known) < 2:
+        numbers = [value for value in self.values if not math.isnan(value)]
+        if len(numbers) < 2:
             return math.nan
-        t = _T[len(known) - 2] if len(known) - 2 < len(_T) else _Z
-        return t * statistics.stdev(known) / math.sqrt(len(known))
+        t = _T[len(numbers) - 2] if len(numbers) - 2 < len(_T) else _Z
+        return t * statistics.stdev(numbers) / math.sqrt(len(numbers))
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest value of all seeds that gave a number; nan where none did."""
-        known = [value for value in self.values if not math.isnan(value)]
-        return min(known, default=math.nan), max(known, default=math.nan)
+        """Minimum and maximum over the seeds with a number; nan without any."""
+        numbers = [value for value in self.values if not math.isnan(value)]
+        return min(numbers, default=math.nan), max(numbers, default=math.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """An experiment with its figures. skipped: why there are none."""
+    """A measured experiment; ``skipped`` says why there are no values."""
 
     experiment: Experiment
     cells: tuple[Cell, ...]
@@ -99,12 +99,12 @@ class Outcome:
 
     @property
     def seeds(self) -> int:
-        """How many were run."""
+        """The number of seeds."""
         return max((len(cell.values) for cell in self.cells), default=0)
 
     @property
     def rows(self) -> list[str]:
-        """The names of the rows, in the order in which they were measured."""
+        """The names of the rows, in the order of measurement."""
         return list(dict.fromkeys(cell.row for cell in self.cells))
 
     @property
@@ -113,12 +113,12 @@ class Outcome:
         return list(dict.fromkeys(cell.column for cell in self.cells))
 
 
-def gathered(experiment: Experiment, by_seed: list[list[Measured]]) -> Outcome:
-    """The cells of an experiment from what each seed measured; a figure that a seed lacks is nan."""
-    found: dict[tuple[str, str], list[float]] = {}
+def collect_outcome(experiment: Experiment, by_seed: list[list[Measured]]) -> Outcome:
+    """Collect the values of all seeds into cells; a value that a seed lacks is nan."""
+    values_of: dict[tuple[str, str], list[float]] = {}
     for number, measured in enumerate(by_seed):
         for row, column, value in measured:
-            values = found.setdefault((row, column), [])
+            values = values_of.setdefault((row, column), [])
             if len(values) > number:
                 raise MisuseError(f"{experiment.figure} measures '{row}', '{column}' twice")
             values += [math.nan] * (number - len(values)) + [value]
@@ -129,13 +129,13 @@ def gathered(experiment: Experiment, by_seed: list[list[Measured]]) -> Outcome:
             paper=experiment.printed.get((row, column)),
             values=tuple(values + [math.nan] * (len(by_seed) - len(values))),
         )
-        for (row, column), values in found.items()
+        for (row, column), values in values_of.items()
     )
     return Outcome(experiment=experiment, cells=cells)
 
 
 def table(rows: Mapping[str, Iterable[float]], columns: Iterable[str]) -> Printed:
-    """What a paper's table prints, from its rows; nan where a place is empty."""
+    """Return what a paper's table prints, from its rows; nan marks an empty cell."""
     names = list(columns)
     return {
         (row, column): value

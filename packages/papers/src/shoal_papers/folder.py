@@ -1,4 +1,4 @@
-"""Outcomes in a folder: for each paper a table (CSV), a page of text (Markdown) and one of plots (HTML)."""
+"""Write outcomes into a folder: for each paper a table (CSV), a text (Markdown) and plots (HTML)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,10 +10,10 @@ from shoal_papers.writing import csv_text, markdown, plot_page
 
 
 def write_outcomes(outcomes: Mapping[str, Sequence[Outcome]], output: Path) -> None:
-    """Write all of them; the folder is complete or absent. Raises OutputError when it cannot be written."""
+    """Write all outcomes; the folder is complete or absent. Raises OutputError when it cannot be written."""
     with staged_folder(output) as folder:
-        for paper, found in outcomes.items():
-            (folder / f"{paper}.csv").write_text(csv_text(found), encoding="utf-8")
-            sections = "\n\n".join(markdown(one) for one in found)
+        for paper, results in outcomes.items():
+            (folder / f"{paper}.csv").write_text(csv_text(results), encoding="utf-8")
+            sections = "\n\n".join(markdown(one) for one in results)
             (folder / f"{paper}.md").write_text(f"# {titles()[paper]}\n\n{sections}\n", encoding="utf-8")
-            (folder / f"{paper}.html").write_text(plot_page(titles()[paper], found), encoding="utf-8")
+            (folder / f"{paper}.html").write_text(plot_page(titles()[paper], results), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Fig. 7 to 11 and Table 2 of Gramaglia and Fiore 2015: what GLOVE leaves.
+"""Fig. 7 to 11 and Table 2 of Gramaglia and Fiore 2015: the precision of GLOVE.
 
-The errors that the paper prints are half extents: Table II of the kte paper prints twice of Table 2's in
-seven of eight cells. Both stand here, the paper's number beside the half.
+The errors that the paper prints are half extents: Table II of the kte paper prints twice the values of
+Table 2 in seven of eight cells. Both are shown here, the paper's number next to the half extent.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from shoal.utility.points import measure_points
 from shoal_papers.data import World, as_points
 from shoal_papers.experiment import Experiment, Measured
 
-Told = float | tuple[float, float]
+Printed = float | tuple[float, float]
 _2_KM, _2_H, _HALF_H = 2_000.0, 7_200.0, 1_800.0
 _BY: Final[tuple[SuppressBy, ...]] = ("samples", "boxes")
 FRACTIONS: Final = (0.05, 0.25, 0.5, 1.0)
@@ -37,18 +37,18 @@ def _released(world: World, original: Trajectories, method: Glove) -> tuple[Rele
 
 
 def published(world: World, layout: Layout, k: int) -> Accuracy | None:
-    """The accuracy of GLOVE as published, without suppression."""
+    """Measure GLOVE as published, without suppression."""
 
     def make() -> Accuracy | None:
         original = world.people(layout)
-        made = _released(world, original, Glove(k=k, generalize="reshape-each"))
-        return None if made is None else measure_accuracy(original, *made)
+        released = _released(world, original, Glove(k=k, generalize="reshape-each"))
+        return None if released is None else measure_accuracy(original, *released)
 
     return world.once(("glove", layout, k), make)
 
 
 def _shares(row: str, of: str, extents: Extents) -> Iterator[Measured]:
-    """Shares of samples by half extents, as the paper counts errors, and by whole ones."""
+    """Shares of samples by half extents, as the paper counts errors, and by whole extents."""
     yield Measured(row, f"{of}: kept place, %", 100 * extents.share_position_kept)
     yield Measured(row, f"{of}: half within 30 min, %", 100 * extents.share_within(time_s=2 * _HALF_H))
     yield Measured(row, f"{of}: half within 2 km, %", 100 * extents.share_within(space_m=2 * _2_KM))
@@ -57,10 +57,10 @@ def _shares(row: str, of: str, extents: Extents) -> Iterator[Measured]:
     yield Measured(row, f"{of}: whole within 2 h, %", 100 * extents.share_within(time_s=_2_H))
 
 
-def _both(row: str, found: Accuracy | None) -> Iterator[Measured]:
-    if found is not None:
-        yield from _shares(row, "raw", found.raw)
-        yield from _shares(row, "published", found.published)
+def _both(row: str, accuracy: Accuracy | None) -> Iterator[Measured]:
+    if accuracy is not None:
+        yield from _shares(row, "raw", accuracy.raw)
+        yield from _shares(row, "published", accuracy.published)
 
 
 def two_anonymous(world: World) -> Iterator[Measured]:
@@ -76,36 +76,35 @@ def by_k(world: World, ks: tuple[int, ...] = (2, 3, 5)) -> Iterator[Measured]:
 
 
 def with_k_merge(world: World) -> Iterator[Measured]:
-    """Fig. 8 at k = 5 with what shoal does by default, and refined."""
+    """Fig. 8 at k = 5 with shoal's defaults, and refined."""
     original = world.people("civ")
     for row, method in (
         ("k = 5, k-merge", Glove(k=5)),
         ("k = 5, k-merge, refined", Glove(k=5, refine=True)),
     ):
-        made = _released(world, original, method)
-        yield from _both(row, None if made is None else measure_accuracy(original, *made))
+        released = _released(world, original, method)
+        yield from _both(row, None if released is None else measure_accuracy(original, *released))
 
 
 def _with_suppression(
     world: World, layout: Layout, k: int, space_m: float | None, time_s: float | None, by: SuppressBy
 ) -> Iterator[tuple[str, float]]:
-    """Deleted samples and people, and means of half and whole extents."""
     original = world.people(layout)
     method = Glove(
         k=k, generalize="reshape-each", suppress_space_m=space_m, suppress_time_s=time_s,
         suppress_by=by,
     )  # fmt: skip
-    made = _released(world, original, method)
-    if made is None:
+    released = _released(world, original, method)
+    if released is None:
         yield "deleted, %", 100.0
         return
-    found = measure_accuracy(original, *made)
-    yield "deleted, %", 100 * found.samples_suppressed / original.n_samples
-    yield "people discarded, %", 100 * (1 - made[0].n_records / original.n_subjects)
-    yield "mean half, km", found.raw.mean_space_m / 2000
-    yield "mean half, min", found.raw.mean_time_s / 120
-    yield "mean whole, km", found.raw.mean_space_m / 1000
-    yield "mean whole, min", found.raw.mean_time_s / 60
+    accuracy = measure_accuracy(original, *released)
+    yield "deleted, %", 100 * accuracy.samples_suppressed / original.n_samples
+    yield "people discarded, %", 100 * (1 - released[0].n_records / original.n_subjects)
+    yield "mean half, km", accuracy.raw.mean_space_m / 2000
+    yield "mean half, min", accuracy.raw.mean_time_s / 120
+    yield "mean whole, km", accuracy.raw.mean_space_m / 1000
+    yield "mean whole, min", accuracy.raw.mean_time_s / 60
 
 
 _THRESHOLDS: Final = (
@@ -142,16 +141,16 @@ def w4m_of_table_two(world: World) -> Iterator[Measured]:
             row = f"{layout}, k = {k}"
             try:
                 method = W4m(k=k, delta_m=2_000.0, trash=0.1)
-                made = method.anonymize(points, Randomness.for_research(world.seed), world.run)
+                released = method.anonymize(points, Randomness.for_research(world.seed), world.run)
             except NothingLeftError:
                 continue
-            release, m = made[0], original.n_samples
+            release, m = released[0], original.n_samples
             deleted = release.losses.samples_suppressed
             yield Measured(row, "people discarded, %", 100 * (1 - release.n_records / original.n_subjects))
             yield Measured(row, "created, %", 100 * (release.n_samples - (m - deleted)) / m)
             yield Measured(row, "deleted, %", 100 * deleted / m)
             yield Measured(
-                row, "mean position error, km", measure_points(points, *made).mean_distortion_m / 1000
+                row, "mean position error, km", measure_points(points, *released).mean_distortion_m / 1000
             )
 
 
@@ -162,8 +161,8 @@ def by_days(world: World) -> Iterator[Measured]:
             if days > world.size.days:
                 continue
             original = world.people(layout, days=days)
-            made = _released(world, original, Glove(k=2, generalize="reshape-each"))
-            yield from _means(f"{layout}, {days} {'day' if days == 1 else 'days'}", original, made)
+            released = _released(world, original, Glove(k=2, generalize="reshape-each"))
+            yield from _means(f"{layout}, {days} {'day' if days == 1 else 'days'}", original, released)
 
 
 def by_people(world: World) -> Iterator[Measured]:
@@ -174,24 +173,25 @@ def by_people(world: World) -> Iterator[Measured]:
             count = max(round(share * everybody.n_subjects), 2)
             chosen = np.sort(world.draw.choice(everybody.n_subjects, count, replace=False))
             original = everybody.keep(chosen)
-            made = _released(world, original, Glove(k=2, generalize="reshape-each"))
-            yield from _means(f"{layout}, {share:.0%} of the people", original, made)
+            released = _released(world, original, Glove(k=2, generalize="reshape-each"))
+            yield from _means(f"{layout}, {share:.0%} of the people", original, released)
 
 
-def _means(row: str, original: Trajectories, made: tuple[Release, Linkage] | None) -> Iterator[Measured]:
-    if made is None:
+def _means(row: str, original: Trajectories, released: tuple[Release, Linkage] | None) -> Iterator[Measured]:
+    if released is None:
         return
-    found = measure_accuracy(original, *made).raw
-    yield Measured(row, "median half, km", found.median_space_m / 2000)
-    yield Measured(row, "mean half, km", found.mean_space_m / 2000)
-    yield Measured(row, "median half, min", found.median_time_s / 120)
-    yield Measured(row, "mean half, min", found.mean_time_s / 120)
+    extents = measure_accuracy(original, *released).raw
+    yield Measured(row, "median half, km", extents.median_space_m / 2000)
+    yield Measured(row, "mean half, km", extents.mean_space_m / 2000)
+    yield Measured(row, "median half, min", extents.median_time_s / 120)
+    yield Measured(row, "mean half, min", extents.mean_time_s / 120)
 
 
-def _words(row: str, kept: Told, half_h: Told | None, km: Told, hours: Told) -> dict[tuple[str, str], Told]:
-    """What the paper says of samples, beside raw and published ones alike."""
+def _words(
+    row: str, samples: Printed, half_h: Printed | None, km: Printed, hours: Printed
+) -> dict[tuple[str, str], Printed]:
     columns = {
-        "kept place": kept, "half within 30 min": half_h, "half within 2 km": km, "half within 2 h": hours,
+        "kept place": samples, "half within 30 min": half_h, "half within 2 km": km, "half within 2 h": hours,
     }  # fmt: skip
     return {
         (row, f"{of}: {name}, %"): value

@@ -1,4 +1,4 @@
-"""Fig. 3 to 5 of Gramaglia and Fiore 2015: how far people are from being hidden, and why."""
+"""Fig. 3 to 5 of Gramaglia and Fiore 2015: k-gaps and their causes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -31,17 +31,17 @@ def _gaps(world: World, layout: Layout, ks: tuple[int, ...]) -> tuple[KGap, ...]
 def two_gap(world: World) -> Iterator[Measured]:
     """Fig. 3a."""
     for layout in NATIONS:
-        (found,) = _gaps(world, layout, (2,))
-        yield Measured(layout, "median", float(np.median(found.gap)))
-        yield Measured(layout, "80 % quantile", float(np.quantile(found.gap, 0.8)))
-        yield Measured(layout, "hidden already, %", 100 * float((found.gap == 0).mean()))
+        (gaps,) = _gaps(world, layout, (2,))
+        yield Measured(layout, "median", float(np.median(gaps.gap)))
+        yield Measured(layout, "80 % quantile", float(np.quantile(gaps.gap, 0.8)))
+        yield Measured(layout, "hidden already, %", 100 * float((gaps.gap == 0).mean()))
 
 
 def gap_by_k(world: World) -> Iterator[Measured]:
     """Fig. 3b."""
-    for found in _gaps(world, "sen", KS):
-        yield Measured(f"k = {found.k}", "median", float(np.median(found.gap)))
-        yield Measured(f"k = {found.k}", "80 % quantile", float(np.quantile(found.gap, 0.8)))
+    for gaps in _gaps(world, "sen", KS):
+        yield Measured(f"k = {gaps.k}", "median", float(np.median(gaps.gap)))
+        yield Measured(f"k = {gaps.k}", "80 % quantile", float(np.quantile(gaps.gap, 0.8)))
 
 
 def hidden_by_one_grid(world: World) -> Iterator[Measured]:
@@ -67,21 +67,19 @@ def _hidden(original: Trajectories, cell_m: float, slot_s: float, offset_m: floa
 def why(world: World) -> Iterator[Measured]:
     """Fig. 5."""
     for layout in NATIONS:
-        (found,) = _gaps(world, layout, (2,))
-        share = found.time / np.maximum(found.gap, 1e-12)
-        space, time = found.tail_weight_space, found.tail_weight_time
-        known = ~np.isnan(time)
+        (gaps,) = _gaps(world, layout, (2,))
+        share = gaps.time / np.maximum(gaps.gap, 1e-12)
+        space, time = gaps.tail_weight_space, gaps.tail_weight_time
+        defined = ~np.isnan(time)
         flat = np.isnan(space) | (space < _HEAVY)  # nan: the middle of the distribution is flat
-        yield Measured(
-            layout, "time above space, % of people", 100 * float((found.time > found.space).mean())
-        )
+        yield Measured(layout, "time above space, % of people", 100 * float((gaps.time > gaps.space).mean()))
         yield Measured(layout, "time share, median, %", 100 * float(np.median(share)))
-        yield Measured(layout, "time alone, % of people", 100 * float((found.space == 0).mean()))
+        yield Measured(layout, "time alone, % of people", 100 * float((gaps.space == 0).mean()))
         yield Measured(
-            layout, "tail of time >= 1.5, % of people", 100 * float((time[known] >= _HEAVY).mean())
+            layout, "tail of time >= 1.5, % of people", 100 * float((time[defined] >= _HEAVY).mean())
         )
         yield Measured(layout, "tail of space < 1.5, % of people", 100 * float(flat.mean()))
-        both = found.tail_weight[~np.isnan(found.tail_weight)]
+        both = gaps.tail_weight[~np.isnan(gaps.tail_weight)]
         yield Measured(layout, "tail of both >= 1.5, % of people", 100 * float((both >= _HEAVY).mean()))
 
 

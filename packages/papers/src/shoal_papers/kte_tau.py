@@ -1,4 +1,4 @@
-"""Fig. 6 to 9 of Gramaglia et al. 2017: what kte-hide leaves, against tau and over the hours of a week."""
+"""Fig. 6 to 9 of Gramaglia et al. 2017: the precision of kte-hide by tau and by hour of the week."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,35 +36,36 @@ def _taus(world: World) -> tuple[float, ...]:
 
 
 def _released(world: World, original: Trajectories, method: KteHide) -> tuple[Release, Linkage] | None:
-    """A release, None where nobody can be hidden."""
+    """A release, or None where no one can be hidden."""
     try:
         return method.anonymize(original, Randomness.for_research(world.seed), world.run)
     except NothingLeftError:
         return None
 
 
-def _extents(original: Trajectories, made: tuple[Release, Linkage]) -> tuple[Integers, Integers, np.ndarray]:
-    """Widths (dx + dy) in cells and durations in slots over raw samples, and which of them are shown."""
-    space, time = extents_of_samples(original, *made)
+def _extents(
+    original: Trajectories, released: tuple[Release, Linkage]
+) -> tuple[Integers, Integers, np.ndarray]:
+    """Widths (dx + dy) in cells and durations in slots over raw samples, and which samples were published."""
+    space, time = extents_of_samples(original, *released)
     return space, time, time > 0
 
 
-def _row(row: str, original: Trajectories, made: tuple[Release, Linkage] | None) -> Iterator[Measured]:
-    """Quartiles and means of one release."""
-    if made is None:
+def _row(row: str, original: Trajectories, released: tuple[Release, Linkage] | None) -> Iterator[Measured]:
+    if released is None:
         yield Measured(row, "suppressed, %", 100.0)
         return
     grid = original.snapped_grid()
-    space, time, shown = _extents(original, made)
-    yield Measured(row, "suppressed, %", 100 * float((~shown).mean()))
-    if not shown.any():
+    space, time, published = _extents(original, released)
+    yield Measured(row, "suppressed, %", 100 * float((~published).mean()))
+    if not published.any():
         return
     for name, values, unit in (("km", space, grid.cell_m / 1000), ("min", time, grid.slot_s / 60)):
-        low, middle, high = np.quantile(values[shown], (0.25, 0.5, 0.75)) * unit
+        low, middle, high = np.quantile(values[published], (0.25, 0.5, 0.75)) * unit
         yield Measured(row, f"median, {name}", float(middle))
         yield Measured(row, f"quartile, {name}", float(low))
         yield Measured(row, f"upper quartile, {name}", float(high))
-        yield Measured(row, f"mean, {name}", float(values[shown].mean()) * unit)
+        yield Measured(row, f"mean, {name}", float(values[published].mean()) * unit)
 
 
 def against_tau(world: World, layouts: tuple[Layout, ...]) -> Iterator[Measured]:
@@ -74,12 +75,12 @@ def against_tau(world: World, layouts: tuple[Layout, ...]) -> Iterator[Measured]
         for tau_s in _taus(world):
             if layout == "shn" and tau_s > _LONGEST_SHN_S:
                 continue
-            made = _released(world, original, KteHide(k=2, tau_s=tau_s, epsilon_s=tau_s))
-            yield from _row(f"{layout}, tau {show_s(tau_s)}", original, made)
+            released = _released(world, original, KteHide(k=2, tau_s=tau_s, epsilon_s=tau_s))
+            yield from _row(f"{layout}, tau {show_s(tau_s)}", original, released)
 
 
 def by_clusters(world: World) -> Iterator[Measured]:
-    """Fig. 8 with the paper's own clusters, of several sizes, greedy cycles and its own cost."""
+    """Fig. 8 with the paper's clusters of several sizes, greedy cycles and the paper's cost."""
     original = world.people("abi", days=min(_SMALL_DAYS, world.size.days))
     plain = KteHide(k=2, tau_s=1800, epsilon_s=1800, hiding="clusters", space_weight_s=0)
     for name, method in (
@@ -101,13 +102,13 @@ def _ruled_size(original: Trajectories, method: KteHide) -> int:
 
 
 def trade_off(world: World) -> Iterator[Measured]:
-    """What the paper does not evaluate: epsilon below tau, and k above 2."""
+    """Settings that the paper does not evaluate: epsilon below tau, and k above 2."""
     original = world.people("abi", days=min(_SMALL_DAYS, world.size.days))
     for k in (2, 3):
         for tau_s, epsilon_s in ((3600.0, 3600.0), (3600.0, 1800.0), (3600.0, 900.0)):
             row = f"k = {k}, tau {show_s(tau_s)}, epsilon {show_s(epsilon_s)}"
-            made = _released(world, original, KteHide(k=k, tau_s=tau_s, epsilon_s=epsilon_s))
-            yield from _row(row, original, made)
+            released = _released(world, original, KteHide(k=k, tau_s=tau_s, epsilon_s=epsilon_s))
+            yield from _row(row, original, released)
 
 
 def over_a_week(world: World) -> Iterator[Measured]:
@@ -115,10 +116,10 @@ def over_a_week(world: World) -> Iterator[Measured]:
     for layout in ("abi", "dak"):
         original = world.people(layout, days=min(7 if world.size.thin == 1 else _SMALL_DAYS, world.size.days))
         grid = original.snapped_grid()
-        made = _released(world, original, KteHide(k=2, tau_s=1800, epsilon_s=1800))
-        if made is None:
+        released = _released(world, original, KteHide(k=2, tau_s=1800, epsilon_s=1800))
+        if released is None:
             continue
-        space, time, shown = _extents(original, made)
+        space, time, published = _extents(original, released)
         hour = clock_of(original).hours(original.t * grid.slot_s)
         for name, first, last in (
             ("0 to 6 h", 0, 6),
@@ -127,12 +128,12 @@ def over_a_week(world: World) -> Iterator[Measured]:
             ("18 to 24 h", 18, 24),
         ):
             inside = (hour >= first) & (hour < last)
-            kept, row = inside & shown, f"{layout}, {name}"
+            counted, row = inside & published, f"{layout}, {name}"
             if inside.any():
-                yield Measured(row, "suppressed, %", 100 * float((~shown[inside]).mean()))
-            if kept.any():
-                yield Measured(row, "mean, km", float(space[kept].mean()) * grid.cell_m / 1000)
-                yield Measured(row, "mean, min", float(time[kept].mean()) * grid.slot_s / 60)
+                yield Measured(row, "suppressed, %", 100 * float((~published[inside]).mean()))
+            if counted.any():
+                yield Measured(row, "mean, km", float(space[counted].mean()) * grid.cell_m / 1000)
+                yield Measured(row, "mean, min", float(time[counted].mean()) * grid.slot_s / 60)
 
 
 def _printed(

@@ -1,4 +1,4 @@
-"""Tables I and II of Gramaglia et al. 2017: the data sets, and k-merge beside what was there before."""
+"""Tables I and II of Gramaglia et al. 2017: the data sets, and k-merge compared with earlier methods."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -33,19 +33,19 @@ _DELTA_M: Final = 2_000.0
 
 
 def features(world: World) -> Iterator[Measured]:
-    """Table I, of as many people as the size asks for."""
+    """Table I, for as many people as the size says."""
     for layout in ("abi", "dak", "shn", "civ", "sen"):
         days = 1 if layout == "shn" else None
         original = world.people(layout, days=days)
-        found = describe(original)
-        yield Measured(layout, _FEATURES[0], found.places / found.surface_km2)
-        yield Measured(layout, _FEATURES[1], found.subjects / found.surface_km2)
-        yield Measured(layout, _FEATURES[2], found.samples_per_subject_and_hour)
-        yield Measured(layout, _FEATURES[3], found.subjects / found.places)
+        description = describe(original)
+        yield Measured(layout, _FEATURES[0], description.places / description.surface_km2)
+        yield Measured(layout, _FEATURES[1], description.subjects / description.surface_km2)
+        yield Measured(layout, _FEATURES[2], description.samples_per_subject_and_hour)
+        yield Measured(layout, _FEATURES[3], description.subjects / description.places)
 
 
 def _home_tuples(original: Trajectories, k: int, count: int, draw: np.random.Generator) -> list[Trajectories]:
-    """Random groups of k among those who share their most frequent place with k - 1 others."""
+    """Random groups of k people who share their most frequent place with k - 1 others."""
     home = np.empty((original.n_subjects, 2), dtype=np.int64)
     for subject, (_, x, y) in enumerate(original):
         places, visits = np.unique(np.stack([x, y], axis=1), axis=0, return_counts=True)
@@ -75,45 +75,46 @@ def _extents(boxes: Boxes, grid: Grid) -> tuple[float, float]:
 
 
 def _static_share(tuples: list[Trajectories], slot_s: float, cell_m: float) -> tuple[float, float]:
-    """Of all samples of the tuples, those in a coarse cell and slot that all members have; and of tuples."""
-    shared = total = alike = 0
-    for own in tuples:
-        grid = own.snapped_grid()
+    """The shares of samples, and of tuples, that lie in a coarse cell and slot of all members."""
+    shared = total = identical = 0
+    for people in tuples:
+        grid = people.snapped_grid()
         step = np.array([slot_s / grid.slot_s, cell_m / grid.cell_m, cell_m / grid.cell_m])
         coarse = [
-            list(map(tuple, (np.stack(samples, axis=1) // step).astype(np.int64).tolist())) for samples in own
+            list(map(tuple, (np.stack(samples, axis=1) // step).astype(np.int64).tolist()))
+            for samples in people
         ]
         everywhere = set.intersection(*map(set, coarse))
         shared += sum(cell in everywhere for member in coarse for cell in member)
-        total += own.n_samples
-        alike += all(set(member) == everywhere for member in coarse)
-    return shared / total, alike / len(tuples)
+        total += people.n_samples
+        identical += all(set(member) == everywhere for member in coarse)
+    return shared / total, identical / len(tuples)
 
 
-def _glove(own: Trajectories) -> Boxes:
-    (merged,) = Glove(k=own.n_subjects, generalize="reshape-each").classes(own, Run(threads=1))
+def _glove(people: Trajectories) -> Boxes:
+    (merged,) = Glove(k=people.n_subjects, generalize="reshape-each").classes(people, Run(threads=1))
     return merged.boxes
 
 
 def _w4m(tuples: list[Trajectories], seed: int) -> tuple[float, float]:
     """Shares of samples that W4M deletes and creates when a tuple is a cluster."""
     deleted = created = total = 0
-    for number, own in enumerate(tuples):
-        points = as_points(own)
+    for number, people in enumerate(tuples):
+        points = as_points(people)
         try:
-            method = W4m(k=own.n_subjects, delta_m=_DELTA_M, trash=0.0)
+            method = W4m(k=people.n_subjects, delta_m=_DELTA_M, trash=0.0)
             release, _ = method.anonymize(points, Randomness.for_research(seed + number), Run(threads=1))
         except NothingLeftError:
-            deleted, total = deleted + own.n_samples, total + own.n_samples
+            deleted, total = deleted + people.n_samples, total + people.n_samples
             continue
         deleted += release.losses.samples_suppressed
-        created += release.n_samples - (own.n_samples - release.losses.samples_suppressed)
-        total += own.n_samples
+        created += release.n_samples - (people.n_samples - release.losses.samples_suppressed)
+        total += people.n_samples
     return deleted / total, created / total
 
 
 def merged(world: World, layout: Layout) -> Iterator[Measured]:
-    """Table II of one data set: tuples of one home station, and random ones beside them."""
+    """Table II of one data set: tuples of one home station, and random ones for comparison."""
     original = world.people(layout)
     grid = original.snapped_grid()
     for k in KS:

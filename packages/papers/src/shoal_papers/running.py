@@ -1,4 +1,4 @@
-"""Run experiments with several seeds, each on a world of its own."""
+"""Run experiments for several seeds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run, silent
 from shoal_papers.data import Size, World
-from shoal_papers.experiment import Experiment, Measured, Outcome, gathered
+from shoal_papers.experiment import Experiment, Measured, Outcome, collect_outcome
 
 
 def reproduce(
@@ -17,26 +17,36 @@ def reproduce(
     size: Size,
     run: Run,
     *,
-    given: Mapping[str, Trajectories] | None = None,
+    inputs: Mapping[str, Trajectories] | None = None,
     streets: StreetGraph | None = None,
     label: str = "reproducing",
 ) -> list[Outcome]:
-    """Each experiment with the seeds of the size, in their order.
+    """Run each experiment for every seed of the size, in order.
 
-    An experiment whose data is missing, or that ends with an error of shoal, is skipped with the reason.
-    given: data that somebody handed in, by kind. label: of the progress.
+    Parameters
+    ----------
+    inputs
+        The user's data, by kind.
+    label
+        Name of the progress bar.
+
+    Returns
+    -------
+    list of Outcome
+        One for each experiment; one whose data is missing, or that ends with a shoal error, is skipped with
+        the reason.
     """
-    given = given or {}
+    inputs = inputs or {}
     skipped: dict[str, str] = {
         one.figure: f"needs --input {one.needs}=FILE"
         for one in experiments
-        if one.needs and one.needs not in given
+        if one.needs and one.needs not in inputs
     }
     measured: dict[str, list[list[Measured]]] = {one.figure: [] for one in experiments}
     shared: dict[object, Any] = {}
     quiet, steps = replace(run, progress=silent), len(experiments) * size.seeds
     for number in range(size.seeds):
-        world = World(size=size, seed=number + 1, given=given, streets=streets, run=quiet, shared=shared)
+        world = World(size=size, seed=number + 1, inputs=inputs, streets=streets, run=quiet, shared=shared)
         for place, one in enumerate(experiments):
             run.progress(label, number * len(experiments) + place, steps)
             if one.figure in skipped:
@@ -49,6 +59,6 @@ def reproduce(
     return [
         Outcome(experiment=one, cells=(), skipped=skipped[one.figure])
         if one.figure in skipped
-        else gathered(one, measured[one.figure])
+        else collect_outcome(one, measured[one.figure])
         for one in experiments
     ]

@@ -42,40 +42,40 @@ _RANGES: Final = (  # Table 9: SID, AID
 
 
 def trips_of(cabs: Trajectories) -> tuple[Trajectories, int, int]:
-    """Trips, cut where fixes are over 3 minutes apart, without those with a step over 12 km.
+    """Cut trips where fixes are over 3 minutes apart, and drop those with a step over 12 km.
 
-    Returns the trips, how many there were, and how many were left out.
+    Returns the trips, the number before dropping, and the number dropped.
     """
     owner = np.repeat(np.arange(cabs.n_subjects), cabs.lengths)
     apart = (np.diff(owner, prepend=-1) != 0) | (np.diff(cabs.t, prepend=cabs.t[0]) > GAP_S)
     trip = np.cumsum(apart)
     far = (np.diff(trip) == 0) & (np.hypot(np.diff(cabs.x), np.diff(cabs.y)) > STEP_M)
     bad = np.unique(trip[1:][far])
-    kept = ~np.isin(trip, bad)
-    names = [f"{number:06d}" for number in trip[kept]]
-    trips = Trajectories.from_rows(names, cabs.t[kept], cabs.x[kept], cabs.y[kept], crs=cabs.crs)
+    regular = ~np.isin(trip, bad)
+    names = [f"{number:06d}" for number in trip[regular]]
+    trips = Trajectories.from_rows(names, cabs.t[regular], cabs.x[regular], cabs.y[regular], crs=cabs.crs)
     return trips, int(trip[-1]), len(bad)
 
 
 def _trips(world: World) -> tuple[Trajectories, int, int]:
-    """The trips of the data; of a small size a part of them, drawn."""
+    """The trips of the data; for a small size, a random part."""
 
     def make() -> tuple[Trajectories, int, int]:
-        trips, found, bad = trips_of(world.handed_in("cabs"))
+        trips, paths, bad = trips_of(world.user_data("cabs"))
         most = _MOST_TRIPS * world.size.drives
         if most < trips.n_subjects:
             drawn = np.random.default_rng(1).choice(trips.n_subjects, most, replace=False)
             trips = trips.keep(np.sort(drawn))
-        return trips, found, bad
+        return trips, paths, bad
 
     return world.once_with("cabs", "trips", make)
 
 
 def filtered(world: World) -> Iterator[Measured]:
-    """Sec. 7.2: what the filter leaves."""
-    _, found, bad = _trips(world)
-    trips = trips_of(world.handed_in("cabs"))[0]
-    yield Measured("trips", "number", found)
+    """Sec. 7.2: trips left by the filter."""
+    _, paths, bad = _trips(world)
+    trips = trips_of(world.user_data("cabs"))[0]
+    yield Measured("trips", "number", paths)
     yield Measured("with a step over 12 km", "number", bad)
     yield Measured("left", "number", trips.n_subjects)
     yield Measured("points of a trip, mean", "number", float(trips.lengths.mean()))
@@ -90,12 +90,14 @@ def _clusters(world: World, k: int, reading: Reading) -> list[Integers]:
     penalty, paths, clustering = reading
 
     def distances() -> tuple[Integers, np.ndarray]:
-        found = trajectory_distances(trips, paths=paths, penalty=penalty, run=world.run)
-        return found.kept, found.matrix[np.ix_(found.kept, found.kept)]
+        distances_of_trips = trajectory_distances(trips, paths=paths, penalty=penalty, run=world.run)
+        return distances_of_trips.kept, distances_of_trips.matrix[
+            np.ix_(distances_of_trips.kept, distances_of_trips.kept)
+        ]
 
     def clusters() -> list[Integers]:
-        kept, matrix = world.once_with("cabs", ("trip distances", reading), distances)
-        return [kept[group] for group in microaggregate(matrix, k, clustering)]
+        members, matrix = world.once_with("cabs", ("trip distances", reading), distances)
+        return [members[group] for group in microaggregate(matrix, k, clustering)]
 
     return world.once_with("cabs", ("trip clusters", k, reading), clusters)
 
@@ -123,10 +125,10 @@ def removed(world: World, reading: Reading = AS_TABLE_4) -> Iterator[Measured]:
     trips = _trips(world)[0]
     one_point = 1 - float(np.mean(trips.t[trips.offsets[1:] - 1] > trips.t[trips.offsets[:-1]]))
     for space, k in _settings(world):
-        made = world.once(("cabs", k, space, reading), partial(_swapped, world, k, space, reading))
-        found = None if made is None else measure_points(trips, *made)
-        gone = 1.0 if found is None else (found.removed_trajectories - one_point) / (1 - one_point)
-        lost = 1.0 if found is None else found.removed_locations
+        released = world.once(("cabs", k, space, reading), partial(_swapped, world, k, space, reading))
+        utility = None if released is None else measure_points(trips, *released)
+        gone = 1.0 if utility is None else (utility.removed_trajectories - one_point) / (1 - one_point)
+        lost = 1.0 if utility is None else utility.removed_locations
         yield Measured(f"R^s = {space} km", f"k = {k}, trajectories, %", 100 * gone)
         yield Measured(f"R^s = {space} km", f"k = {k}, locations, %", 100 * lost)
 
@@ -136,15 +138,15 @@ def ranges(world: World, reading: Reading = AS_TABLE_4) -> Iterator[Measured]:
     trips = _trips(world)[0]
     queries = draw_queries(trips, world.size.queries, *QUERY, np.random.default_rng(world.seed))
     for space, k in _settings(world):
-        made = world.once(("cabs", k, space, reading), partial(_swapped, world, k, space, reading))
-        if made is not None:
-            found = range_distortion(trips, made[0], queries, world.run)
-            yield Measured(f"R^s = {space} km", f"k = {k}, SID, %", 100 * found.sid)
-            yield Measured(f"R^s = {space} km", f"k = {k}, AID, %", 100 * found.aid)
+        released = world.once(("cabs", k, space, reading), partial(_swapped, world, k, space, reading))
+        if released is not None:
+            errors = range_distortion(trips, released[0], queries, world.run)
+            yield Measured(f"R^s = {space} km", f"k = {k}, SID, %", 100 * errors.sid)
+            yield Measured(f"R^s = {space} km", f"k = {k}, AID, %", 100 * errors.aid)
 
 
 def closest(world: World) -> Iterator[Measured]:
-    """Fig. 6 and 7: of the two closest trips, by the paper's distance and by place alone, common time."""
+    """Fig. 6 and 7: common time of the two closest trips, by the paper's distance and by place alone."""
     trips = _trips(world)[0]
     lasting = np.flatnonzero(trips.t[trips.offsets[1:] - 1] > trips.t[trips.offsets[:-1]])
     first, last = trips.t[trips.offsets[:-1]], trips.t[trips.offsets[1:] - 1]
@@ -165,10 +167,10 @@ def distortion(world: World) -> Iterator[Measured]:
     """Fig. 8."""
     trips = _trips(world)[0]
     for space, k in _settings(world):
-        made = world.once(("cabs", k, space, AS_TABLE_4), partial(_swapped, world, k, space))
-        if made is not None:
-            found = measure_points(trips, *made)
-            yield Measured(f"R^s = {space} km", f"k = {k}, TotalSD, km", found.total_at_same_times_m / 1000)
+        released = world.once(("cabs", k, space, AS_TABLE_4), partial(_swapped, world, k, space))
+        if released is not None:
+            utility = measure_points(trips, *released)
+            yield Measured(f"R^s = {space} km", f"k = {k}, TotalSD, km", utility.total_at_same_times_m / 1000)
 
 
 def _rows(values: tuple[tuple[int, ...], ...]) -> dict[str, tuple[int, ...]]:

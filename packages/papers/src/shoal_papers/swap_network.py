@@ -2,7 +2,7 @@
 
 The paper calibrates the space threshold R^s of each setting to the distortion of (k, delta)-anonymity (Tables
 2 and 3), and shows what is removed at these thresholds. Tables 4 to 7 are measured here at the thresholds
-that the paper prints, so that a row depends on nothing that comes before it.
+that the paper prints, so that a row depends on no earlier one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -86,7 +86,7 @@ def _rows(values: Iterable[Iterable[float]]) -> dict[str, Iterable[float]]:
 
 
 def _settings(world: World) -> Iterator[tuple[int, int, int, int]]:
-    """(place of delta, delta, place of k, k): all, or a few of them, the first and the last among these."""
+    """(index of delta, delta, index of k, k): all settings, or a few with the first and the last."""
     for row, delta in enumerate(DELTAS):
         for place, k in enumerate(KS):
             corner = row in (0, len(DELTAS) - 1) and place in (0, len(KS) - 1)
@@ -97,16 +97,15 @@ def _settings(world: World) -> Iterator[tuple[int, int, int, int]]:
 def _swap_clusters(
     world: World, k: int, penalty: Penalty, paths: Paths, clustering: Clustering
 ) -> list[Integers]:
-    """Clusters of positions by one reading of the distance."""
     original = world.network()
 
     def distances() -> tuple[Integers, np.ndarray]:
-        found = trajectory_distances(original, paths=paths, penalty=penalty, run=world.run)
-        return found.kept, found.matrix[np.ix_(found.kept, found.kept)]
+        pairwise = trajectory_distances(original, paths=paths, penalty=penalty, run=world.run)
+        return pairwise.kept, pairwise.matrix[np.ix_(pairwise.kept, pairwise.kept)]
 
     def clusters() -> list[Integers]:
-        kept, matrix = world.once_with("network", ("distances", penalty, paths), distances)
-        return [kept[group] for group in microaggregate(matrix, k, clustering)]
+        members, matrix = world.once_with("network", ("distances", penalty, paths), distances)
+        return [members[group] for group in microaggregate(matrix, k, clustering)]
 
     return world.once_with("network", ("clusters", k, penalty, paths, clustering), clusters)
 
@@ -148,13 +147,13 @@ def _reached(
 
 
 def _in_classes(world: World) -> Trajectories:
-    """The objects of classes of at least five, as the paper left out smaller ones; all if none is."""
+    """The objects of classes of at least five, as in the paper; all objects if there are none."""
 
     def make() -> Trajectories:
         original = world.network()
         classes = Nwa(pi_s=PI_S, step_s=1).classes(original)
-        kept = [one for members in classes.values() if len(members) >= LEAST_CLASS for one in members]
-        return original.keep(np.sort(kept)) if kept else original
+        people = [one for members in classes.values() if len(members) >= LEAST_CLASS for one in members]
+        return original.keep(np.sort(people)) if people else original
 
     return world.once_with("network", "classes", make)
 
@@ -171,29 +170,29 @@ def _walked(world: World, k: int, delta: float) -> tuple[Release, Linkage] | Non
 
 def _distortion_of_walk(world: World, k: int, delta: float) -> float:
     """TotalSD of that release; nan where there is none."""
-    made = world.once(("nwa", k, delta), partial(_walked, world, k, delta))
-    if made is None:
+    released = world.once(("nwa", k, delta), partial(_walked, world, k, delta))
+    if released is None:
         return float("nan")
-    return measure_points(_in_classes(world), *made).total_at_same_times_m
+    return measure_points(_in_classes(world), *released).total_at_same_times_m
 
 
-def _utility(world: World, made: tuple[Release, Linkage] | None) -> PointUtility | None:
-    return None if made is None else measure_points(world.network(), *made)
+def _utility(world: World, released: tuple[Release, Linkage] | None) -> PointUtility | None:
+    return None if released is None else measure_points(world.network(), *released)
 
 
 def _swap_utility(world: World, k: int, space: float) -> PointUtility | None:
     return _utility(world, _swapped(world, k, space))
 
 
-def _ranges(world: World, made: tuple[Release, Linkage] | None) -> RangeDistortion | None:
-    if made is None:
+def _ranges(world: World, released: tuple[Release, Linkage] | None) -> RangeDistortion | None:
+    if released is None:
         return None
     original = world.network()
     queries = world.once(
         "queries",
         lambda: draw_queries(original, world.size.queries, *QUERY, np.random.default_rng(world.seed)),
     )
-    return range_distortion(original, made[0], queries, world.run)
+    return range_distortion(original, released[0], queries, world.run)
 
 
 def distortion_of_walks(world: World) -> Iterator[Measured]:
@@ -205,15 +204,15 @@ def distortion_of_walks(world: World) -> Iterator[Measured]:
 def _thresholds(
     world: World, name: str, make: Callable[[World, int, float], tuple[Release, Linkage] | None]
 ) -> Iterator[Measured]:
-    """The R^s whose distortion is that of NWA, or the greatest where none reaches it."""
+    """The R^s whose distortion equals that of NWA, or the largest where none reaches it."""
     for _, delta, _, k in _settings(world):
         wished = _distortion_of_walk(world, k, delta)
         if np.isnan(wished):
             continue
 
         def at(space: float, k: int = k) -> float:
-            found = world.once((name, k, space), lambda: _utility(world, make(world, k, space)))
-            return 0.0 if found is None else found.total_at_same_times_m
+            utility = world.once((name, k, space), lambda: _utility(world, make(world, k, space)))
+            return 0.0 if utility is None else utility.total_at_same_times_m
 
         space = calibrated_threshold(at, wished, 1.0, MOST, steps=_SEARCH)
         yield Measured(f"delta {delta:,}", f"k = {k}", space)
@@ -229,8 +228,8 @@ def thresholds_of_reaching(world: World) -> Iterator[Measured]:
     yield from _thresholds(world, "reach distortion", _reached)
 
 
-def _removed(delta: int, k: int, found: PointUtility | None) -> Iterator[Measured]:
-    parts = (1.0, 1.0) if found is None else (found.removed_trajectories, found.removed_locations)
+def _removed(delta: int, k: int, utility: PointUtility | None) -> Iterator[Measured]:
+    parts = (1.0, 1.0) if utility is None else (utility.removed_trajectories, utility.removed_locations)
     for part, share in zip(_PAIRS["removed"], parts, strict=True):
         yield Measured(f"delta {delta:,}", f"k = {k}, {part}, %", 100 * share)
 
@@ -239,23 +238,23 @@ def removed_by_swapping(world: World) -> Iterator[Measured]:
     """Table 4."""
     for row, delta, place, k in _settings(world):
         space = SWAP_R_S[row][place]
-        found = world.once(("swap", k, space), partial(_swap_utility, world, k, space))
-        yield from _removed(delta, k, found)
+        utility = world.once(("swap", k, space), partial(_swap_utility, world, k, space))
+        yield from _removed(delta, k, utility)
 
 
 def removed_by_reaching(world: World) -> Iterator[Measured]:
     """Table 5."""
     for row, delta, place, k in _settings(world):
         space = REACH_R_S[row][place]
-        made = world.once(("reach", k, space), partial(_reached, world, k, space))
-        yield from _removed(delta, k, _utility(world, made))
+        released = world.once(("reach", k, space), partial(_reached, world, k, space))
+        yield from _removed(delta, k, _utility(world, released))
 
 
-def _gained(world: World, delta: int, k: int, made: tuple[Release, Linkage] | None) -> Iterator[Measured]:
-    """SID and AID of NWA less those of a release."""
+def _gained(world: World, delta: int, k: int, released: tuple[Release, Linkage] | None) -> Iterator[Measured]:
+    """SID and AID of NWA minus those of a release."""
     walked = world.once(("nwa", k, delta), partial(_walked, world, k, delta))
     theirs = world.once(("nwa ranges", k, delta), lambda: _ranges(world, walked))
-    ours = _ranges(world, made)
+    ours = _ranges(world, released)
     if theirs is not None and ours is not None:
         for part, gain in zip(_PAIRS["ranges"], (theirs.sid - ours.sid, theirs.aid - ours.aid), strict=True):
             yield Measured(f"delta {delta:,}", f"k = {k}, {part}, %", 100 * gain)
@@ -271,31 +270,31 @@ def ranges_after_reaching(world: World) -> Iterator[Measured]:
     """Table 7."""
     for row, delta, place, k in _settings(world):
         space = REACH_R_S[row][place]
-        made = world.once(("reach", k, space), partial(_reached, world, k, space))
-        yield from _gained(world, delta, k, made)
+        released = world.once(("reach", k, space), partial(_reached, world, k, space))
+        yield from _gained(world, delta, k, released)
 
 
 def sweep(world: World) -> Iterator[Measured]:
     """Fig. 2: k = 10, several R^s."""
     for space in (100.0, 1e3, 1e4, 1e5, 1e6):
-        found = _utility(world, _swapped(world, 10, space))
+        utility = _utility(world, _swapped(world, 10, space))
         row = f"SwapLocations, R^s = {space:,.0f}"
-        shares = (1.0, 1.0) if found is None else (found.removed_trajectories, found.removed_locations)
+        shares = (1.0, 1.0) if utility is None else (utility.removed_trajectories, utility.removed_locations)
         yield Measured(row, "trajectories removed, %", 100 * shares[0])
         yield Measured(row, "locations removed, %", 100 * shares[1])
-        total = 0.0 if found is None else found.total_at_same_times_m
+        total = 0.0 if utility is None else utility.total_at_same_times_m
         yield Measured(row, "TotalSD, millions", total / 1e6)
 
 
 def least_sums(world: World) -> Iterator[Measured]:
-    """Alg. 4, 8 (4), at k = 3: sets of the nearest points, and those of least sum."""
+    """Alg. 4, 8 (4), at k = 3: sets of the nearest points, and sets of minimal sum."""
     kinds: dict[str, SetMembers] = {"the two nearest": "nearest", "the least sum": "least-sum"}
     for space in (1e3, 1e4):
         for name, members in kinds.items():
-            found = _utility(world, _reached(world, 3, space, members))
+            utility = _utility(world, _reached(world, 3, space, members))
             row = f"{name}, R^s = {space:,.0f}"
-            removed = 1.0 if found is None else found.removed_locations
-            total = 0.0 if found is None else found.total_at_same_times_m
+            removed = 1.0 if utility is None else utility.removed_locations
+            total = 0.0 if utility is None else utility.total_at_same_times_m
             yield Measured(row, "locations removed, %", 100 * removed)
             yield Measured(row, "TotalSD, millions", total / 1e6)
 
@@ -311,15 +310,15 @@ READINGS: Final[dict[str, tuple[Penalty, Paths, Clustering] | None]] = {
 
 
 def readings(world: World) -> Iterator[Measured]:
-    """Locations removed by each reading of the distance and the clustering: Table 4 at three R^s."""
+    """Locations removed by each reading of distance and clustering: Table 4 at three R^s."""
     original = world.network()
     for name, reading in READINGS.items():
         for k, space in (*((k, MOST) for k in KS), (2, 899.0), (2, 257.0)):
             clusters = (
                 _at_random(original, k, world.draw) if reading is None else _swap_clusters(world, k, *reading)
             )
-            found = _utility(world, _swapped(world, k, space, clusters))
-            share = 1.0 if found is None else found.removed_locations
+            utility = _utility(world, _swapped(world, k, space, clusters))
+            share = 1.0 if utility is None else utility.removed_locations
             yield Measured(name, f"R^s = {space:,.0f}, k = {k}, %", 100 * share)
 
 

@@ -1,4 +1,4 @@
-"""The papers with their experiments: what ``shoal reproduce`` knows."""
+"""The papers and their experiments."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,21 +51,28 @@ def _others() -> Mapping[str, Mapping[str, Any]]:
 
 
 def experiments_of(paper: str, figures: Sequence[str]) -> list[Experiment]:
-    """Those of a paper that are asked for, all where none is named; raises MisuseError for an unknown one.
+    """Return the experiments of a paper that match the given figures, all if none is given.
 
     "3" stands for figure-3 and its parts, such as figure-3a.
+
+    Raises
+    ------
+    MisuseError
+        For a figure that the paper does not have.
+    MissingExtraError
+        When the paper's package is not installed.
     """
     if paper not in papers():
         package = _OF_OTHER_PACKAGES[paper]
         raise MissingExtraError(
             f"the experiments of {paper} come with the package {package}: pip install {package}"
         )
-    known = {one.figure: one for one in papers()[paper]}
+    experiments = {one.figure: one for one in papers()[paper]}
     asked: set[str] = set()
     for figure in figures:
         parts = re.compile(rf"(figure-)?{re.escape(figure)}[a-z]?")
-        named = {figure} & known.keys() or {name for name in known if parts.fullmatch(name)}
+        named = {figure} & experiments.keys() or {name for name in experiments if parts.fullmatch(name)}
         if not named:
-            raise MisuseError(f"{paper} has no figure '{figure}'; choose from {', '.join(known)}")
+            raise MisuseError(f"{paper} has no figure '{figure}'; choose from {', '.join(experiments)}")
         asked |= named
-    return [one for one in known.values() if not figures or one.figure in asked]
+    return [one for one in experiments.values() if not figures or one.figure in asked]

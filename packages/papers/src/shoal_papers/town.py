@@ -1,8 +1,8 @@
-"""A made-up town with objects that drive through it: the stand-in for Brinkhoff's generator.
+"""A synthetic town with objects that drive through it, in place of Brinkhoff's generator.
 
-The settings are those of Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 7.1: ten objects begin at each of 100
-steps, in six classes of speed, and drive a shortest way to a place of their own. The map is a jittered grid,
-where Oldenburg's streets are not at hand.
+The settings are those of Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 7.1: ten objects start at each of 100
+steps, in six classes of speed, and drive a shortest path to their destination. The map is a jittered grid
+instead of Oldenburg's streets.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ _MAP_SEED: Final = 12  # one map for all seeds
 
 
 def town() -> StreetGraph:
-    """Streets between neighboring corners of a jittered grid."""
+    """Return streets between neighboring corners of a jittered grid."""
     x, y = _corners()
     at = np.arange(SIDE * SIDE)
     east, north = at[at % SIDE < SIDE - 1], at[at < SIDE * (SIDE - 1)]
@@ -29,9 +29,9 @@ def town() -> StreetGraph:
 
 
 def drives(n: int, draw: np.random.Generator) -> Trajectories:
-    """``n`` objects that begin evenly over the steps; one point a step until they arrive or time is over.
+    """Return ``n`` objects that start evenly over the steps, one point per step until they arrive.
 
-    Times are seconds, one to a step; places lie on the streets of ``town``.
+    Times are seconds, one per step; places lie on the streets of ``town``.
     """
     x, y = _corners()
     rows: list[tuple[str, float, float, float]] = []
@@ -59,7 +59,7 @@ def _corners() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _way(from_x: int, from_y: int, to_x: int, to_y: int, draw: np.random.Generator) -> np.ndarray:
-    """Corners of a shortest way on the grid, its turns drawn."""
+    """Corners of a shortest path on the grid, with random turns."""
     along_x = np.concatenate([np.ones(abs(to_x - from_x), bool), np.zeros(abs(to_y - from_y), bool)])
     order = draw.permutation(len(along_x))
     move_x = np.where(along_x, np.sign(to_x - from_x), 0)[order]

@@ -1,4 +1,4 @@
-"""Outcomes as text, as Markdown for the docs, as CSV, and as a page of plots."""
+"""Outcomes as text, Markdown, CSV, and a page of plots."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ FIELDS = ("figure", "row", "column", "paper", "paper_high", "mean", "margin", "s
 
 
 def digits(value: float) -> str:
-    """A number with three digits that count, and no more."""
+    """Format a number with three significant digits."""
     if math.isnan(value):
         return "-"
     if abs(value) < _NOTHING or abs(value) >= 100:
@@ -30,26 +30,26 @@ def digits(value: float) -> str:
 
 
 def paper_words(paper: float | tuple[float, float] | None) -> str:
-    """What the paper prints: a number, a range, or nothing."""
+    """Format what the paper prints: a number, a range, or nothing."""
     if paper is None:
         return ""
     return f"{paper[0]:g} to {paper[1]:g}" if isinstance(paper, tuple) else f"{paper:,.6g}"
 
 
 def cell_words(cell: Cell, *, spread: bool = False) -> str:
-    """Ours with its interval, the least and the greatest if asked for, and the paper's in brackets."""
+    """Format our value with its interval, the range if asked for, and the paper's value in brackets."""
     between = f", {digits(cell.ends[0])} to {digits(cell.ends[1])}" if spread and len(cell.values) > 1 else ""
     return ours_words(cell) + between + (f" ({paper_words(cell.paper)})" if cell.paper is not None else "")
 
 
 def ours_words(cell: Cell) -> str:
-    """The mean of the seeds and half its interval."""
+    """Format the mean over the seeds and half its interval."""
     return digits(cell.mean) + ("" if math.isnan(cell.margin) else f" ± {digits(cell.margin)}")
 
 
 def table_rows(outcome: Outcome) -> list[list[str]]:
-    """The table of an outcome, its head first: one row for each row of the paper, or one for each cell."""
-    found = {(cell.row, cell.column): cell for cell in outcome.cells}
+    """Return the table of an outcome, header first: one row per row of the paper, or one per cell."""
+    cell_at = {(cell.row, cell.column): cell for cell in outcome.cells}
     if len(outcome.columns) > _MANY:
         head = ["", "", "ours", "paper"]
         lines = [[cell.row, cell.column, ours_words(cell), paper_words(cell.paper)] for cell in outcome.cells]
@@ -60,8 +60,8 @@ def table_rows(outcome: Outcome) -> list[list[str]]:
             [
                 row,
                 *(
-                    cell_words(found[row, column], spread=outcome.experiment.spread)
-                    if (row, column) in found
+                    cell_words(cell_at[row, column], spread=outcome.experiment.spread)
+                    if (row, column) in cell_at
                     else ""
                     for column in outcome.columns
                 ),
@@ -72,7 +72,7 @@ def table_rows(outcome: Outcome) -> list[list[str]]:
 
 
 def markdown(outcome: Outcome) -> str:
-    """A section of a page: title, table, note."""
+    """Return a section of a page: title, table, note."""
     seeds = "" if outcome.skipped else f", {outcome.seeds} seed{'s' if outcome.seeds > 1 else ''}"
     parts = [f"## {outcome.experiment.title}", f"`--figure {outcome.experiment.figure}`{seeds}"]
     if outcome.experiment.note:
@@ -87,7 +87,7 @@ def markdown(outcome: Outcome) -> str:
 
 
 def text_lines(outcome: Outcome) -> list[str]:
-    """For a terminal: title, aligned table, note."""
+    """Return title, aligned table and note for a terminal."""
     lines = ["", outcome.experiment.title]
     if outcome.experiment.note:
         lines.append(f"  ({outcome.experiment.note})")
@@ -105,14 +105,14 @@ def text_lines(outcome: Outcome) -> list[str]:
 
 
 def csv_text(outcomes: Sequence[Outcome]) -> str:
-    """One line for each figure: the paper's number or range, the mean of the seeds, half its interval."""
+    """Return one line per value: the paper's number or range, the mean over the seeds, half its interval."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(FIELDS)
     for outcome in outcomes:
         for cell in outcome.cells:
             low, high = cell.paper if isinstance(cell.paper, tuple) else (cell.paper, None)
-            known = sum(not math.isnan(value) for value in cell.values)
+            n_numbers = sum(not math.isnan(value) for value in cell.values)
             numbers = ("" if math.isnan(value) else f"{value:.6g}" for value in (cell.mean, cell.margin))
             writer.writerow(
                 [
@@ -121,14 +121,14 @@ def csv_text(outcomes: Sequence[Outcome]) -> str:
                     cell.column,
                     *("" if one is None else one for one in (low, high)),
                     *numbers,
-                    known,
+                    n_numbers,
                 ]
             )
     return file.getvalue()
 
 
 def json_of(outcome: Outcome) -> dict[str, Any]:
-    """An outcome for ``--json``."""
+    """Return an outcome for ``--json``."""
     return {
         "figure": outcome.experiment.figure,
         "title": outcome.experiment.title,
@@ -149,19 +149,18 @@ def json_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def plot_page(title: str, outcomes: Sequence[Outcome]) -> str:
-    """A page with one drawing for each outcome that has figures."""
-    shown = [one for one in outcomes if one.cells]
-    drawings = {f"figure-{number}": _drawing(one) for number, one in enumerate(shown)}
+    """Return a page with one drawing for each outcome that has values."""
+    outcomes_with_cells = [one for one in outcomes if one.cells]
+    drawings = {f"figure-{number}": _drawing(one) for number, one in enumerate(outcomes_with_cells)}
     sections = [
         {"name": name, "title": one.experiment.title, "note": one.experiment.note, "rows": table_rows(one)}
-        for name, one in zip(drawings, shown, strict=True)
+        for name, one in zip(drawings, outcomes_with_cells, strict=True)
     ]
     left_out = [(one.experiment.title, one.skipped) for one in outcomes if one.skipped]
     return page("reproduction.html.j2", drawings, title=title, sections=sections, left_out=left_out)
 
 
 def _drawing(outcome: Outcome) -> Drawing:
-    """Ours with intervals as marks on lines, the paper's as marks of the same color."""
     layers: list[Line | Marks] = []
     place = {row: at for at, row in enumerate(outcome.rows)}
     for number, column in enumerate(outcome.columns):

@@ -58,7 +58,7 @@ def _people(world: Any) -> "list[Trips]":
     from shoal_collect.simulation.trips import is_in_tracks, people_of, points_for, trips_of
 
     def traces() -> Trajectories:
-        given = world.given.get("traces")
+        given = world.inputs.get("traces")
         if given is not None:
             return cast("Trajectories", given)
         made = synthesize(world.size.participants, max(world.size.days, 2), world.seed, layout="city")
