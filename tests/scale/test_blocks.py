@@ -154,6 +154,23 @@ def test_sizes_that_cannot_hide_anybody_are_refused(city: Path, tmp_path: Path) 
     assert not list(tmp_path.iterdir())  # the next attempt, with other settings, finds nothing of this one
 
 
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (shoal.StaticGeneralization(k=2), shoal.PublishOptions()),
+        (Glove(k=2), shoal.PublishOptions(exact_figures=True)),
+        (Glove(k=2), shoal.PublishOptions(private_report="private.html")),
+    ],
+)
+def test_what_needs_everyone_at_once_is_refused_in_blocks(
+    method: shoal.Method, options: shoal.PublishOptions, city: Path, tmp_path: Path
+) -> None:
+    people, rng = InBlocks(source=city, reading=Reading(), size=20, engine=Run()), Randomness.for_research(1)
+    with pytest.raises(MisuseError, match=r"work in blocks needs shoal\.Glove, no private report"):
+        shoal.publish(people, method, tmp_path / "release", rng=rng, options=options)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_one_block_is_the_release_in_memory_byte_for_byte(city: Path, tmp_path: Path) -> None:
     published = in_blocks(city, tmp_path / "one", 120)
     shoal.publish(

@@ -119,7 +119,7 @@ def block_plan(
     k, workers, bound = _k_of(method), workers_here(engine), None
     if size is not None and not isinstance(size, int):
         bound = memory_bound_for(counts, size, in_one_piece)
-        size = None if bound is None else bound.people_in_a_block(counts.each, k)
+        size = None if bound is None else bound.people_in_a_block(counts.samples_per_person, k)
     if size is None:
         return None
     require_possible(method, counts.people, reading)

@@ -171,7 +171,7 @@ def k_gaps_on_disk(
     part: the number of people in memory with all their samples; with the people drawn, a fifth more.
     """
     n = people.n_subjects
-    ks = [each for each in sorted({*KS, k}) if 2 <= each <= n]
+    ks = [size for size in sorted({*KS, k}) if 2 <= size <= n]
     part = max(part, _LEAST)
     if n <= part:
         return tuple(k_gaps(people.load(np.arange(n)), ks, run=run, subjects=drawn_people(n)))

@@ -352,5 +352,5 @@ def _read_package(folder: Path) -> dict[str, Any]:
     resources = package.get("resources") if isinstance(package, dict) else None
     if not isinstance(resources, list) or not all(isinstance(one, dict) for one in resources):
         raise InputError(f"{path} is no data package: it lists no resources")
-    own: dict[str, Any] = package
-    return own
+    listed: dict[str, Any] = package
+    return listed

@@ -42,13 +42,15 @@ RECORD_TRIES: Final = 200  # of the rows of COSTS for the record, as their names
 class Counts:
     """The size of an input: rows read, usable rows (samples), and people.
 
-    each: [people] usable rows of each person. notes: on their positions.
+    samples_per_person: [people]. notes: on their positions.
     """
 
     rows: int
     samples: int
     people: int
-    each: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64), compare=False, repr=False)
+    samples_per_person: Integers = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64), compare=False, repr=False
+    )
     notes: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -212,7 +214,7 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
         rows=intake.rows_read,
         samples=int(samples_of.sum()),
         people=len(samples_of),
-        each=samples_of,
+        samples_per_person=samples_of,
         notes=tuple(intake.positions.notes),
     )
 
@@ -289,7 +291,7 @@ def blocks_of(
     such blocks could not hold k people each.
     """
     number = number_of_blocks(counts.people, size, k)
-    largest, people = most_samples(counts.each), -(-counts.people // number)
+    largest, people = most_samples(counts.samples_per_person), -(-counts.people // number)
     return Blocks(
         number=number,
         people=people,
