@@ -31,8 +31,7 @@ from shoal.model.intake import Reading
 from shoal.publishing import block_gaps
 from shoal.publishing.in_blocks import publish_in_blocks
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine
+from shoal.runtime.run import Engine, Run
 from shoal.scale import engine_local
 from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic

@@ -18,14 +18,14 @@ from shoal.cli.options import (
     take_reading,
 )
 from shoal.cli.sections import Command, Option
-from shoal.units import share_of
+from shoal.units import parse_share
 
 if TYPE_CHECKING:
     from shoal.methods.parameters import Parameter
 
 _CHOSEN: Final = "shoal.method"
 _DEFAULT: Final = "glove"
-_TYPES: Final = {"m": LENGTH, "s": DURATION, "share": Quantity("share", share_of)}
+_TYPES: Final = {"m": LENGTH, "s": DURATION, "share": Quantity("share", parse_share)}
 _METAVARS: Final = {
     "m": "LENGTH",
     "s": "DURATION",
@@ -92,9 +92,9 @@ def take_settings(
     streets: the street graph that was named, or None.
     """
     from shoal.methods import method_named
-    from shoal.methods.parameters import declared
+    from shoal.methods.parameters import declared_parameters
 
-    own = declared(method_named(method))
+    own = declared_parameters(method_named(method))
     reading = take_reading(options, but=own)
     for name in READING_FIELDS:
         value = options.pop(f"reading_{name}", None)
@@ -140,12 +140,12 @@ def _method_option() -> click.Option:
 def _options_beside(own: list[click.Parameter]) -> list[click.Parameter]:
     """The options of all methods; one that the reading has already says there what else it means."""
     from shoal.methods import METHODS
-    from shoal.methods.parameters import declared
+    from shoal.methods.parameters import declared_parameters
 
     sharing: dict[str, dict[str, Parameter]] = {}
     names: dict[str, str] = {}
     for method, kind in METHODS.items():
-        for name, each in declared(kind).items():
+        for name, each in declared_parameters(kind).items():
             sharing.setdefault(_key(name, each), {})[method] = each
             names[_key(name, each)] = each.option_of(name)
     reading = {each.name: each for each in own if each.name in READING_FIELDS}
@@ -194,7 +194,7 @@ def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], k
 
 def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
     """What click makes of the text of an option."""
-    from shoal.methods.written import value_of
+    from shoal.methods.written import parse_value
 
     first, *_ = methods.values()
     if first.spelled is not None:
@@ -206,7 +206,7 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
         case "m" | "s" | "share":
             kind = _TYPES[first.unit]
             zero = next((each for each in methods.values() if each.zero), None)
-            return kind if zero is None else Quantity(kind.name, lambda text: value_of(zero, str(text)))
+            return kind if zero is None else Quantity(kind.name, lambda text: parse_value(zero, str(text)))
         case "people" | "records" | "rounds":
             least = None if first.bound is None else first.bound.least
             return int if least is None else click.IntRange(min=least)

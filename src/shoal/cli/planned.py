@@ -46,7 +46,7 @@ def plan_option(command: Command) -> Command:
 
 def count_input(source: str, reading: dict[str, Any], *, quiet: bool, releases: bool = False) -> "Counts":
     """Count INPUT, as all that a plan knows of it; raises InputError where it cannot be read, or released."""
-    from shoal.model.given import require_one_region
+    from shoal.model.argument_checks import require_one_region
     from shoal.publishing.planning import count
     from shoal.runtime.run import Run
 

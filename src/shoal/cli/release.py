@@ -270,8 +270,8 @@ def _asked_for(
 ) -> tuple[dict[str, Any], dict[str, Any], "Method"]:
     """How INPUT is read, the settings that were given or are the paper's, and the method with them."""
     from shoal.methods import method_named
-    from shoal.methods.parameters import declared
-    from shoal.methods.written import in_options
+    from shoal.methods.parameters import declared_parameters
+    from shoal.methods.written import with_option_names
 
     reading, settings = take_settings(method, options, streets)
     kind = method_named(method)
@@ -288,7 +288,7 @@ def _asked_for(
     try:
         return reading, settings, kind(**settings)
     except MisuseError as error:  # of a parameter, which is an option here
-        raise MisuseError(in_options(error.as_written, declared(kind))) from error
+        raise MisuseError(with_option_names(error.cli_message, declared_parameters(kind))) from error
 
 
 def _in_blocks(
@@ -362,11 +362,11 @@ def _bound(memory: int, method: object, blocks: int | None, engine: str | None) 
 def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
     """Name secret parts that are left behind, with the command that removes them, and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
-    from shoal.runtime.staging import explained_write, left_behind
+    from shoal.runtime.staging import explain_write_errors, find_partials
 
     parts, files = parts_folder(output), (output, *(path for path in secrets if path is not None))
-    old = [path for file in files for path in left_behind(file)]
-    with explained_write(output):  # a name may be too long to ask for
+    old = [path for file in files for path in find_partials(file)]
+    with explain_write_errors(output):  # a name may be too long to ask for
         if parts.exists() and not resume:
             old.append(parts)
     if old:

@@ -14,8 +14,7 @@ import numpy as np
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps, nearest_others, some_people
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine, carried_out, runs_of
+from shoal.runtime.run import Engine, Run, run_tasks, split_evenly
 from shoal.utility.facts import KS
 
 _LEAST: Final = 500  # people that are looked at together, whatever the size of a block
@@ -90,12 +89,12 @@ def gaps_of_stored(
         NearTask(
             people=people.folder, folder=scratch, first=first, end=end, count=max(ks) - 1, threads=threads
         )
-        for first, end in runs_of(n, part)
+        for first, end in split_evenly(n, part)
     )
     near = nearest_in(replace(begun, threads=run.threads))
     # nobody else is looked at beyond the last of these
     np.save(scratch / _BELOW, np.nextafter(near.effort[:, -1], np.inf))
-    for found in carried_out(nearest_in, tasks, engine, run, _LABEL):
+    for found in run_tasks(nearest_in, tasks, engine, run, _LABEL):
         near = near.joined(found)
     together = np.union1d(drawn, near.who)
     gaps = k_gaps(

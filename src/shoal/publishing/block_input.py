@@ -17,9 +17,8 @@ from shoal.io.pieces import columns_drawn
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.checkpoint import Checkpoint
-from shoal.runtime.run import Run
+from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name
-from shoal.runtime.tasks import Engine, carried_out
 from shoal.scale.engine_spark import SparkCluster
 
 INPUT: Final = "input"
@@ -61,7 +60,7 @@ class BlockInput:
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
         """Raises OtherJobError where these are not the files that the job began to read."""
-        begun = checkpoint.kept(
+        begun = checkpoint.load_or_make(
             INPUT, lambda: {"signs": self._signs(), "digests": self._digests(engine, run)}
         )
         if np.array_equal(begun["signs"], self._signs()):
@@ -94,7 +93,7 @@ class BlockInput:
 
     def _digests(self, engine: Engine, run: Run) -> Numbers:
         paths = [file.path for file in self._files if file.path is not None]
-        found = list(carried_out(digest_of_file, paths, engine, run, "looking at the input"))
+        found = list(run_tasks(digest_of_file, paths, engine, run, "looking at the input"))
         return np.array([list(digest) for digest in found], dtype=np.uint8).reshape(-1, 32)
 
 

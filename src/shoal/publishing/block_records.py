@@ -20,8 +20,7 @@ from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine, carried_out, runs_of
+from shoal.runtime.run import Engine, Run, run_tasks, split_evenly
 from shoal.scale.anonymizing import name_of
 from shoal.utility.accuracy import Accuracy, Extents
 
@@ -89,13 +88,13 @@ def crowds_of_blocks(
 ) -> tuple[Crowds, Accuracy]:
     """All crowds of the finished blocks, whose boxes stay where they are, and what remains of samples."""
     job, names = checkpoint.folder, ("subjects", "sizes", "lengths", "suppressed")
-    each = [checkpoint.finished(name_of(block), names) for block in range(n_blocks)]
+    each = [checkpoint.load(name_of(block), names) for block in range(n_blocks)]
     subjects, sizes, lengths, suppressed = (np.concatenate([own[name] for own in each]) for name in names)
     parts = [
         ExtentsTask(job=job, first=first, end=end, grid=people.grid)
-        for first, end in runs_of(n_blocks, math.isqrt(n_blocks))
+        for first, end in split_evenly(n_blocks, math.isqrt(n_blocks))
     ]
-    raw, published = reduce(_joined, carried_out(extents_of_blocks, parts, engine, run, _LABEL))
+    raw, published = reduce(_joined, run_tasks(extents_of_blocks, parts, engine, run, _LABEL))
     crowds = Crowds(
         job=job,
         subjects=subjects,
@@ -115,7 +114,7 @@ def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
 
 def _extents(kept: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
     """Those of raw and of published samples of one block."""
-    rows = kept.finished(name_of(block), ("raw", "published"))
+    rows = kept.load(name_of(block), ("raw", "published"))
     raw, published = (
         Extents(space_cells=each[:, 0], time_slots=each[:, 1], count=each[:, 2], grid=grid)
         for each in (rows["raw"], rows["published"])
@@ -191,7 +190,7 @@ def records_at(
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
     kept = Checkpoint(job)
     for block in np.unique(blocks).tolist():
-        with kept.rows_of(name_of(block)).open("rb", buffering=0) as file:
+        with kept.rows_path(name_of(block)).open("rb", buffering=0) as file:
             for record in np.flatnonzero(blocks == block).tolist():
                 file.seek(starts[record] * rows.shape[1] * rows.itemsize)
                 own = rows[offsets[record] : offsets[record + 1]]

@@ -22,9 +22,8 @@ from shoal.report.facts.density import Window, density_in, expected_density, som
 from shoal.report.facts.gaps import gap_facts
 from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write, partial_name
-from shoal.runtime.tasks import Engine, carried_out
+from shoal.runtime.run import Engine, Run, run_tasks
+from shoal.runtime.staging import explain_write_errors, partial_name
 from shoal.utility.accuracy import Accuracy
 
 _NAMES, _BLOCKS, _STARTS, _LENGTHS = "names.npy", "blocks.npy", "starts.npy", "lengths.npy"
@@ -77,7 +76,7 @@ def write_part(part: TablePart) -> PartSeen:
     records = part.records()
     boxes = records.boxes
     partial = partial_name(part.file)
-    with explained_write(part.file):
+    with explain_write_errors(part.file):
         bounds = write_some_boxes(records, partial)
         partial.rename(part.file)
     window = part.window or window_around(boxes)
@@ -153,7 +152,7 @@ def write_table_in_parts(
     begun = part(first, None)
     seen = [write_part(begun)]  # the map's window is chosen by it
     parts = [begun, *(part(cut, seen[0].window) for cut in others)]
-    seen += carried_out(write_part, parts[1:], engine, run, _LABEL)
+    seen += run_tasks(write_part, parts[1:], engine, run, _LABEL)
     join_boxes([each.file for each in parts], [bounds for each in seen for bounds in each.bounds], path)
     examples = some_boxes(begun.records().boxes)
     return Seen(parts=seen, examples=examples)

@@ -15,8 +15,7 @@ from shoal.model.release import Release
 from shoal.publishing.block_records import Crowds, ReleaseOnDisk, without_records
 from shoal.publishing.block_sample import these_crowds
 from shoal.runtime.arrays import Integers
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine, carried_out, runs_of
+from shoal.runtime.run import Engine, Run, run_tasks, split_evenly
 from shoal.utility import Facts
 from shoal.utility.vanished import Vanished, side_of_zones, vanished_in, vanished_together
 
@@ -76,7 +75,7 @@ def vanished_of_stored(
     ends = np.flatnonzero(np.diff(np.cumsum(crowds.sizes) // part)) + 1
     pieces = [
         (True, pairwise([0, *ends.tolist(), len(crowds.sizes)])),
-        (False, runs_of(len(alone), part)),
+        (False, split_evenly(len(alone), part)),
     ]
     header = without_records(release)
     tasks = [
@@ -94,7 +93,7 @@ def vanished_of_stored(
         for of_crowds, runs in pieces
         for first, end in runs
     ]
-    whole = vanished_together(list(carried_out(vanished_of_some, tasks, engine, run, _LABEL)))
+    whole = vanished_together(list(run_tasks(vanished_of_some, tasks, engine, run, _LABEL)))
     counted, told = int(whole.by_hour.lost.sum()), release.losses.samples_suppressed
     if counted != told:
         raise MisuseError(f"{counted} samples are lost and the release tells of {told}")
@@ -127,9 +126,9 @@ def _zones(people: StoredPeople, part: int, engine: Engine, run: Run) -> Zones:
     """Square zones of whole cells over all samples."""
     tasks = [
         PeopleTask(people=people.folder, first=first, end=end)
-        for first, end in runs_of(people.n_subjects, part)
+        for first, end in split_evenly(people.n_subjects, part)
     ]
-    lows, highs = zip(*carried_out(bounds_of, tasks, engine, run, _LABEL), strict=True)
+    lows, highs = zip(*run_tasks(bounds_of, tasks, engine, run, _LABEL), strict=True)
     (west, south), (east, north) = np.min(lows, axis=0).tolist(), np.max(highs, axis=0).tolist()
     side = side_of_zones(max(east - west, north - south) + 1)
     cell_m = people.grid.cell_m

@@ -19,8 +19,8 @@ from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.storing import are_complete, store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
-from shoal.model.claims.hull import hull_rule
-from shoal.model.given import require_one_region
+from shoal.model.argument_checks import require_one_region
+from shoal.model.claims.hull import parse_hull
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
@@ -45,9 +45,8 @@ from shoal.report.pages.record import page_of_facts
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write, left_behind, require_absent, staged_folder
-from shoal.runtime.tasks import Engine, carried_out
+from shoal.runtime.run import Engine, Run, run_tasks
+from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.memory import MemoryBound
@@ -145,8 +144,8 @@ def publish_in_blocks(
     workers = None if isinstance(size, MemoryBound) else engine  # a bound knows of no tasks but blocks
     given = BlockInput(source, engine, reading.cells)
     job = _job(given, reading, method, size)
-    with explained_write(folder), Checkpoint.until_done(folder, job) as checkpoint:
-        for left_over in (*folder.glob(".*.partial-*"), *left_behind(output)):  # of a run that was killed
+    with explain_write_errors(folder), Checkpoint.until_done(folder, job) as checkpoint:
+        for left_over in (*folder.glob(".*.partial-*"), *find_partials(output)):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
         begun = are_complete(folder / PEOPLE, workers or run, run)  # and the input is not read
         if not begun:  # parts of people who are not there are parts of nobody
@@ -226,12 +225,12 @@ def _blocks(
         offsets = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.int64)
         return {"subjects": np.concatenate(blocks), "offsets": offsets}
 
-    return tuple(np.diff(checkpoint.kept(BLOCKS, make)["offsets"]).tolist())
+    return tuple(np.diff(checkpoint.load_or_make(BLOCKS, make)["offsets"]).tolist())
 
 
 def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
     """Where the draws of each block come from; only hulls that are moved outward are drawn in blocks."""
-    if rng.publishable or not hull_rule(method.hull).outward_cells:
+    if rng.publishable or not parse_hull(method.hull).outward_cells:
         return [None] * n_blocks
     streams: list[int | None] = rng.below(1 << 62, n_blocks).tolist()
     return streams
@@ -244,7 +243,7 @@ def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> N
     for task in tasks:
         (begun if (folder / f"{name_of(task.block)}.npz").exists() else waiting).append(task)
     if begun:  # by an earlier run; what is damaged is made again
-        for _ in carried_out(anonymize_block, begun, engine, run, "looking at finished blocks"):
+        for _ in run_tasks(anonymize_block, begun, engine, run, "looking at finished blocks"):
             pass
     run.progress(label, len(tasks) - len(waiting), len(tasks))
     for done, _ in enumerate(

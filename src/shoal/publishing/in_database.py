@@ -18,7 +18,7 @@ from shoal.model.verdicts import Finding
 from shoal.publishing.exported import OTHER_DIGEST, in_another_order, release_of_rows
 from shoal.publishing.exporting import Exported, schema_of, table_to_hand_over
 from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.verification.files.stated import respelled
 
 FORMS: Final = ("postgis", "mobilitydb")

@@ -91,5 +91,5 @@ def _named(folder: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        told = error.as_written.replace(f"{folder}/", "").replace(str(folder), "the release")
+        told = error.cli_message.replace(f"{folder}/", "").replace(str(folder), "the release")
         raise InputError(told) from error

@@ -13,16 +13,16 @@ from typing import Final
 
 from shoal.errors import MisuseError
 from shoal.methods import METHODS
-from shoal.methods.parameters import declared
+from shoal.methods.parameters import declared_parameters
+from shoal.model.argument_checks import require_linkage, require_trajectories
 from shoal.model.claims import Claim, claim_from_json
-from shoal.model.claims.expected import Expected
-from shoal.model.given import require_linkage, require_trajectories
+from shoal.model.claims.expected import ExpectedClaim
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.exported import OTHER_DIGEST, as_release_folder
 from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
-from shoal.runtime.paths import path_of
+from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import Looked, looking, verify_looked, with_notes
 from shoal.verification.leaks.digests import hashes_among
@@ -101,7 +101,7 @@ def verify_folder(
     """
     require_trajectories(original)
     require_linkage(linkage)
-    folder, run = path_of(folder, "a release folder"), run or Run()
+    folder, run = local_path(folder, "a release folder"), run or Run()
     with opened_folder(folder, run) as opened:
         return verify_opened(original, opened, linkage, expected=expected, run=run)
 
@@ -110,32 +110,32 @@ def verify_opened(
     original: Trajectories, opened: OpenedFolder, linkage: Linkage | None, *, expected: str | None, run: Run
 ) -> Verdict:
     """As ``verify_folder``, of a folder that is being read."""
-    least = None if expected is None else Expected.parse(expected)
+    least = None if expected is None else ExpectedClaim.parse(expected)
     verdict = verify_looked(original, opened.looked, linkage, run=run)
-    verdict = with_notes(verdict.and_also(opened.findings), opened.notes)
+    verdict = with_notes(verdict.with_findings(opened.findings), opened.notes)
     manifest = read_manifest(opened.folder)
     if manifest.release_sha256 != opened.looked.manifest.release_sha256:  # of an export
         verdict = with_notes(verdict, [OTHER_DIGEST])
         if hashes_among(RawIdentifiers.of(original).digests, [manifest.release_sha256]):
-            verdict = verdict.and_also([Finding("raw-identifier", _DIGEST_OF_ONE)])
+            verdict = verdict.with_findings([Finding("raw-identifier", _DIGEST_OF_ONE)])
     return with_whole_claim(verdict, manifest, least)
 
 
-def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:
+def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: ExpectedClaim | None) -> Verdict:
     """The verdict with what the claim lacks of its method's, and of what is expected."""
     claim = claim_from_json(manifest.claim)
     whole = claim_of_method(manifest)
     findings = list(_less_than(claim, expected, "is expected"))
     if whole is not None:
-        findings += _less_than(claim, Expected.of(whole), "releases of its method and parameters claim")
+        findings += _less_than(claim, ExpectedClaim.of(whole), "releases of its method and parameters claim")
     elif expected is None:
-        verdict = verdict.without(UNKNOWN_METHOD)
+        verdict = verdict.with_unchecked(UNKNOWN_METHOD)
     if manifest.method not in METHODS:
         verdict = with_notes(verdict, [STRANGE_METHOD])
     elif manifest.shoal_version == __version__ and not _are_stated(manifest):
         message = f"{MANIFEST_FILE}: its parameters are not as {manifest.method} states its own"
         findings.append(Finding("false-statement", message))
-    return verdict.and_also(findings)
+    return verdict.with_findings(findings)
 
 
 def claim_of_method(manifest: Manifest) -> Claim | None:
@@ -143,7 +143,7 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
     method = METHODS.get(manifest.method)
     if method is None:
         return None
-    known = declared(method)
+    known = declared_parameters(method)
     if any(name not in known for name in manifest.parameters):
         return None
     settings = {name: value for name, value in manifest.parameters.items() if not known[name].street_graph}
@@ -158,7 +158,7 @@ def _are_stated(manifest: Manifest) -> bool:
 
     Of a graph of streets, which no manifest holds, the sizes are the publisher's word.
     """
-    known = declared(METHODS[manifest.method])
+    known = declared_parameters(METHODS[manifest.method])
     told = {name: value for name, value in manifest.parameters.items() if name in known}
     settings = {name: value for name, value in told.items() if not known[name].street_graph}
     try:
@@ -172,7 +172,7 @@ def _are_stated(manifest: Manifest) -> bool:
     return json.dumps({name: own[name] for name in own if name in told}) == json.dumps(manifest.parameters)
 
 
-def _less_than(claim: Claim, expected: Expected | None, whose: str) -> Iterator[Finding]:
+def _less_than(claim: Claim, expected: ExpectedClaim | None, whose: str) -> Iterator[Finding]:
     if expected is not None:
         for fault in expected.shortfalls(claim):
             yield Finding("weaker-claim", f"the release claims less than {whose}: {fault}")

@@ -17,9 +17,9 @@ from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
-from shoal.model.given import require_given, require_one_region, require_trajectories
+from shoal.model.argument_checks import require_method_inputs, require_one_region, require_trajectories
+from shoal.model.html_table import html_table
 from shoal.model.release import Linkage, Release
-from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
@@ -39,8 +39,8 @@ from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
-from shoal.runtime.freed import give_back
-from shoal.runtime.paths import path_of
+from shoal.runtime.files import local_path
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file, staged_folder
@@ -90,7 +90,7 @@ class Publication:
             ("records", f"{self.manifest.n_records:,}"),
             ("publishable", "yes" if self.manifest.publishable else "no: made with a research seed"),
         ]
-        return table("Published", rows, notes=claim.cautions)
+        return html_table("Published", rows, notes=claim.cautions)
 
 
 def publish(
@@ -165,13 +165,13 @@ def publish(
     ...     print(sorted(path.name for path in published.folder.iterdir()))
     ['manifest.json', 'release.parquet', 'report.html']
     """
-    require_given(original, rng)
+    require_method_inputs(original, rng)
     require_one_region(original.intake.notes)
     if isinstance(method, (str, type)) or not hasattr(method, "about"):
         raise MisuseError("a method is needed with its parameters, such as shoal.Glove(k=5)")
-    output = path_of(output, "the release folder")
-    linkage_file = None if linkage_file is None else path_of(linkage_file, "the linkage")
-    private_report = None if private_report is None else path_of(private_report, "the private report")
+    output = local_path(output, "the release folder")
+    linkage_file = None if linkage_file is None else local_path(linkage_file, "the linkage")
+    private_report = None if private_report is None else local_path(private_report, "the private report")
     run = run or Run()
     require_targets(method, output, linkage_file, private_report)
     require_ground_over(original, ground)
@@ -181,11 +181,11 @@ def publish(
         run = replace(run, checkpoint=checkpoint)
         with run.stage("method"):
             release, linkage = method.anonymize(original, rng, run)
-            give_back()
+            release_idle_memory()
         with run.stage("check"):
             known = RawIdentifiers.of(original)
             verdict = verdict_on(original, release, linkage, run=run, known=known)
-            give_back()
+            release_idle_memory()
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run, exact=exact_figures), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement, ground=ground)
@@ -193,20 +193,20 @@ def publish(
             write_release, staging, release, verdict, write=partial(write_table, release), statement=statement
         )
         evidence.measure_exposure()
-        with run.beside(write, stage="writing") as written:
+        with run.alongside(write, stage="writing") as written:
 
             def read_again() -> Looked:
                 written()
-                give_back()
+                release_idle_memory()
                 looked = looked_at(staging, release)
-                give_back()
+                release_idle_memory()
                 return looked
 
-            with run.beside(read_again, stage="check of the files") as read:
+            with run.alongside(read_again, stage="check of the files") as read:
                 evidence.measure()
-                give_back()
+                release_idle_memory()
                 manifest, looked = written(), read()
-        give_back()
+        release_idle_memory()
 
         def check() -> Verdict:
             whole, judged = with_its_page(looked, release), (release, verdict)
@@ -306,7 +306,7 @@ def assess(
     [2, 5]
     """
     require_trajectories(original)
-    report_file = None if report_file is None else path_of(report_file, "the report")
+    report_file = None if report_file is None else local_path(report_file, "the report")
     if report_file is not None:
         require_absent(report_file)
     run = run or Run()

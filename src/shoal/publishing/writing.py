@@ -20,8 +20,8 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.statement import Statement
 from shoal.release_folder.tables import require_places_on_earth
 from shoal.runtime.checkpoint import parts_folder
-from shoal.runtime.freed import give_back
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
 
@@ -75,7 +75,7 @@ def finish_release(
         manifest = manifest.model_copy(update={"report_sha256": sha256_of(staging / REPORT_FILE)})
         write_manifest(manifest, staging / MANIFEST_FILE)
     with run.stage("check of the files"):
-        give_back()
+        release_idle_memory()
         require_holds(check())
     return manifest
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.neighborhoods import bisected
+from shoal.model.neighborhoods import bisect_rows
 from shoal.model.trajectories import require_people
 from shoal.runtime.arrays import Floats, Integers
 
@@ -56,4 +56,4 @@ def split_into_blocks(
         at = at[np.lexsort((members[at], own[at, third], own[at, second]))]
         return np.concatenate([members[place < middle], members[at], members[place > middle]])
 
-    return list(bisected(np.arange(n), by_widest, parts=parts))
+    return list(bisect_rows(np.arange(n), by_widest, parts=parts))

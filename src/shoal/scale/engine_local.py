@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from weakref import finalize
 
 from shoal.errors import EngineError
-from shoal.runtime.freed import keep_little
+from shoal.runtime.memory import limit_idle_memory
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -141,7 +141,7 @@ def _serve(pipe: Connection) -> None:
     """What a worker does: tasks, until nobody sends any more."""
     signal(SIGINT, SIG_IGN)  # an interrupt is for the one who hands out the tasks
     Thread(target=_end_with_parent, daemon=True).start()
-    keep_little()
+    limit_idle_memory()
     while True:
         try:
             fn, part = pipe.recv()

@@ -3,8 +3,7 @@
 from typing import Final
 
 from shoal.errors import MisuseError
-from shoal.runtime.run import Run, available_cores
-from shoal.runtime.tasks import Engine
+from shoal.runtime.run import Engine, Run, available_cores
 
 KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS, spark, spark:MASTER"
 

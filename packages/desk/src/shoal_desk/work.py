@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, BinaryIO, Final
 
 from shoal.errors import OutputError
-from shoal.runtime.progress_file import ENVIRONMENT
+from shoal.runtime.progress import ENVIRONMENT
 from shoal.runtime.staging import write_private
 
 PLAN_FILE: Final = "plan.json"
