@@ -4,7 +4,6 @@ The folder holds data like the raw data: only its owner can read it, and it is n
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -138,15 +137,18 @@ def _make_secret(folder: Path) -> None:
 
 def _lock(folder: Path, descriptor: int) -> None:
     """Lock a folder for this process, until the descriptor is closed or the process ends, however it ends."""
+    from filelock import lock_descriptor
+
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InUseError(
-            f"another command works in {folder}; wait until it has ended, or choose another --output"
-        ) from None
+        is_locked = lock_descriptor(descriptor, blocking=False)
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks: as if alone
             raise
+        return
+    if not is_locked:
+        raise InUseError(
+            f"another command works in {folder}; wait until it has ended, or choose another --output"
+        )
 
 
 def parts_folder(output: Path) -> Path:

@@ -11,7 +11,6 @@ When several processes need the same kernel, one compiles it and the others wait
 written is compiled again.
 """
 
-import fcntl
 import hashlib
 import itertools
 import os
@@ -29,6 +28,7 @@ from typing import Any, BinaryIO, Final
 import llvmlite
 import numba
 import numpy as np
+from filelock import lock_descriptor
 from llvmlite import binding, ir
 from numba.core import serialize, sigutils
 from numba.core.bytecode import FunctionIdentity
@@ -316,11 +316,9 @@ def _acquire_lock(path: Path) -> BinaryIO | None:
         return None
     ends = time.monotonic() + _PATIENCE_S
     while time.monotonic() < ends:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            time.sleep(_LOOK_EVERY_S)
-        else:
-            return lock
+        with suppress(OSError):
+            if lock_descriptor(lock.fileno(), blocking=False):
+                return lock
+        time.sleep(_LOOK_EVERY_S)
     lock.close()
     return None
