@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.methods.assembly import unrelated_order
-from shoal.model.names import Pseudonyms, Texts
+from shoal.model.names import Pseudonyms, TextNames
 from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.scale.blocks import split_into_blocks
@@ -82,7 +82,7 @@ def main() -> None:
     order = unrelated_order(subjects, crowd_of, input_rank, chance)
     steps.done("order of records")
     # what the rest looks at of people and of a release
-    people: Any = SimpleNamespace(ids=Texts(column), input_rank=input_rank)
+    people: Any = SimpleNamespace(ids=TextNames(column), input_rank=input_rank)
     pseudonyms = Pseudonyms(chance.pseudonym_numbers(len(subjects)))
     release: Any = SimpleNamespace(trajectory_ids=pseudonyms, n_records=len(pseudonyms))
     linked = pseudonyms.take(np.argsort(subjects[order]))
@@ -94,7 +94,7 @@ def main() -> None:
     list(pseudonyms_used_twice(release))
     list(order_findings(people, links.subject_of, pseudonyms))
     steps.done("pseudonyms looked at")
-    known = pseudonyms.different()
+    known = pseudonyms.distinct()
     prefixes, searches = Prefixes(known), [Search(spelling, known) for spelling in SPELLINGS]
     steps.done("what hashes may meet")
     del known, prefixes, searches

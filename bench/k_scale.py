@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from shoal.kernels.hiding import Pieces, pair_costs
-from shoal.model.neighborhoods import along_longest, bisected
+from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
@@ -76,7 +76,7 @@ def nearest(squares: Squares, count: int, run: Run) -> Integers:
     n = len(squares.half)
     size = 2 * np.median(squares.half) * np.log(squares.half)
     places = np.stack([squares.x, squares.y, size], axis=1)
-    leaves = list(bisected(np.arange(n), along_longest(places), most=LEAF))
+    leaves = list(bisect_rows(np.arange(n), order_by_longest_axis(places), most=LEAF))
     sizes = np.array([len(leaf) for leaf in leaves])
     boxes = np.array([box_of(squares[leaf]) for leaf in leaves])
     found = np.empty((n, count), dtype=np.int64)

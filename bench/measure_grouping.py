@@ -23,7 +23,7 @@ from k_scale import Near, classes_of_neighbors, costs_beside, nearest, records_o
 from shoal.attacks.intervals import wilson
 from shoal.kernels.box_measures import BoxColumns, Points, count_covered
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.glove.refine import halved, refined, weights_of
+from shoal.methods.glove.refine import halve_people, refine_classes, weights_of
 from shoal.methods.k_merge import merge_members
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
@@ -177,7 +177,7 @@ def lines(
     starts: Mapping[str, Callable[[], list[EquivalenceClass]]] = {
         "GLOVE": partial(in_blocks, original, k, blocks, run),
         "neighbors": lambda: published(original, classes_of_neighbors(found, k)),
-        "halves": partial(halved, original, k, run),
+        "halves": partial(halve_people, original, k, run),
     }
     weights = None if units is None else weights_of(original, starts[units](), ramp=True)
     for name, make in starts.items():
@@ -190,7 +190,7 @@ def lines(
         yield row(words, k, original, classes, best, spent, victims)
         for turns in rounds:
             began = clock()
-            better = refined(original, classes, k, turns, run, weights=weights)
+            better = refine_classes(original, classes, k, turns, run, weights=weights)
             more = clock() - began
             best = extents_of(original, better) if best is None else best
             yield row(f"{words}, {turns} rounds", k, original, better, best, spent + more, victims)

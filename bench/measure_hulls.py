@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import shoal
-from shoal.model.claims.hull import hull_rule
+from shoal.model.claims.hull import parse_hull
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -40,7 +40,7 @@ class Case:
 
 
 def case_of(original: Trajectories, release: Release, linkage: Linkage, hull: str) -> Case:
-    rule = hull_rule(hull)
+    rule = parse_hull(hull)
     reach = (
         rule.outward_cells if rule.grid_m is None else round(rule.grid_m / original.snapped_grid().cell_m) - 1
     )

@@ -20,7 +20,7 @@ import shoal
 from measure_omission import made, on_one_week
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S
 from shoal.methods.glove.omission import Budget
-from shoal.model.omission import most_of
+from shoal.model.omission import most_allowed
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Floats
 from shoal.runtime.run import Run
@@ -45,9 +45,9 @@ def isolation(original: Trajectories, k: int) -> Floats:
 
 def without_the_isolated(original: Trajectories, k: int, budget: Budget) -> tuple[Trajectories, Flags]:
     """The data without its most isolated samples, as the budget allows; [m] which stay."""
-    left = most_of(budget.of_all, original.n_samples)
+    left = most_allowed(budget.of_all, original.n_samples)
     lost = np.zeros(original.n_subjects, dtype=np.int64)
-    most = np.array([most_of(budget.of_one, length) for length in original.lengths.tolist()])
+    most = np.array([most_allowed(budget.of_one, length) for length in original.lengths.tolist()])
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     kept = np.ones(original.n_samples, dtype=np.bool_)
     for row in np.argsort(-isolation(original, k), kind="stable").tolist():

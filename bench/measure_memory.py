@@ -20,7 +20,7 @@ from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.publishing.block_facts import SAMPLE_PEOPLE
 from shoal.publishing.in_blocks import InBlocks
-from shoal.runtime.freed import keep_little
+from shoal.runtime.memory import limit_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, anonymize_block
@@ -76,7 +76,7 @@ def main() -> None:
     asked = options.parse_args()
     if asked.work is not None:
         if asked.work != A_BLOCK:  # the command's own process; workers leave memory as it is
-            keep_little()
+            limit_idle_memory()
         WORK[asked.work](asked.folder, asked.k)
         print(own_peak())
         return

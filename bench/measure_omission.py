@@ -19,7 +19,7 @@ import numpy as np
 import shoal
 from measure_refinement import Made, attack_rows, rates_of
 from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.methods.glove.omission import Budget, omitted
+from shoal.methods.glove.omission import Budget, omit_samples
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -35,7 +35,7 @@ def made(
     method = shoal.Glove(**settings | ({} if share else {"omit_of_one_at_most": None}), omit_at_most=share)
     claim, began = method.claim(), time.process_time()
     budget = Budget(of_all=claim.missing_at_most, of_one=claim.missing_of_one_at_most)
-    classes = omitted(original, whole, budget, Run()) if share else whole
+    classes = omit_samples(original, whole, budget, Run()) if share else whole
     cpu_s = time.process_time() - began
     release, linkage = assemble(
         original,

@@ -6,7 +6,7 @@ python bench/measure_readings.py [--input FILE | --subjects 5000 --days 14 --lay
 import argparse
 
 import shoal
-from shoal.methods.glove.reshaping import GENERALIZE
+from shoal.methods.glove.merging import GENERALIZE
 from shoal.runtime.randomness import Randomness
 from shoal.utility.accuracy import Extents, measure_accuracy
 

@@ -24,7 +24,7 @@ from shoal.kernels.weighed_runs import Weights
 from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import START, Start
-from shoal.methods.glove.refine import halved, refined, weights_of
+from shoal.methods.glove.refine import halve_people, refine_classes, weights_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.omission import extents_of_classes
@@ -71,9 +71,9 @@ def both(
     greedy = shoal.Glove(k=k).classes(original, run)
     loop_s = clock() - began
     began = clock()
-    classes = halved(original, k, run) if start == "halves" else greedy
+    classes = halve_people(original, k, run) if start == "halves" else greedy
     weights = weights_of(original, classes, ramp=ramp)
-    better = refined(original, classes, k, rounds, run, weights=weights)
+    better = refine_classes(original, classes, k, rounds, run, weights=weights)
     refined_s = clock() - began + (0 if start == "halves" else loop_s)
     method = shoal.Glove(k=k, start=start, refine=True, refine_rounds=rounds)
     return made(original, greedy, shoal.Glove(k=k), loop_s), made(original, better, method, refined_s)
@@ -214,7 +214,7 @@ def lines_of_costs(everybody: Trajectories, ks: Sequence[int], rounds: int) -> I
         )
         for name, cost in of_place.items():
             weights = Weights(place=np.rint(FINEST * cost).astype(np.int64), per_slot=per_slot)
-            better = refined(original, greedy, k, rounds, run, weights=weights)
+            better = refine_classes(original, greedy, k, rounds, run, weights=weights)
             after = extents_of_classes(original, better)
             within = (
                 (after.share_within(**near), before.share_within(**near))

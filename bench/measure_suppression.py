@@ -32,7 +32,7 @@ def suppressed_after(original: Trajectories, method: shoal.KteHide) -> tuple[Rel
     epochs = cut_into_epochs(original, round(method.epsilon_s / slot_s), 2)
     states = np.ones(len(epochs.subject), dtype=np.int64)
     memory = _Memory.of_nobody(original.n_subjects)
-    search = Search(method.looked_among, round(method.space_weight_s / slot_s))
+    search = Search(method.neighborhood_size, round(method.space_weight_s / slot_s))
     windows: list[Window] = []
     for at in range(epochs.n_windows):
         window, _, failed = _assign(epochs, states, at, method.k, search, memory, Run())

@@ -20,9 +20,9 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
-from shoal.methods.co_location.clusters import into_cylinder
+from shoal.methods.co_location.clusters import move_into_cylinder
 from shoal.methods.co_location.w4m import W4m
-from shoal.model.linked import records_of
+from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
@@ -34,7 +34,7 @@ def moved_by(original: Trajectories, method: W4m) -> tuple[float, float]:
     """Mean meters and seconds by which W4M moves the samples that it keeps."""
     meters, seconds = [], []
     for cluster in method.clusters(original, Run()):
-        x, y = into_cylinder(cluster.x, cluster.y, method.delta_m)
+        x, y = move_into_cylinder(cluster.x, cluster.y, method.delta_m)
         kept = cluster.source >= 0
         raw = cluster.source[kept]
         meters.append(np.hypot(x[kept] - original.x[raw], y[kept] - original.y[raw]))
@@ -50,7 +50,7 @@ def off_the_middle(
     Mean meters and seconds from covered samples to the middle of their box; mean dx + dy, mean duration.
     """
     grid, off = original.snapped_grid(), []
-    for subject, record in enumerate(records_of(original, release, linkage).tolist()):
+    for subject, record in enumerate(match_records(original, release, linkage).tolist()):
         if record < 0:
             continue
         boxes = np.stack(release.record(record).columns(), axis=1)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
-from shoal.methods.co_location.clusters import into_cylinder
+from shoal.methods.co_location.clusters import move_into_cylinder
 from shoal.methods.co_location.nwa import Nwa
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -40,7 +40,7 @@ def total_distortion(original: Trajectories, method: Nwa) -> float:
     """TotalSD with Omega = 0 (Def. 3)."""
     total = 0.0
     for cluster in method.clusters(original, Run()):
-        x, y = into_cylinder(cluster.x, cluster.y, method.delta_m)
+        x, y = move_into_cylinder(cluster.x, cluster.y, method.delta_m)
         kept = cluster.source >= 0
         raw = cluster.source[kept]
         total += float(np.hypot(x[kept] - original.x[raw], y[kept] - original.y[raw]).sum())

@@ -38,7 +38,7 @@ from lab import link_answers
 from shoal.attacks import wilson
 from shoal.errors import ShoalError
 from shoal.methods import METHODS, Method
-from shoal.model.linked import records_of
+from shoal.model.linkage_checks import match_records
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
@@ -167,7 +167,7 @@ def make(
             failed.append(f"{name}: {error}")
             shutil.rmtree(place)
             continue
-        records = records_of(original, made.release, made.linkage)
+        records = match_records(original, made.release, made.linkage)
         draw = np.random.default_rng()
         able = np.flatnonzero((records >= 0) & (original.lengths > known))
         chosen = draw.permutation(able)[:victims]

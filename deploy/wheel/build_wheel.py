@@ -20,8 +20,7 @@ from pathlib import Path
 
 from numba.core.codegen import JITCPUCodegen
 
-from shoal.runtime.kernel_cache import SHIPPED
-from shoal.runtime.processor_levels import levels_of
+from shoal.runtime.kernel_cache import SHIPPED, levels_of
 
 ROOT = Path(__file__).resolve().parents[2]
 METHODS = {  # the seventh, reach-locations, needs streets

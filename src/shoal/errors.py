@@ -1,7 +1,6 @@
-"""Every error that shoal raises on purpose, under one base class, to catch all of them or exactly one.
+"""Every error that shoal raises on purpose, under one base class.
 
-A message says in one line what happened, where, and what to do now. It never holds a raw identifier or a
-seed.
+A message says in one line what happened, where, and what to do. It never holds a raw identifier or a seed.
 """
 
 import re
@@ -22,37 +21,37 @@ _OTHERWISE: Final = {  # options that are no argument of the same name
 }
 
 
-def in_python(message: str) -> str:
-    """A message with the arguments of Python in the place of the options of the command line."""
-    return _OPTION.sub(lambda found: _OTHERWISE.get(found[1], found[1].replace("-", "_")), message)
+def to_python_names(message: str) -> str:
+    """A message with Python arguments in place of command line options."""
+    return _OPTION.sub(lambda match: _OTHERWISE.get(match[1], match[1].replace("-", "_")), message)
 
 
 class ShoalError(Exception):
     """Base of all errors that are raised on purpose.
 
-    A message names options as the command line spells them (``--time-zone``). ``str`` of an error names the
-    arguments of Python in their place (``time_zone``); the command line prints ``as_written``.
+    Messages name options as on the command line (``--time-zone``). ``str`` of an error names Python's
+    arguments instead (``time_zone``); the command line prints ``cli_message``.
     """
 
     @property
-    def as_written(self) -> str:
-        """The message with the options of the command line."""
+    def cli_message(self) -> str:
+        """The message with command line options."""
         return super().__str__()
 
     def __str__(self) -> str:
-        return in_python(self.as_written)
+        return to_python_names(self.cli_message)
 
 
 class InputError(ShoalError):
-    """Data from outside cannot be used: a missing column, a truncated file, a folder that is no release."""
+    """Input cannot be used: a missing column, a truncated file, a folder that is no release."""
 
 
 class MisuseError(ShoalError, ValueError):
-    """A parameter or call that cannot work: the message gives the value, the bound and the remedy."""
+    """A parameter or call that cannot work: the message gives value, bound and remedy."""
 
 
 class NothingLeftError(ShoalError):
-    """Suppression would leave nobody to publish."""
+    """Suppression would leave no one to publish."""
 
 
 class OutputError(ShoalError):
@@ -60,20 +59,20 @@ class OutputError(ShoalError):
 
 
 class InUseError(OutputError):
-    """Another command works in the folder at this moment."""
+    """Another command is using the folder."""
 
 
 class OtherJobError(InputError):
-    """The folder of finished parts holds those of another job, so that this one cannot continue there."""
+    """The folder of finished parts belongs to another job, which cannot continue there."""
 
 
 class ClaimError(ShoalError):
-    """A release does not keep its promise and was therefore not written."""
+    """A release breaks its promise and was therefore not written."""
 
 
 class MissingExtraError(ShoalError):
-    """An optional library is not installed; the message names the extra that brings it."""
+    """An optional library is not installed; the message names the extra that installs it."""
 
 
 class EngineError(ShoalError):
-    """The workers of an engine cannot be reached, or die again and again."""
+    """An engine's workers cannot be reached, or keep dying."""

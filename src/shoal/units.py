@@ -1,7 +1,6 @@
-"""Lengths and durations with units: text such as ``2km`` or ``30min`` to meters and seconds, and back.
+"""Lengths and durations with units: ``2km`` or ``30min`` to meters and seconds, and back.
 
-Inside shoal every length is in meters and every duration in seconds, and the name says so (``cell_m``,
-``tau_s``).
+Inside shoal lengths are in meters and durations in seconds, and names say so (``cell_m``, ``tau_s``).
 """
 
 import math
@@ -29,12 +28,12 @@ _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number; True and False are none."""
+    """Whether a value is a real number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number; 5.0 is none."""
+    """Whether a value is a whole number; 5.0 is not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -49,7 +48,7 @@ def duration_s(text: str | float) -> float:
 
 
 def size_bytes(text: str) -> int:
-    """Bytes in ``500MB``, ``4GiB``; MisuseError for another unit, none, or a size below one megabyte."""
+    """Bytes in ``500MB``, ``4GiB``; MisuseError for another unit, none, or less than one megabyte."""
     match = _QUANTITY.fullmatch(text)
     size = float(match[1]) * BYTES.get(match[2].lower(), math.nan) if match is not None else math.nan
     if not 1e6 <= size < 1e18:
@@ -58,14 +57,14 @@ def size_bytes(text: str) -> int:
 
 
 def show_bytes(size: int) -> str:
-    """A size as ``--memory`` takes it, rounded up: ``641MiB``, ``4.3GiB``."""
+    """A size as ``--memory`` accepts it, rounded up: ``641MiB``, ``4.3GiB``."""
     return (
         f"{math.ceil(size / MIB)}MiB" if size < 1024 * MIB else f"{math.ceil(size / MIB / 102.4) / 10:g}GiB"
     )
 
 
-def share_of(text: str | float) -> float:
-    """The share in ``5%`` or ``0.05``; MisuseError for another text, or one that is not of 0 to 1."""
+def parse_share(text: str | float) -> float:
+    """The share in ``5%`` or ``0.05``; MisuseError for another text, or a number outside 0 to 1."""
     number, percent, rest = str(text).strip().partition("%")
     try:
         share = float(Fraction(number.strip()) / 100) if percent else float(number)
@@ -77,17 +76,17 @@ def share_of(text: str | float) -> float:
 
 
 def show_share(share: float) -> str:
-    """A share as people write it: ``5 %``."""
+    """A share for people: ``5 %``."""
     return f"{100 * share:.4g} %"
 
 
 def show_m(meters: float) -> str:
-    """A length as people write it: ``500 m``, ``2 km``."""
+    """A length for people: ``500 m``, ``2 km``."""
     return f"{meters / 1000:,.4g} km" if abs(meters) >= 1000 else f"{meters:.4g} m"
 
 
 def show_s(seconds: float) -> str:
-    """A duration as people write it: ``45 s``, ``30 min``, ``8 h``, ``14 d``."""
+    """A duration for people: ``45 s``, ``30 min``, ``8 h``, ``14 d``."""
     for unit, factor in list(reversed(SECONDS.items()))[:-1]:
         if abs(seconds) >= factor and (unit != "d" or seconds % factor == 0):
             return f"{seconds / factor:.4g} {unit}"
@@ -95,14 +94,14 @@ def show_s(seconds: float) -> str:
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:
-    """How many there are: ``1 record``, ``2,000 records``. more: its plural, where it takes no s."""
+    """A number with its noun: ``1 record``, ``2,000 records``. more: an irregular plural."""
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
 def slots_touched(duration_s: float, slot_s: float) -> int:
-    """How many slots an interval of this length can touch, wherever it begins: ceil(duration / slot) + 1.
+    """The most slots that an interval of this length can touch: ceil(duration / slot) + 1.
 
-    Whoever follows a person for 30 minutes from the middle of a slot of 1 minute sees something of 31 slots.
+    An observer of 30 minutes that start within a slot of 1 minute sees samples of 31 slots.
     """
     slots = duration_s / slot_s
     whole = round(slots)
@@ -110,7 +109,6 @@ def slots_touched(duration_s: float, slot_s: float) -> int:
 
 
 def _quantity(text: str | float, factors: dict[str, float], what: str, example: str) -> float:
-    """One number times the factor of its unit; a plain number is already in the base unit."""
     if isinstance(text, str):
         match = _QUANTITY.fullmatch(text)
         if match is None or match[2].lower() not in factors:

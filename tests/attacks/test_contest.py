@@ -15,7 +15,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.rate import Rule
 from shoal.attacks.table import ATTACKS
 from shoal.methods import METHODS
-from shoal.model.linked import records_of
+from shoal.model.linkage_checks import match_records
 from shoal.runtime.randomness import Randomness
 from small_releases import naive_release, random_people
 
@@ -99,7 +99,7 @@ def test_an_adversary_names_in_the_contest_whom_it_names_in_the_lab() -> None:
             rng=Randomness.for_research(1),
             targets=["release"],
         )
-    own = records_of(people, release, linkage)
+    own = match_records(people, release, linkage)
     found = lab._chances(ATTACKS["points"], (10,), release, people)
     assert len(kept) == 5
     for rule, rate in kept.items():

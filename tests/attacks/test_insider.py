@@ -18,7 +18,7 @@ from shoal.kernels.insider import N_SHARES, find_sharers, guess_samples, score_g
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers, fixed
+from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.randomness import Randomness
 from small_data import populations
 from small_releases import naive_release, random_people
@@ -224,7 +224,7 @@ def test_who_is_in_all_boxes_is_who_fits_them(original: Trajectories, seed: int,
     ]
     begin, end = int(cuts[0]), int(cuts[-1])
     asked, shares = np.arange(original.n_subjects), np.empty(original.n_subjects, dtype=np.bool_)
-    offsets, t_of, x_of, y_of = map(fixed, (original.offsets, original.t, original.x, original.y))
+    offsets, t_of, x_of, y_of = map(read_only, (original.offsets, original.t, original.x, original.y))
     drawn = np.array(boxes, dtype=np.int64).reshape(-1, 6)
     find_sharers(offsets, t_of, x_of, y_of, asked, drawn, begin, end, shares)
     expected = []

@@ -23,7 +23,7 @@ from shoal.kernels.tracking import (
     outline_difference,
 )
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, fixed
+from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import drivers, town
@@ -121,7 +121,7 @@ def test_the_most_like_records_are_those_of_brute_force(
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     t, x, y = draw.integers(0, span, (3, offsets[-1])).astype(float)  # so that many are equally like another
     t = np.sort(t) + 1.7e9
-    outlines = make_outlines(fixed(offsets), fixed(t), fixed(x), fixed(y), 5)
+    outlines = make_outlines(read_only(offsets), read_only(t), read_only(x), read_only(y), 5)
     for record in range(n):
         own = slice(offsets[record], offsets[record + 1])
         at = np.linspace(0, lengths[record] - 1, 5)

@@ -7,7 +7,7 @@ import pytest
 
 from command_line import Shoal
 from shoal.methods import METHODS
-from shoal.methods.parameters import declared
+from shoal.methods.parameters import declared_parameters
 
 
 def test_a_method_runs_as_published_and_options_still_win(shoal: Shoal, tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_preset_names_parameters_of_its_method_with_values_other_than_shoals()
     presets = {name: method for name, method in METHODS.items() if method.about.as_published}
     assert set(presets) == {"glove", "kte-hide", "reach-locations", "swap-locations"}
     for method in presets.values():
-        own = declared(method)
+        own = declared_parameters(method)
         given = dict(method.about.as_published)
         assert all(given[name] != own[name].default for name in given)
         method(**given)

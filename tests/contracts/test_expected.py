@@ -8,7 +8,7 @@ import pytest
 from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, KAnonymity, KDeltaAnonymity, KteAnonymity, LocationPrivacy
 from shoal.model.claims.common import STRONGER
-from shoal.model.claims.expected import Expected, numbers_in_words
+from shoal.model.claims.expected import ExpectedClaim, numbers_in_words
 from test_claims import EXAMPLES
 
 
@@ -22,7 +22,7 @@ def test_every_number_of_a_claim_says_which_way_it_is_stronger(kind: type) -> No
 def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -> None:
     switches = {each.name: True for each in fields(kind) if each.type is bool}
     claim = replace(EXAMPLES[kind], **switches)  # a switch that is off cannot be less
-    whole = Expected.of(claim)
+    whole = ExpectedClaim.of(claim)
     assert list(whole.shortfalls(claim)) == []
     for each in fields(kind):
         value, way = getattr(claim, each.name), each.metadata[STRONGER]
@@ -34,7 +34,7 @@ def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -
         (fault,) = whole.shortfalls(less)
         assert each.name.removesuffix("_s").removesuffix("_m").replace("_", "-") in fault
         if value is not True and way != "same":
-            assert list(Expected.of(less).shortfalls(claim)) == []
+            assert list(ExpectedClaim.of(less).shortfalls(claim)) == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -
     ],
 )
 def test_a_claim_falls_short_of_what_is_expected(text: str, claim: Any, faults: list[str]) -> None:
-    assert list(Expected.parse(text).shortfalls(claim)) == faults
+    assert list(ExpectedClaim.parse(text).shortfalls(claim)) == faults
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_claim_falls_short_of_what_is_expected(text: str, claim: Any, faults: 
 )
 def test_an_expectation_that_cannot_be_read_is_told(text: str, told: str) -> None:
     with pytest.raises(MisuseError) as error:
-        Expected.parse(text)
+        ExpectedClaim.parse(text)
     assert told in str(error.value)
 
 
@@ -119,4 +119,4 @@ def test_a_claim_shows_all_its_numbers() -> None:
         "k = 3, truthful = no, disjoint-in-time = yes, hull = tight, missing-at-most = 100 %, "
         "missing-of-one-at-most = 100 %"
     )
-    assert Expected.parse("kte-anonymity:2,tau=1h").words == "kte-anonymity, k 2, tau 1 h"
+    assert ExpectedClaim.parse("kte-anonymity:2,tau=1h").words == "kte-anonymity, k 2, tau 1 h"

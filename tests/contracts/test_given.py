@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.errors import in_python
+from shoal.errors import to_python_names
 from shoal.io.formats.ecosystem import to_movingpandas, to_positionfixes
 from shoal.model.intake import Reading
 
@@ -147,9 +147,9 @@ def test_k_is_a_whole_number(name: str) -> None:
 
 @pytest.mark.parametrize("name", shoal.METHODS)
 def test_numbers_are_no_texts(name: str) -> None:
-    from shoal.methods.parameters import declared
+    from shoal.methods.parameters import declared_parameters
 
-    numbers = [each for each, about in declared(shoal.METHODS[name]).items() if about.unit]
+    numbers = [each for each, about in declared_parameters(shoal.METHODS[name]).items() if about.unit]
     assert numbers
     for each in numbers:
         for wrong in ("15km", True, float("nan")):
@@ -166,7 +166,7 @@ def test_years_of_synthetic_people_are_refused_at_once() -> None:
 def test_errors_speak_python_and_the_command_line_speaks_its_own() -> None:
     error = shoal.InputError("times without a zone; give --time-zone, or read with --no-snap")
     assert str(error) == "times without a zone; give time_zone, or read with snap=False"
-    assert error.as_written == "times without a zone; give --time-zone, or read with --no-snap"
+    assert error.cli_message == "times without a zone; give --time-zone, or read with --no-snap"
 
 
 def test_what_errors_name_is_an_argument_of_a_public_function() -> None:
@@ -184,7 +184,7 @@ def test_what_errors_name_is_an_argument_of_a_public_function() -> None:
             if isinstance(node, ast.Raise) and node.exc is not None:
                 for text in (part.value for part in ast.walk(node.exc) if isinstance(part, ast.Constant)):
                     for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", str(text)):
-                        asked[in_python(option).partition("=")[0]] = str(path.name)
+                        asked[to_python_names(option).partition("=")[0]] = str(path.name)
     assert len(asked) > 20
     only_commands = {
         "publish": {"to"},

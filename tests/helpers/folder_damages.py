@@ -24,7 +24,7 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 
 Break = Callable[[Path, Trajectories, Linkage], None]
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from parquet_surgery import Anatomy, Page
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 
 PLANTED = b"caller-0007"
 _ODD: tuple[Any, ...] = (

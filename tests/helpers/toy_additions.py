@@ -126,9 +126,9 @@ METHOD_OF_BOXES = Addition(
             import numpy as np
 
             from shoal.methods.assembly import EquivalenceClass, assemble
-            from shoal.methods.method import About
-            from shoal.methods.parameters import at_least, k_parameter, parameter, require_declared, stated
-            from shoal.methods.techniques import local_generalization
+            from shoal.methods.method import About, local_generalization
+            from shoal.methods.parameters import at_least, k_parameter, parameter
+            from shoal.methods.parameters import parameter_values, require_declared
             from shoal.model.claims import KAnonymity
             from shoal.model.release import Boxes, Linkage, Release
             from shoal.model.trajectories import Trajectories
@@ -168,7 +168,7 @@ METHOD_OF_BOXES = Addition(
 
                 def parameters(self) -> dict[str, Any]:
                     """All parameters, as a manifest holds them."""
-                    return stated(self)
+                    return parameter_values(self)
 
                 def anonymize(
                     self, original: Trajectories, rng: Randomness, run: Run | None = None
@@ -279,10 +279,10 @@ METHOD_OF_POINTS = Addition(
 
             import numpy as np
 
-            from shoal.methods.assembly import assemble_points
-            from shoal.methods.method import About
-            from shoal.methods.parameters import at_least, k_parameter, parameter, require_declared, stated
-            from shoal.methods.techniques import permutation
+            from shoal.methods.assembly import PointRecords, assemble_points
+            from shoal.methods.method import About, permutation
+            from shoal.methods.parameters import at_least, k_parameter, parameter
+            from shoal.methods.parameters import parameter_values, require_declared
             from shoal.model.claims import TruePoints
             from shoal.model.release import Linkage, Points, Release
             from shoal.model.trajectories import Trajectories
@@ -322,7 +322,7 @@ METHOD_OF_POINTS = Addition(
 
                 def parameters(self) -> dict[str, Any]:
                     """All parameters, as a manifest holds them."""
-                    return stated(self)
+                    return parameter_values(self)
 
                 def anonymize(
                     self, original: Trajectories, rng: Randomness, run: Run | None = None
@@ -338,13 +338,15 @@ METHOD_OF_POINTS = Addition(
                     )
                     release, linkage, _ = assemble_points(
                         original,
-                        np.arange(original.n_subjects),
-                        offsets,
-                        points.take(rows),
+                        PointRecords(
+                            members=np.arange(original.n_subjects),
+                            offsets=offsets,
+                            points=points.take(rows),
+                            stands_for=rows,
+                        ),
                         claim=self.claim(),
                         method=self.about.name,
                         parameters=self.parameters(),
-                        stands_for=rows,
                         rng=rng,
                     )
                     return release, linkage

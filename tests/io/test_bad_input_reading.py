@@ -35,7 +35,7 @@ def message(source: object, **settings: Any) -> str:
     """What the user is told: one line, without values."""
     with pytest.raises(ShoalError) as caught:
         read(source, **settings)
-    text = caught.value.as_written
+    text = caught.value.cli_message
     assert "\n" not in text
     assert "secret" not in text
     return text

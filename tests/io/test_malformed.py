@@ -300,7 +300,7 @@ def test_what_cannot_be_read_gives_one_clear_line(name: str, tmp_path: Path) -> 
             source.with_suffix(other).unlink()
     with pytest.raises(ShoalError) as caught:
         read(source)
-    assert expected in caught.value.as_written
+    assert expected in caught.value.cli_message
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
 

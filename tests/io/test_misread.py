@@ -28,7 +28,7 @@ def refusal(source: object, **settings: Any) -> str:
     with pytest.raises(InputError) as caught:
         read(source, **settings)
     assert "\n" not in str(caught.value)
-    return caught.value.as_written
+    return caught.value.cli_message
 
 
 CITIES = {

@@ -16,7 +16,7 @@ import pytest
 import shoal
 from naive_release import small_city
 from shoal.methods.assembly import assemble, unrelated_order
-from shoal.methods.hulls import rounded_outward
+from shoal.methods.hulls import round_outward
 from shoal.model.release import Linkage, Release
 from shoal.report.facts.evidence import Evidence
 from shoal.report.pages.record import record_page
@@ -78,7 +78,7 @@ def test_who_knows_all_raw_data_names_one_in_k(settings: dict[str, Any]) -> None
     won = dict.fromkeys(RULES, 0)
     expected = tries = 0.0
     for _ in range(draws):
-        boxed = list(rounded_outward(classes, method.hull, original.snapped_grid(), rng))
+        boxed = list(round_outward(classes, method.hull, original.snapped_grid(), rng))
         release, linkage = assemble(
             original, boxed, claim=method.claim(), method="glove", parameters={}, rng=rng
         )

@@ -14,12 +14,12 @@ from shoal.attacks import attack
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.clusters import cluster_within
 from shoal.kernels.edit import align, edit_distances
-from shoal.methods.co_location.clusters import greedy_clusters, into_cylinder, root_mean_square_distances
+from shoal.methods.co_location.clusters import greedy_clusters, move_into_cylinder, root_mean_square_distances
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, fixed
+from shoal.runtime.arrays import Floats, read_only
 
 pytestmark = pytest.mark.kernels
 
@@ -30,7 +30,7 @@ walks = st.lists(st.tuples(small, small, small), min_size=1, max_size=5).map(sor
 
 def columns(samples: Sequence[Sample]) -> tuple[Floats, Floats, Floats]:
     t, x, y = np.array(samples, dtype=np.float64).T
-    return fixed(t), fixed(x), fixed(y)
+    return read_only(t), read_only(x), read_only(y)
 
 
 def people(*walks: Sequence[Sample]) -> Trajectories:
@@ -140,7 +140,7 @@ def test_nobody_in_a_cylinder_is_farther_than_delta_from_another(
     shape: tuple[int, int], far: float, delta: float, seed: int
 ) -> None:
     x, y = np.random.default_rng(seed).normal(far, far, (2, *shape))
-    moved_x, moved_y = into_cylinder(x, y, delta)
+    moved_x, moved_y = move_into_cylinder(x, y, delta)
     apart = np.hypot(moved_x[:, None] - moved_x[None], moved_y[:, None] - moved_y[None])
     assert apart.max() <= delta
     inside = np.hypot(x - x.mean(axis=0), y - y.mean(axis=0)) <= delta / 2 - 16 * np.spacing(10 * far)

@@ -17,9 +17,16 @@ from shoal.comparison.study import read_study
 from shoal.errors import MisuseError
 from shoal.methods import METHODS, About, Method
 from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.methods.parameters import ABOVE_0, declared, k_parameter, parameter, require_declared, stated
-from shoal.methods.techniques import rounding
-from shoal.methods.written import default_text, value_of
+from shoal.methods.method import rounding
+from shoal.methods.parameters import (
+    ABOVE_0,
+    declared_parameters,
+    k_parameter,
+    parameter,
+    parameter_values,
+    require_declared,
+)
+from shoal.methods.written import default_text, parse_value
 from shoal.model.claims import KAnonymity
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Points, Release
@@ -35,7 +42,8 @@ SUFFIXES = {"m": "_m", "s": "_s", "m/s": "_m_s"}
 
 methods = pytest.mark.parametrize("name", METHODS)
 every_parameter = pytest.mark.parametrize(
-    ("name", "field"), [(name, field) for name, method in METHODS.items() for field in declared(method)]
+    ("name", "field"),
+    [(name, field) for name, method in METHODS.items() for field in declared_parameters(method)],
 )
 
 
@@ -80,19 +88,19 @@ def test_a_method_says_everything_about_itself(name: str) -> None:
     assert about.name == name
     assert about.title
     assert about.techniques
-    assert all(technique.family and technique.name and technique.here for technique in about.techniques)
+    assert all(technique.family and technique.name and technique.use for technique in about.techniques)
     assert type(method().claim()) is about.claim
     assert (ROOT / "docs" / f"{about.page}.md").exists()
-    assert list(method().parameters()) == list(declared(method))
+    assert list(method().parameters()) == list(declared_parameters(method))
     documented = re.search(r"Parameters\n    -+\n(.*?)\n\n    [A-Z]", method.__doc__ or "", re.DOTALL)
     assert documented
     told = re.findall(r"^    (\w[\w, ]*)$", documented[1], re.MULTILINE)
-    assert ", ".join(told).split(", ") == list(declared(method))
+    assert ", ".join(told).split(", ") == list(declared_parameters(method))
 
 
 @every_parameter
 def test_a_parameter_says_everything_about_itself(name: str, field: str) -> None:
-    each = declared(METHODS[name])[field]
+    each = declared_parameters(METHODS[name])[field]
     assert each.help.endswith(".")
     assert each.help[0].isupper()
     assert each.meaning
@@ -143,7 +151,7 @@ def test_a_bound_is_checked_with_value_bound_and_remedy(
 
 @every_parameter
 def test_the_command_line_has_an_option_for_every_parameter(name: str, field: str) -> None:
-    each = declared(METHODS[name])[field]
+    each = declared_parameters(METHODS[name])[field]
     if each.street_graph:
         shown = [options()[f"--streets-{part}"] for part in ("nodes", "edges", "crs")]
         assert f"{name} works on it" in (shown[0].help or "")
@@ -151,7 +159,7 @@ def test_the_command_line_has_an_option_for_every_parameter(name: str, field: st
     option = options()[f"--{each.option_of(field)}"]
     text = option.help or ""
     assert f"{each.help} [default: {default_text(each)}]" in text
-    knowing = [method for method in METHODS.values() if field in declared(method)]
+    knowing = [method for method in METHODS.values() if field in declared_parameters(method)]
     assert len(knowing) == len(METHODS) or re.search(rf"(^|[ ,]){name}[,:]", text)
 
 
@@ -168,16 +176,16 @@ def taken(method: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str,
     [
         (name, field)
         for name, method in METHODS.items()
-        for field, each in declared(method).items()
+        for field, each in declared_parameters(method).items()
         if each.default is not None
     ],
 )
 def test_what_an_option_takes_is_what_the_method_gets(name: str, field: str) -> None:
-    each = declared(METHODS[name])[field]
+    each = declared_parameters(METHODS[name])[field]
     option = options()[f"--{each.option_of(field)}"]
     value = option.type.convert(default_text(each), option, None)
     assert taken(name, {str(option.name): value}) == ({}, {field: each.default})
-    assert value_of(each, default_text(each)) == each.default
+    assert parse_value(each, default_text(each)) == each.default
 
 
 def test_a_bound_that_allows_0_has_an_option_that_takes_it() -> None:
@@ -185,7 +193,7 @@ def test_a_bound_that_allows_0_has_an_option_that_takes_it() -> None:
     allowed = [
         (name, field, each)
         for name, method in METHODS.items()
-        for field, each in declared(method).items()
+        for field, each in declared_parameters(method).items()
         if each.unit in ("m", "s") and (each.zero or (each.bound is not None and each.bound.holds(0)))
     ]
     assert {field for _, field, _ in allowed} == {"delta_m", "grid_offset_m", "space_weight_s"}
@@ -193,7 +201,7 @@ def test_a_bound_that_allows_0_has_an_option_that_takes_it() -> None:
         option = options()[f"--{each.option_of(field)}"]
         for text in ("0", f"0{each.unit}"):
             assert option.type.convert(text, option, None) == 0
-            assert value_of(each, text) == 0
+            assert parse_value(each, text) == 0
         METHODS[name](**{field: 0.0})
 
 
@@ -201,7 +209,7 @@ def test_no_option_means_two_kinds_of_things() -> None:
     """Methods that share an option agree on its type, and no method takes an option of the command itself."""
     kinds: dict[str, set[Any]] = {}
     for method in METHODS.values():
-        for field, each in declared(method).items():
+        for field, each in declared_parameters(method).items():
             kinds.setdefault(each.option_of(field), set()).add(
                 (each.unit, each.spelled is None, each.choices)
             )
@@ -239,13 +247,15 @@ def test_the_slot_of_the_reading_and_the_coarse_slot_are_two_options() -> None:
 
 @methods
 def test_the_record_explains_every_parameter_once(name: str) -> None:
-    graphs = {field: town() for field, each in declared(METHODS[name]).items() if each.street_graph}
+    graphs = {
+        field: town() for field, each in declared_parameters(METHODS[name]).items() if each.street_graph
+    }
     release = release_of(name, None, **graphs)
     settings = settings_of(release)
     shown = [setting.name for setting in settings]
     assert len(set(shown)) == len(shown)
     assert len({setting.meaning for setting in settings}) == len(settings)
-    own = declared(METHODS[name])
+    own = declared_parameters(METHODS[name])
     assert [setting.name.removeprefix("parameters.") for setting in settings[: len(own)]] == list(own)
     assert [setting.meaning for setting in settings[: len(own)]] == [each.meaning for each in own.values()]
     assert method_name(name) == METHODS[name].about.title
@@ -331,7 +341,7 @@ def test_the_page_of_a_method_lists_its_options_with_their_defaults(name: str) -
         )
     own = {
         each.option_of(field): plain(default_text(each))
-        for field, each in declared(METHODS[name]).items()
+        for field, each in declared_parameters(METHODS[name]).items()
         if not each.street_graph
     }
     assert {option: plain(defaults.get(option, "missing")) for option in own} == own
@@ -359,7 +369,7 @@ class Everybody:
         return KAnonymity(k=self.k)
 
     def parameters(self) -> dict[str, Any]:
-        return stated(self)
+        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
@@ -402,7 +412,7 @@ def test_a_row_in_the_table_is_all_that_a_new_method_needs(
         ("k", "5", "how many there must be"),
         ("margin_m", "50 m", "the margin"),
     ]
-    assert [technique.here for technique in techniques_of(release)][2:] == [
+    assert [technique.use for technique in techniques_of(release)][2:] == [
         "everybody is rounded to everywhere"
     ]
     published = shoal.publish(

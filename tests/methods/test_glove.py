@@ -16,8 +16,7 @@ from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.glove import Glove
 from shoal.methods.glove.greedy import Finish, Merging, merge_greedily
-from shoal.methods.glove.merging import merge
-from shoal.methods.glove.reshaping import split_at_overlaps, unite_overlaps
+from shoal.methods.glove.merging import merge, split_at_overlaps, unite_overlaps
 from shoal.methods.k_merge import merge_members
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories

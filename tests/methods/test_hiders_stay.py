@@ -14,7 +14,7 @@ from measure_hiders import Period, attacked, narrowed, ways
 from naive_release import boxes_from, small_city
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.kte_hide.hiding_sets import Window
-from shoal.methods.kte_hide.kte_hide import drawn_owners
+from shoal.methods.kte_hide.kte_hide import draw_owners
 from shoal.model.claims import KteAnonymity
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
@@ -111,7 +111,7 @@ def test_each_of_the_records_of_a_person_is_the_own_one_equally_often() -> None:
     rng = Randomness.for_research(5)
     seat_of_first: Counter[int] = Counter()
     for _ in range(draws):
-        drawn = drawn_owners(seats, [window], rng)
+        drawn = draw_owners(seats, [window], rng)
         owners = [int(each.members[0]) for each in drawn]
         assert sorted(owners) == list(range(n))
         assert all(owners[seat] in {seat, *hiders[seat].tolist()} for seat in range(n))
@@ -126,7 +126,7 @@ def test_people_who_do_not_hide_each_other_are_drawn_apart() -> None:
     pairs = (np.arange(n) ^ 1)[:, None]
     window = Window(subjects=np.arange(n), table=np.zeros((n, 1), dtype=np.int64), hiders=pairs)
     seats = [EquivalenceClass(members=np.array([i]), boxes=boxes_from([cell(i)])) for i in range(n)]
-    drawn = drawn_owners(seats, [window], Randomness.for_research(1))
+    drawn = draw_owners(seats, [window], Randomness.for_research(1))
     swapped = [int(each.members[0]) != seat for seat, each in enumerate(drawn)]
     assert swapped[::2] == swapped[1::2]
     assert 4 <= sum(swapped[::2]) <= 16

@@ -15,9 +15,9 @@ from measure_hulls import Case, case_of, guesses, homes, insiders, smallest
 from naive_release import boxes_from, naive_release, small_city
 from shoal.errors import InputError, MisuseError
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.hulls import rounded_outward
+from shoal.methods.hulls import round_outward
 from shoal.model.claims import KAnonymity, KteAnonymity, claim_from_json, claim_to_json
-from shoal.model.claims.hull import hull_rule
+from shoal.model.claims.hull import parse_hull
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.model.trajectories import Grid
 from shoal.runtime.randomness import Randomness
@@ -29,7 +29,7 @@ KTE = shoal.KteHide(k=2, tau_s=4 * 3600, epsilon_s=4 * 3600)
 
 def rounded(rows: Sequence[tuple[int, ...]], hull: str) -> Boxes:
     classes = [EquivalenceClass(members=np.arange(2), boxes=boxes_from(rows))]
-    (one,) = rounded_outward(classes, hull, Grid(), Randomness.for_research(1))
+    (one,) = round_outward(classes, hull, Grid(), Randomness.for_research(1))
     return one.boxes
 
 
@@ -50,7 +50,7 @@ def slack_by_hand(box: tuple[int, ...], samples: list[tuple[int, int, int]]) -> 
 )
 def test_a_hull_that_is_not_known_is_said(text: str, told: str) -> None:
     with pytest.raises(MisuseError, match=told):
-        hull_rule(text)
+        parse_hull(text)
     with pytest.raises(MisuseError, match=told):
         shoal.Glove(hull=text)
     with pytest.raises(InputError, match=told):

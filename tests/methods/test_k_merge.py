@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from example_counts import examples
 from shoal.errors import MisuseError
-from shoal.methods.k_merge import merge_each, merge_members
+from shoal.methods.k_merge import merge_crowds, merge_members
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from small_data import population, populations
@@ -154,7 +154,7 @@ def test_many_crowds_are_merged_as_each_alone(
     original: Trajectories, crowds: list[set[int]], threads: int
 ) -> None:
     members = [np.unique([own % original.n_subjects for own in crowd]) for crowd in crowds]
-    found = list(merge_each(original, members, Run(threads=threads)))
+    found = list(merge_crowds(original, members, Run(threads=threads)))
     assert len(found) == len(members)
     for boxes, own in zip(found, members, strict=True):
         for column, same in zip(boxes.columns(), merge_members(original, own)[0].columns(), strict=True):

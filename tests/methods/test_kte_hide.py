@@ -28,7 +28,7 @@ from shoal.methods.kte_hide.kte_hide import KteHide, generalize
 from shoal.methods.kte_hide.spectral import cluster_size, spectral_states
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import fixed
+from shoal.runtime.arrays import read_only
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify
@@ -160,9 +160,9 @@ def test_the_cost_of_a_pair_is_that_of_k_merge(
 ) -> None:
     together = np.array([*sorted(a), *sorted(b)], dtype=np.int64)
     pieces = Pieces(
-        fixed(together[:, 0]),
-        fixed(together[:, 1]),
-        fixed(together[:, 2]),
+        read_only(together[:, 0]),
+        read_only(together[:, 1]),
+        read_only(together[:, 2]),
         np.array([0, len(a)]),
         np.array([len(a), len(a) + len(b)]),
     )
@@ -178,7 +178,9 @@ def test_hiders_are_permutations_without_self_or_repeats_or_the_past(
 ) -> None:
     draw = np.random.default_rng(seed)
     place = draw.integers(0, 50, (3, n))
-    pieces = Pieces(fixed(place[0]), fixed(place[1]), fixed(place[2]), np.arange(n), np.arange(1, n + 1))
+    pieces = Pieces(
+        read_only(place[0]), read_only(place[1]), read_only(place[2]), np.arange(n), np.arange(1, n + 1)
+    )
     past = HidingHistory(draw.integers(0, n, (n, 2)), draw.integers(0, 3, n))
     hiders = np.empty((n, turns), dtype=np.int64)
     missing = assign_hiders(pieces, np.arange(n).reshape(n, 1), np.arange(n), past, 0, turns, cycles, hiders)

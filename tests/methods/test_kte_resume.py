@@ -38,10 +38,10 @@ class StopsAfter(Checkpoint):
 
     limit: int
 
-    def kept(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
+    def load_or_make(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
         if len(list(self.folder.glob("*.npz"))) >= self.limit:
             raise StoppedError
-        return super().kept(part, make, apart)
+        return super().load_or_make(part, make, apart)
 
 
 def hiders(original: Trajectories, width: int, run: Run) -> tuple[list[Window], np.ndarray]:

@@ -10,7 +10,7 @@ import measure_grouping as bench
 import shoal
 from shoal.kernels.weighed_runs import Weights
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.glove.refine import halved, weights_of
+from shoal.methods.glove.refine import halve_people, weights_of
 from shoal.methods.k_merge import merge_members
 from shoal.report.facts.omission import extents_of_classes
 from shoal.runtime.run import Run
@@ -97,10 +97,10 @@ def test_a_refinement_counts_in_the_units_that_were_named(monkeypatch: pytest.Mo
         asked.append(weights)
         return start
 
-    monkeypatch.setattr(bench, "refined", refined)
+    monkeypatch.setattr(bench, "refine_classes", refined)
     for units in (None, "GLOVE", "halves"):
         list(bench.lines(people, 3, [1], 4, 1, units=units))
-    starts = shoal.Glove(k=3).classes(people, ALONE), halved(people, 3, ALONE)
+    starts = shoal.Glove(k=3).classes(people, ALONE), halve_people(people, 3, ALONE)
     greedy, halves = (weights_of(people, start, ramp=True).per_slot for start in starts)
     assert [None if one is None else one.per_slot for one in asked] == [
         *[None] * 3,

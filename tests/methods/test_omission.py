@@ -14,9 +14,9 @@ from command_line import Shoal
 from record_marks import Marks
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.model.claims import KAnonymity
-from shoal.model.omission import ANY_SHARE, REASONS, most_of
+from shoal.model.omission import ANY_SHARE, REASONS, most_allowed
 from shoal.report.facts.omission import SHARES
-from shoal.units import share_of
+from shoal.units import parse_share
 from shoal.utility import Facts
 from test_chance_in_a_class import classes_of, exchanged
 
@@ -131,13 +131,13 @@ def test_a_folder_made_in_blocks_is_held_to_its_claim(
 
 @pytest.mark.parametrize(("text", "share"), [("5%", 0.05), ("0.05", 0.05), ("0", 0.0), ("12.5 %", 0.125)])
 def test_a_share_is_read_in_percent_or_plain(text: str, share: float) -> None:
-    assert share_of(text) == share
+    assert parse_share(text) == share
 
 
 @pytest.mark.parametrize("text", ["5", "-1%", "101%", "nan", "5%%", "", "%", "5 percent"])
 def test_another_text_is_no_share(text: str) -> None:
     with pytest.raises(MisuseError, match="is no share; write for example 5%"):
-        share_of(text)
+        parse_share(text)
 
 
 def test_the_verifier_refuses_other_counts_by_reason(calls: shoal.Trajectories) -> None:
@@ -249,4 +249,4 @@ def test_nothing_that_is_told_depends_on_who_has_which_record_of_a_class(calls: 
     ("share", "total", "most"), [(0.29, 100, 29), (0.05, 39, 1), (1.0, 7, 7), (0.0, 5, 0), (0.07, 100, 7)]
 )
 def test_a_share_allows_as_many_as_its_decimals_say(share: float, total: int, most: int) -> None:
-    assert most_of(share, total) == most
+    assert most_allowed(share, total) == most

@@ -19,8 +19,7 @@ import shoal
 from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.formats.street_files import read_streets
 from shoal.kernels.streets import node_distances
-from shoal.methods.swapping.reach_locations import ReachLocations, SetMembers
-from shoal.methods.swapping.street_places import place_points, roads_of
+from shoal.methods.swapping.reach_locations import ReachLocations, SetMembers, place_points, roads_of
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness

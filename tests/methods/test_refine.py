@@ -22,7 +22,7 @@ from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, class_cost
 from shoal.measures.least_extents import squares_of
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
-from shoal.methods.glove.refine import halved, merged_by_weights, searched, weights_of
+from shoal.methods.glove.refine import halve_people, merge_by_weights, search_neighborhood, weights_of
 from shoal.methods.k_merge import merge_members
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
@@ -97,7 +97,7 @@ def test_no_partition_is_cheaper(original: Trajectories) -> None:
     people = tuple(range(original.n_subjects))
     expected = cheapest([samples(original, person) for person in people])
     assert cost_of(original, people) == expected
-    boxes, cost = merged_by_weights(original, np.array(people), WEIGHTS)
+    boxes, cost = merge_by_weights(original, np.array(people), WEIGHTS)
     assert cost == expected
     inside = [
         [sample for person in people for sample in samples(original, person) if box[0] <= sample[0] < box[1]]
@@ -136,7 +136,7 @@ def test_no_partition_of_longer_tracks_is_cheaper(seed: int) -> None:
     original = Trajectories.from_rows(ids, t, x, y, grid=Grid())
     expected = cheapest_of_all_starts([samples(original, person) for person in range(len(lengths))])
     assert cost_of(original, (0, 1, 2)) == expected
-    assert merged_by_weights(original, np.arange(3), WEIGHTS)[1] == expected
+    assert merge_by_weights(original, np.arange(3), WEIGHTS)[1] == expected
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -195,7 +195,7 @@ def test_a_search_keeps_everybody_in_classes_of_k_and_never_costs_more(
     start = list(np.array_split(everybody, max(1, original.n_subjects // k)))
     if min(len(own) for own in start) < k:
         return
-    found = searched(original, start, k, WEIGHTS, allowance)
+    found = search_neighborhood(original, start, k, WEIGHTS, allowance)
     assert sorted(np.concatenate(found).tolist()) == everybody.tolist()
     assert min(len(own) for own in found) >= k
     costs = {
@@ -213,7 +213,7 @@ def test_early_ends_change_nothing(city: Trajectories, monkeypatch: pytest.Monke
     """The search in plain Python, which computes every cost to the end, forms the same classes."""
     start = [each.members for each in Glove(k=2).classes(city, Run())]
     weights = weights_of(city, Glove(k=2).classes(city, Run()), ramp=True)
-    expected = searched(city, start, 2, weights, 200)
+    expected = search_neighborhood(city, start, 2, weights, 200)
     monkeypatch.setattr("shoal.runtime.compiled._SWITCHED_OFF", True)
     spec = importlib.util.spec_from_file_location("plain_regrouping", regrouping.__file__)
     assert spec is not None
@@ -234,7 +234,7 @@ def test_early_ends_change_nothing(city: Trajectories, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(plain, "cost_of", to_the_end)
     monkeypatch.setattr("shoal.methods.glove.refine.regroup", plain.regroup)
-    found = searched(city, start, 2, weights, 200)
+    found = search_neighborhood(city, start, 2, weights, 200)
     assert [own.tolist() for own in found] == [own.tolist() for own in expected]
     assert [own.tolist() for own in found] != [own.tolist() for own in start]
     assert any(ended_early)
@@ -276,13 +276,15 @@ def test_a_search_brings_those_together_who_belong_together() -> None:
     """From classes of strangers to couples, which cost as little as anything can."""
     original = pairs_far_apart(6)
     strangers = [np.array([2 * i, 2 * i + 1]) for i in range(6)]
-    found = searched(original, strangers, 2, WEIGHTS, 10_000)
+    found = search_neighborhood(original, strangers, 2, WEIGHTS, 10_000)
     assert sorted(own.tolist() for own in found) == [[i, i + 6] for i in range(6)]
 
 
 def test_a_class_of_two_k_is_split_and_one_that_fits_nobody_is_closed() -> None:
     original = pairs_far_apart(4)
-    together = searched(original, [np.array([0, 1, 4, 5]), np.array([2, 3, 6, 7])], 2, WEIGHTS, 10_000)
+    together = search_neighborhood(
+        original, [np.array([0, 1, 4, 5]), np.array([2, 3, 6, 7])], 2, WEIGHTS, 10_000
+    )
     assert sorted(own.tolist() for own in together) == [[i, i + 4] for i in range(4)]
 
 
@@ -306,8 +308,8 @@ def test_a_refined_release_keeps_its_claim_and_has_smaller_extents(city: Traject
     before = Glove(k=3).classes(city, Run())
     weights = weights_of(city, before, ramp=True)
     after = Glove(k=3, refine=True).classes(city, Run())
-    assert sum(merged_by_weights(city, each.members, weights)[1] for each in after) < sum(
-        merged_by_weights(city, each.members, weights)[1] for each in before
+    assert sum(merge_by_weights(city, each.members, weights)[1] for each in after) < sum(
+        merge_by_weights(city, each.members, weights)[1] for each in before
     )
 
 
@@ -325,10 +327,10 @@ def test_halves_are_classes_of_k_or_a_few_more_of_those_who_are_near() -> None:
     """Whoever is in one place is together, though no two people were compared."""
     original = pairs_far_apart(6)
     for k, sizes in ((2, [2] * 6), (3, [3] * 4), (5, [6] * 2), (12, [12])):
-        classes = halved(original, k, Run())
+        classes = halve_people(original, k, Run())
         assert sorted(np.concatenate([each.members for each in classes]).tolist()) == list(range(12))
         assert [len(each.members) for each in classes] == sizes
-    assert sorted(each.members.tolist() for each in halved(original, 2, Run())) == [
+    assert sorted(each.members.tolist() for each in halve_people(original, 2, Run())) == [
         [i, i + 6] for i in range(6)
     ]
 
@@ -339,11 +341,11 @@ def test_a_search_from_halves_keeps_the_claim_and_needs_the_refinement(city: Tra
     release, linkage = method.anonymize(city, Randomness.for_research(1))
     assert verify(city, release, linkage).holds
     assert release.losses.samples_suppressed == 0
-    start = halved(city, 3, Run())
+    start = halve_people(city, 3, Run())
     weights = weights_of(city, start, ramp=True)
     assert sum(
-        merged_by_weights(city, each.members, weights)[1] for each in method.classes(city, Run())
-    ) < sum(merged_by_weights(city, each.members, weights)[1] for each in start)
+        merge_by_weights(city, each.members, weights)[1] for each in method.classes(city, Run())
+    ) < sum(merge_by_weights(city, each.members, weights)[1] for each in start)
     for refine in (False, True):
         with pytest.raises(MisuseError, match="set refine, or choose"):
             Glove(start="halves", refine=refine, refine_rounds=0)

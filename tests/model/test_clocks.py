@@ -38,7 +38,7 @@ def test_a_clock_changes_at_the_second(moment_s: int) -> None:
     around = np.arange(moment_s - 7200, moment_s + 7200, 60)
     expected = [datetime.fromtimestamp(one, UTC).astimezone(ZoneInfo(PARIS)).hour for one in around.tolist()]
     assert Clock(PARIS).hours(around).tolist() == expected
-    assert len(set(Clock(PARIS).ahead_s(around).tolist())) == 2
+    assert len(set(Clock(PARIS).utc_offset_s(around).tolist())) == 2
 
 
 def test_hours_of_a_year_are_local_on_both_sides_of_daylight_saving() -> None:

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import Box, hull
-from shoal.model.hulls import hulls_of
-from shoal.model.neighborhoods import along_longest, bisected, cut_in_two
+from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis, split_rows
 from shoal.model.release import Boxes
 from shoal.runtime.arrays import Integers
 
@@ -20,7 +19,7 @@ tables = st.lists(
 
 @given(places_of_rows, st.integers(1, 12))
 def test_neighborhoods_take_everybody_once_and_are_small_enough(places: Integers, most: int) -> None:
-    parts = list(bisected(np.arange(len(places)), along_longest(places), most=most))
+    parts = list(bisect_rows(np.arange(len(places)), order_by_longest_axis(places), most=most))
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(places)))
     assert all(1 <= len(part) <= most and (np.diff(part) > 0).all() for part in parts)
     if len(places) > most:
@@ -30,7 +29,9 @@ def test_neighborhoods_take_everybody_once_and_are_small_enough(places: Integers
 @given(places_of_rows, st.integers(1, 12))
 def test_so_many_parts_differ_by_one_row_at_the_most(places: Integers, parts: int) -> None:
     count = min(parts, len(places))
-    sizes = [len(part) for part in bisected(np.arange(len(places)), along_longest(places), parts=count)]
+    sizes = [
+        len(part) for part in bisect_rows(np.arange(len(places)), order_by_longest_axis(places), parts=count)
+    ]
     assert len(sizes) == count
     assert sum(sizes) == len(places)
     assert max(sizes) - min(sizes) <= 1
@@ -38,7 +39,7 @@ def test_so_many_parts_differ_by_one_row_at_the_most(places: Integers, parts: in
 
 @given(places_of_rows)
 def test_a_cut_goes_across_the_longer_side(places: Integers) -> None:
-    low, high = cut_in_two(np.arange(len(places)), along_longest(places))
+    low, high = split_rows(np.arange(len(places)), order_by_longest_axis(places))
     axis = int(np.argmax(np.ptp(places, axis=0)))
     assert len(low) == len(places) // 2
     if len(low):
@@ -62,4 +63,4 @@ def test_hulls_of_runs_are_those_of_the_oracle(
     first = np.array([0, *sorted(cut for cut in cuts if cut < len(boxes))])
     every, ends = as_tuples(boxes), [*first[1:].tolist(), len(boxes)]
     expected = [hull(every[a:b]) for a, b in zip(first.tolist(), ends, strict=True)]
-    assert as_tuples(hulls_of(boxes, first)) == expected
+    assert as_tuples(boxes.hulls(first)) == expected

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InputError, MisuseError
-from shoal.methods.assembly import assemble_points
+from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -23,7 +23,7 @@ from shoal.release_folder.manifest import RELEASE_FILE, manifest_of, write_manif
 from shoal.release_folder.tables import write_table
 from shoal.report.facts.evidence import Evidence
 from shoal.report.pages.record import record_page
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import Facts
@@ -50,13 +50,15 @@ def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
     """A release of every point of everybody, with nobody protected."""
     release, linkage, rows = assemble_points(
         original,
-        np.arange(original.n_subjects),
-        original.offsets,
-        Points(t=original.t, x=original.x, y=original.y, lat=original.lat, lon=original.lon),
+        PointRecords(
+            members=np.arange(original.n_subjects),
+            offsets=original.offsets,
+            points=Points(t=original.t, x=original.x, y=original.y, lat=original.lat, lon=original.lon),
+            stands_for=np.arange(original.n_samples),
+        ),
         claim=CLAIM,
         method="w4m",
         parameters={"k": 2},
-        stands_for=np.arange(original.n_samples),
         rng=Randomness.from_system(),
     )
     np.testing.assert_array_equal(original.t[rows], release.points.t)

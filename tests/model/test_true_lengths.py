@@ -10,9 +10,9 @@ import shoal
 from shoal.comparison.compare import compare
 from shoal.comparison.study import Setting, Study
 from shoal.errors import InputError
-from shoal.model.intake import BESIDE_DEGREES, TOO_WIDE, Reading
+from shoal.model.intake import DEGREES_IGNORED, TOO_WIDE, Reading
 from shoal.model.projection import WGS84, equal_area_plane, transform
-from shoal.model.true_lengths import PlaneLengths, error_in_words, lies_far, require_text_alone
+from shoal.model.true_lengths import PlaneLengths, error_in_words, is_far_from_center, require_no_file
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
@@ -41,8 +41,8 @@ TRUE = {
 
 def lengths_at(crs: str, lon: Floats, lat: Floats) -> tuple[int, int, float, int]:
     lengths = PlaneLengths(crs)
-    lengths.look(*transform(WGS84, crs, lon, lat))
-    return lengths.faults()
+    lengths.measure(*transform(WGS84, crs, lon, lat))
+    return lengths.errors()
 
 
 def city() -> tuple[Floats, Floats]:
@@ -92,8 +92,8 @@ def test_a_country_wide_plane_is_noted_and_not_refused() -> None:
 
 def test_places_off_the_plane_are_wrong() -> None:
     lengths = PlaneLengths(AROUND)
-    lengths.look(np.array([0.0, 1e12, 9.0]), np.array([0.0, 0.0, 9.0]))
-    assert lengths.faults() == (3, 1, np.inf, 0)
+    lengths.measure(np.array([0.0, 1e12, 9.0]), np.array([0.0, 0.0, 9.0]))
+    assert lengths.errors() == (3, 1, np.inf, 0)
 
 
 def test_half_of_the_places_must_be_right() -> None:
@@ -115,7 +115,7 @@ def test_the_errors_in_words() -> None:
 )
 def test_a_plane_that_names_a_file_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="names a file"):
-        require_text_alone(text)
+        require_no_file(text)
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_local_meters_beside_degrees_are_noted() -> None:
         fixes().append_column("x", pa.array(np.arange(60.0))).append_column("y", pa.array(np.arange(60.0)))
     )
     people = shoal.read(beside, x="x", y="y", crs="local", time_unit="s")
-    assert [note for note in people.intake.notes if note.startswith(BESIDE_DEGREES)]
+    assert [note for note in people.intake.notes if note.startswith(DEGREES_IGNORED)]
 
 
 def test_one_outlier_refuses_no_reading_but_its_release() -> None:
@@ -170,8 +170,8 @@ def test_one_outlier_refuses_no_reading_but_its_release() -> None:
     planar = pa.table({"id": ["a", "b"] * 30, "t": list(range(60)), "x": x, "y": y})
     assert shoal.read(planar, crs="EPSG:2154", snap=False, time_unit="s").n_samples == 60
     lengths = PlaneLengths("EPSG:2154")
-    lengths.look(x, y)
-    _, wrong, _, far = lengths.faults()
+    lengths.measure(x, y)
+    _, wrong, _, far = lengths.errors()
     assert wrong + far == 1
 
 
@@ -239,6 +239,6 @@ def test_far_is_where_distances_are_measured_as_wrong() -> None:
         lon, lat = (along, np.full(81, 0.0)) if turn else (np.full(81, 0.0), along)
         plane = PlaneLengths("+proj=laea +lat_0=0 +lon_0=0 +datum=WGS84 +units=m +no_defs")
         for k in range(81):
-            plane.look(*transform(WGS84, plane._crs, lon[k : k + 1], lat[k : k + 1]))
+            plane.measure(*transform(WGS84, plane._crs, lon[k : k + 1], lat[k : k + 1]))
         error = np.concatenate(plane._parts)[:, 2]
-        assert (lies_far(0.0, 0.0, lon, lat) == (error > 0.01)).all()
+        assert (is_far_from_center(0.0, 0.0, lon, lat) == (error > 0.01)).all()

@@ -24,7 +24,7 @@ from shoal.publishing.in_database import FORMS
 from shoal.release_folder import box_table, joining
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime import staging
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import OTHERWISE
 
 NEEDS = {"flatgeobuf": "pyogrio", "delta": "deltalake"}

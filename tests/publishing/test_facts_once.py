@@ -24,7 +24,7 @@ FACTS = {
     "lost samples of points": "shoal.utility.facts._without_a_point",
     "distances of points": "shoal.utility.facts.space_distortion",
     "range queries": "shoal.utility.queries.ask",
-    "who belongs to whom": "shoal.utility.facts.records_that_belong",
+    "who belongs to whom": "shoal.utility.facts.require_linked_records",
     "numbers of the record": "shoal.report.facts.evidence.release_facts",
     "density": "shoal.report.facts.release.density_map",
     "who vanished": "shoal.report.facts.evidence.vanished_of",

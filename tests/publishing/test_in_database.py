@@ -74,7 +74,7 @@ def verdict_of(made: Made, address: str, kind: str = "boxes") -> Verdict:
         plane = shoal.read_release(opened.folder).crs
         original = shoal.read(made.raw, snap=kind == "boxes", working_crs=plane)
         links = shoal.read_linkage(made.links(kind))
-        return shoal.verify_folder(original, opened.folder, links).and_also(opened.findings)
+        return shoal.verify_folder(original, opened.folder, links).with_findings(opened.findings)
 
 
 @pytest.mark.parametrize("kind", ["boxes", "points"])

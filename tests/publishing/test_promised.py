@@ -10,7 +10,7 @@ import pytest
 import shoal
 from command_line import Shoal
 from shoal.errors import InputError
-from shoal.model.claims.expected import Expected
+from shoal.model.claims.expected import ExpectedClaim
 from shoal.publishing.against_raw import verify_against_raw
 from shoal.publishing.promised import claim_of_method
 from shoal.release_folder.manifest import read_manifest
@@ -84,7 +84,7 @@ def test_the_claim_of_every_method_follows_from_its_manifest(made: Path) -> None
         manifest = read_manifest(made / name)
         claim = claim_of_method(manifest)
         assert claim is not None
-        assert list(Expected.of(claim).shortfalls(claim)) == []
+        assert list(ExpectedClaim.of(claim).shortfalls(claim)) == []
 
 
 UNKNOWN: dict[str, Callable[[dict[str, Any]], object]] = {

@@ -26,7 +26,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
-from shoal.methods.assembly import assemble_points
+from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
@@ -390,13 +390,15 @@ def everything(original: Trajectories) -> tuple[Release, Linkage]:
     """Every point of everybody, with nobody protected."""
     release, linkage, _ = assemble_points(
         original,
-        np.arange(original.n_subjects),
-        original.offsets,
-        Points(t=original.t, x=original.x, y=original.y),
+        PointRecords(
+            members=np.arange(original.n_subjects),
+            offsets=original.offsets,
+            points=Points(t=original.t, x=original.x, y=original.y),
+            stands_for=np.arange(original.n_samples),
+        ),
         claim=KDeltaAnonymity(k=2, delta_m=1e9),
         method="w4m",
         parameters={},
-        stands_for=np.arange(original.n_samples),
         rng=Randomness.from_system(),
     )
     return release, linkage

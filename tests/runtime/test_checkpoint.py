@@ -18,15 +18,15 @@ def refuse() -> dict[str, np.ndarray]:
 
 def test_a_finished_part_is_read_back_and_not_made_again(tmp_path: Path) -> None:
     made = {"t": np.arange(5), "share": np.array([0.5, np.nan])}
-    first = Run(checkpoint=Checkpoint.open(tmp_path / "job", {"k": 2})).kept("block-1", lambda: made)
-    again = Run(checkpoint=Checkpoint.open(tmp_path / "job", {"k": 2})).kept("block-1", refuse)
+    first = Run(checkpoint=Checkpoint.open(tmp_path / "job", {"k": 2})).load_or_make("block-1", lambda: made)
+    again = Run(checkpoint=Checkpoint.open(tmp_path / "job", {"k": 2})).load_or_make("block-1", refuse)
     for name, column in made.items():
         np.testing.assert_array_equal(again[name], column)
         np.testing.assert_array_equal(first[name], column)
 
 
 def test_without_a_checkpoint_every_part_is_made() -> None:
-    assert Run().kept("block-1", lambda: {"t": np.arange(2)})["t"].tolist() == [0, 1]
+    assert Run().load_or_make("block-1", lambda: {"t": np.arange(2)})["t"].tolist() == [0, 1]
 
 
 def test_parts_of_another_job_are_refused(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_two_jobs_do_not_work_in_one_folder(tmp_path: Path) -> None:
 
     def stopped() -> None:
         with Checkpoint.until_done(folder, {"k": 2}) as first:
-            first.kept("part", lambda: {"t": np.arange(3)})
+            first.load_or_make("part", lambda: {"t": np.arange(3)})
             for job in ({"k": 2}, {"k": 3}):
                 with pytest.raises(InUseError, match=r"another command works in .*job; wait until"):
                     Checkpoint.until_done(folder, job).__enter__()
@@ -52,7 +52,7 @@ def test_two_jobs_do_not_work_in_one_folder(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         stopped()
     with Checkpoint.until_done(folder, {"k": 2}) as again:
-        assert again.kept("part", refuse)["t"].tolist() == [0, 1, 2]
+        assert again.load_or_make("part", refuse)["t"].tolist() == [0, 1, 2]
     assert not folder.exists()
 
 
@@ -70,11 +70,11 @@ def test_who_is_refused_before_the_first_part_leaves_no_folder(tmp_path: Path, e
 @pytest.mark.parametrize("length", [0, 1, 60])
 def test_a_truncated_part_is_made_again(tmp_path: Path, length: int) -> None:
     checkpoint = Checkpoint.open(tmp_path / "job", {})
-    checkpoint.kept("part", lambda: {"t": np.arange(100)})
+    checkpoint.load_or_make("part", lambda: {"t": np.arange(100)})
     path = tmp_path / "job" / "part.npz"
     path.write_bytes(path.read_bytes()[:length])
-    assert checkpoint.kept("part", lambda: {"t": np.arange(7)})["t"].tolist() == list(range(7))
-    assert checkpoint.kept("part", refuse)["t"].tolist() == list(range(7))
+    assert checkpoint.load_or_make("part", lambda: {"t": np.arange(7)})["t"].tolist() == list(range(7))
+    assert checkpoint.load_or_make("part", refuse)["t"].tolist() == list(range(7))
 
 
 def cut_short(path: Path) -> None:
@@ -96,13 +96,13 @@ def test_a_part_is_made_again_when_a_file_of_it_is_damaged(tmp_path: Path, damag
 
     checkpoint = Checkpoint.open(tmp_path / "job", {})
     for _ in range(2):
-        assert checkpoint.kept("part", make, apart="rows")["t"].tolist() == [0, 1, 2]
+        assert checkpoint.load_or_make("part", make, apart="rows")["t"].tolist() == [0, 1, 2]
     assert made == [1]
     damage(tmp_path / "job" / name)
-    assert "rows" not in checkpoint.kept("part", make, apart="rows")
+    assert "rows" not in checkpoint.load_or_make("part", make, apart="rows")
     assert made == [1, 1]
-    assert np.fromfile(checkpoint.rows_of("part"), dtype=np.int64).tolist() == list(range(12))
-    assert checkpoint.finished("part", ["t"])["t"].tolist() == [0, 1, 2]
+    assert np.fromfile(checkpoint.rows_path("part"), dtype=np.int64).tolist() == list(range(12))
+    assert checkpoint.load("part", ["t"])["t"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("apart", ["rows", None])
@@ -118,13 +118,13 @@ def test_a_part_of_which_any_byte_is_another_one_is_made_again(
         made.append(1)
         return {"t": np.arange(3), "rows": np.arange(4)}
 
-    checkpoint.kept("part", make, apart)
+    checkpoint.load_or_make("part", make, apart)
     path = tmp_path / "job" / "part.npz"
     sound = path.read_bytes()
     found = []
     for at in range(len(sound)):
         path.write_bytes(sound[:at] + bytes([sound[at] ^ change]) + sound[at + 1 :])
-        found.append(checkpoint.kept("part", make, apart))
+        found.append(checkpoint.load_or_make("part", make, apart))
     assert len(made) == 1 + len(sound)
     assert all(one["t"].tolist() == [0, 1, 2] for one in found)
 
@@ -132,7 +132,7 @@ def test_a_part_of_which_any_byte_is_another_one_is_made_again(
 def test_an_interrupted_part_leaves_nothing_that_could_be_taken_for_finished(tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(tmp_path / "job", {})
     with pytest.raises(KeyboardInterrupt):
-        checkpoint.kept("part", interrupted)
+        checkpoint.load_or_make("part", interrupted)
     assert [path.name for path in (tmp_path / "job").iterdir()] == ["job.json"]
 
 
@@ -149,7 +149,7 @@ def test_a_full_disk_is_not_filled_with_what_each_try_leaves(
     checkpoint = Checkpoint.open(tmp_path / "job", {})
     monkeypatch.setattr("shoal.runtime.checkpoint.os.fsync", full)
     with pytest.raises(OSError, match="no space left"):
-        checkpoint.kept("part", lambda: {"t": np.arange(7)})
+        checkpoint.load_or_make("part", lambda: {"t": np.arange(7)})
     assert [path.name for path in (tmp_path / "job").iterdir()] == ["job.json"]
 
 

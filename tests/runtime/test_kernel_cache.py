@@ -18,7 +18,7 @@ from numba.core.bytecode import FunctionIdentity
 
 from shoal.cli import terminal
 from shoal.runtime import kernel_cache
-from shoal.runtime.compiling import COMPILING, Compiling
+from shoal.runtime.compiling import COMPILING, CompileTimer
 from shoal.runtime.kernel_cache import digest_of
 
 INNER = """
@@ -300,7 +300,7 @@ def test_a_kernel_that_cannot_be_compiled_blocks_nobody(kept: Path, tmp_path: Pa
 def test_seconds_of_kernels_inside_others_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    spent = Compiling()
+    spent = CompileTimer()
     collecting = []
     for step in (spent.begin, spent.begin, spent.end, spent.end, spent.end):
         step()
@@ -311,7 +311,7 @@ def test_seconds_of_kernels_inside_others_count_once(monkeypatch: pytest.MonkeyP
     spent.begin()
     now[0] += 1
     assert spent.seconds == 4.0
-    spent.give_up()
+    spent.abandon()
     now[0] += 1
     assert spent.seconds == 4.0
 
@@ -322,7 +322,7 @@ def test_compiling_is_said_once_and_is_no_work_done(
     """On a first use, 60 s of compiling before the first of 100 parts once made "about 1 h 39 min left"."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(terminal, "COMPILING", spent := Compiling())
+    monkeypatch.setattr(terminal, "COMPILING", spent := CompileTimer())
     with terminal.Bars(quiet=False) as bars:
         bars("looking", 0, 100)
         for _ in range(3):

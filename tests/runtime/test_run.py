@@ -1,11 +1,13 @@
-"""How work is spread over threads: pieces in order, pieces beside a block, and when they end."""
+"""Runs and tasks: progress, threads, stages."""
 
 import threading
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shoal.runtime.run import Run
+from shoal.runtime.run import Run, split_evenly
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -34,7 +36,7 @@ def test_pieces_beside_a_block_are_done_once_and_hand_out_their_results(threads:
         return work
 
     run = Run(threads=threads)
-    with run.beside(piece(1)) as first, run.beside(piece(2)) as second:
+    with run.alongside(piece(1)) as first, run.alongside(piece(2)) as second:
         assert (second(), first(), second()) == (2, 1, 2)
     assert sorted(done) == [1, 2]
 
@@ -44,7 +46,7 @@ def test_what_a_piece_raises_comes_where_its_result_is_asked_for(threads: int) -
     def fails() -> int:
         raise KeyError("piece")
 
-    with Run(threads=threads).beside(fails) as result, pytest.raises(KeyError, match="piece"):
+    with Run(threads=threads).alongside(fails) as result, pytest.raises(KeyError, match="piece"):
         result()
 
 
@@ -56,7 +58,7 @@ def test_a_block_that_fails_waits_for_what_was_begun() -> None:
         ended.append(threading.current_thread())
 
     def block() -> None:
-        with Run(threads=2).beside(piece):
+        with Run(threads=2).alongside(piece):
             begun.wait(10)
             raise ValueError("block")
 
@@ -68,6 +70,16 @@ def test_a_block_that_fails_waits_for_what_was_begun() -> None:
 
 def test_with_one_thread_a_piece_nobody_asks_for_is_not_done() -> None:
     done: list[int] = []
-    with Run(threads=1).beside(lambda: done.append(1)):
+    with Run(threads=1).alongside(lambda: done.append(1)):
         pass
     assert done == []
+
+
+@given(st.integers(0, 500), st.integers(1, 60))
+def test_runs_hold_everything_once_and_are_alike(n: int, at_most: int) -> None:
+    runs = split_evenly(n, at_most)
+    assert [one for first, end in runs for one in range(first, end)] == list(range(n))
+    lengths = {end - first for first, end in runs}
+    assert len(runs) == -(-n // at_most)
+    assert max(lengths, default=0) - min(lengths, default=0) <= 1
+    assert max(lengths, default=0) <= at_most

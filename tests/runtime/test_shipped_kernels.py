@@ -9,7 +9,7 @@ import pytest
 from numba.core.codegen import JITCPUCodegen
 
 from shoal.runtime import kernel_cache
-from shoal.runtime.processor_levels import LEVELS, levels_of
+from shoal.runtime.kernel_cache import LEVELS, levels_of
 
 MODULE = """
 from shoal.runtime.compiled import compiled
@@ -33,7 +33,7 @@ from pathlib import Path
 
 sys.path.insert(0, {folder!r})
 import numpy as np
-from shoal.runtime import kernel_cache, processor_levels
+from shoal.runtime import kernel_cache
 from shoal.runtime.compiling import COMPILING
 
 kernel_cache.SHIPPED = Path({shipped!r})
@@ -87,7 +87,7 @@ def test_what_a_wheel_brings_is_used_and_gives_what_compiling_gives(wheel: Wheel
 
 
 def test_a_level_that_the_machine_lacks_is_not_used(wheel: Wheel) -> None:
-    lacking = f"processor_levels.LEVELS[{LEVEL!r}] = frozenset({{'no-such-feature'}})"
+    lacking = f"kernel_cache.LEVELS[{LEVEL!r}] = frozenset({{'no-such-feature'}})"
     assert wheel.called("lacking", lacking) == (wheel.value, 2)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from shoal.runtime import timings as timing
 from shoal.runtime.run import Run
-from shoal.runtime.timings import REST, Timings, all_of, lines_of
+from shoal.runtime.timings import REST, Timings, format_costs, total_cost
 
 
 class Clocks:
@@ -48,7 +48,7 @@ def test_a_stage_counts_what_it_does_itself_and_not_what_the_stages_inside_it_do
         ("inner", 30, 40),
         (REST, 1.5, 2),
     ]
-    assert (all_of(costs).seconds, all_of(costs).cpu_s) == (38.5, 55)
+    assert (total_cost(costs).seconds, total_cost(costs).cpu_s) == (38.5, 55)
 
 
 def test_the_clocks_are_those_of_the_process() -> None:
@@ -77,7 +77,7 @@ def test_the_peak_of_a_stage_is_its_own() -> None:
     assert large_peak is not None
     assert small_peak is not None
     assert large_peak - small_peak > 30_000_000
-    assert all_of(list(costs.values())).peak_bytes == large_peak
+    assert total_cost(list(costs.values())).peak_bytes == large_peak
 
 
 def test_where_the_system_tells_no_peak_none_is_made_up(
@@ -90,8 +90,8 @@ def test_where_the_system_tells_no_peak_none_is_made_up(
         pass
     costs = timings.costs()
     assert [cost.peak_bytes for cost in costs] == [None, None]
-    assert [cost.to_json()["peak_bytes"] for cost in [*costs, all_of(costs)]] == [None] * 3
-    assert "MiB" not in "".join(lines_of(costs))
+    assert [cost.to_json()["peak_bytes"] for cost in [*costs, total_cost(costs)]] == [None] * 3
+    assert "MiB" not in "".join(format_costs(costs))
 
 
 def _spends(cpu_s: float) -> None:
@@ -113,7 +113,7 @@ def test_what_is_done_beside_a_stage_counts_for_its_own() -> None:
         _spends(0.1)
         return 1
 
-    with run.beside(piece, stage="beside") as result:
+    with run.alongside(piece, stage="beside") as result:
         with run.stage("one"):
             halfway.wait(10)
         with run.stage("two"):
@@ -129,7 +129,7 @@ def test_what_is_done_beside_a_stage_counts_for_its_own() -> None:
 def test_with_one_thread_a_piece_is_a_stage_where_it_is_asked_for() -> None:
     timings = Timings()
     run = Run(threads=1, timings=timings)
-    with run.beside(lambda: _spends(0.02), stage="beside") as result:
+    with run.alongside(lambda: _spends(0.02), stage="beside") as result:
         with run.stage("one"):
             pass
         assert [cost.stage for cost in timings.costs()] == ["one", REST]

@@ -43,8 +43,7 @@ from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.words.numbers import exact
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine
+from shoal.runtime.run import Engine, Run
 from shoal.scale import blocks as scale_blocks
 from shoal.scale.blocks import name_of, split_into_blocks
 from shoal.synthetic import write_synthetic
@@ -614,8 +613,8 @@ def test_blocks_of_people_who_are_not_there_are_made_again(
 
 def test_boxes_that_are_cut_short_meanwhile_are_an_error(tmp_path: Path) -> None:
     kept, rows = Checkpoint.open(tmp_path / "job", {}), np.arange(18).reshape(3, 6)
-    kept.kept(name_of(0), lambda: {"boxes": rows}, apart="boxes")
-    kept.rows_of(name_of(0)).write_bytes(rows.tobytes()[:-1])
+    kept.load_or_make(name_of(0), lambda: {"boxes": rows}, apart="boxes")
+    kept.rows_path(name_of(0)).write_bytes(rows.tobytes()[:-1])
     header: Any = None  # of a release, which is not asked for
     zero, all_rows = np.zeros(1, dtype=np.int64), np.array([3])
     with pytest.raises(InputError, match=r"block-000000.bin is cut short; run the same command again"):

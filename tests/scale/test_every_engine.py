@@ -32,8 +32,7 @@ from shoal.model.intake import Reading
 from shoal.publishing import block_facts
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine
+from shoal.runtime.run import Engine, Run
 from shoal.scale import engines
 from shoal.scale.engines import engine_of
 from shoal.synthetic import write_synthetic

@@ -61,7 +61,7 @@ def test_what_would_be_enough_is_enough() -> None:
 
     with pytest.raises(MisuseError, match="40,000 people with 12,000,000 samples need memory") as told:
         bound("500MiB", 2)
-    both, alone = re.findall(r"[0-9.]+[MG]iB", told.value.as_written)[:2]
+    both, alone = re.findall(r"[0-9.]+[MG]iB", told.value.cli_message)[:2]
     assert bound(both, 2) >= 4
     assert bound(alone, 1) >= 4
     assert size_bytes(alone) < size_bytes(both)
@@ -72,7 +72,7 @@ def test_all_at_once_is_told_where_blocks_need_more(city: Path) -> None:
         MemoryBound(total_bytes=GIB // 4, workers=2, measured_people=1000).people_in_a_block(
             shoal.read(city).lengths, 2
         )
-    enough, given = re.findall(r"[0-9.]+[MG]iB", told.value.as_written)
+    enough, given = re.findall(r"[0-9.]+[MG]iB", told.value.cli_message)
     bound = MemoryBound(total_bytes=size_bytes(enough), workers=2, measured_people=1000)
     assert memory_bound_for(count(city, Reading(), Run()), bound, None) is None
     assert size_bytes(given) == GIB // 4

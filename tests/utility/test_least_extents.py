@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from naive_release import naive_release
 from shoal.measures.least_extents import even_weights, least_costs_in_a_class
-from shoal.methods.glove.refine import merged_by_weights
+from shoal.methods.glove.refine import merge_by_weights
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.utility import measure
@@ -42,7 +42,7 @@ def test_nobody_costs_less_in_any_class(original: Trajectories, k: int, together
     ]
     for size in range(k, original.n_subjects + 1):
         for people in combinations(everybody.tolist(), size):
-            assert merged_by_weights(original, np.array(people), weights)[1] >= least[list(people)].sum()
+            assert merge_by_weights(original, np.array(people), weights)[1] >= least[list(people)].sum()
 
 
 @given(populations(least=4, most=8))

@@ -217,6 +217,8 @@ def with_changing_companions(n: int = 8, times: int = 200) -> Case:
         swap_set=swap_set,
         set_offsets=2 * np.arange(len(sets) + 1),
         set_rows=set_rows.ravel(),
+        facts={},
+        left_out={},
     )
     return original, *publish_exchange(
         original,
@@ -224,8 +226,6 @@ def with_changing_companions(n: int = 8, times: int = 200) -> Case:
         claim=TrajectoryPrivacy(k=2, time_threshold_s=1.0, space_threshold_m=1e6),
         method="swap-locations",
         parameters={},
-        facts={},
-        left_out={},
         rng=Randomness.from_system(),
     )
 

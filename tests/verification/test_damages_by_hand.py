@@ -37,7 +37,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.release_folder.tables import write_table
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import TORN
 from shoal.verification.leaks.identifiers import words_of_pictures
 from shoal.verification.points import co_location

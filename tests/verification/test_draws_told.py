@@ -10,7 +10,7 @@ import pytest
 
 from fair_shuffles import fair_draws
 from shoal.model.trace import Trace
-from shoal.runtime.arrays import Integers, fixed
+from shoal.runtime.arrays import Integers, read_only
 from shoal.verification.points import tails
 from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, correlation_of
 from shoal.verification.points.draws import Draws
@@ -282,10 +282,10 @@ def test_the_paths_that_a_run_had_to_find_short_are_all_asked_for() -> None:
         both = bool(draw.random() < 0.5)
         start, goal, set_of = (np.empty(5 * sum(map(len, rows)), dtype=np.int64) for _ in range(3))
         count = questions_of_run(
-            fixed(np.cumsum([0, *map(len, rows)], dtype=np.int64)),
-            fixed(np.concatenate(rows).astype(np.int64)),
+            read_only(np.cumsum([0, *map(len, rows)], dtype=np.int64)),
+            read_only(np.concatenate(rows).astype(np.int64)),
             np.array(took),
-            fixed(offsets),
+            read_only(offsets),
             owner,
             on,
             published,

@@ -30,7 +30,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.packing import GEOMETRY, pieces_in
 from shoal.release_folder.tables import write_table
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify_folder

@@ -13,7 +13,7 @@ from folder_fuzz import DAMAGES, PLANTED, Sound, Tally, _renamed, examine
 from folder_judge import objections
 from parquet_surgery import Anatomy, operated
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from test_hidden_bytes import (
     before_the_footer,
     behind_the_footer,

@@ -5,7 +5,7 @@ import base64
 import numpy as np
 import pytest
 
-from shoal.runtime.arrays import fixed
+from shoal.runtime.arrays import read_only
 from shoal.verification.leaks import digests
 from shoal.verification.leaks.digests import SPELLINGS, Sought, mark_spelled, runs_in
 from shoal.verification.leaks.loops import fill_filter, mark_runs
@@ -34,7 +34,7 @@ def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Sp
             runs = np.unique(np.array([*written[::2], *others.tolist()], dtype=np.uint64))
             filled, met = np.zeros(256, dtype=np.uint8), np.zeros(len(runs), dtype=np.bool_)
             fill_filter(runs, filled)
-            assert mark_runs(fixed(raw), start, spelling.bits, 12, runs, filled, met) == len(written)
+            assert mark_runs(read_only(raw), start, spelling.bits, 12, runs, filled, met) == len(written)
             assert set(runs[met].tolist()) == set(runs.tolist()) & set(written)
             assert len(raw) * runs_in(n - start, spelling.bits) == len(written)
             looked += len(written)
@@ -49,7 +49,7 @@ def test_no_run_is_missed_where_only_some_rows_are_looked_at(
     """One run at a time is sought, so that its row is looked at for it alone: each is met, and counted."""
     monkeypatch.setattr(digests, "_MOST_PIECES", most_pieces)
     library = {4: base64.b16encode, 5: base64.b32encode, 6: base64.b64encode}[spelling.bits]
-    raw = fixed(np.random.default_rng(2).integers(0, 256, (3, 21), dtype=np.uint8))
+    raw = read_only(np.random.default_rng(2).integers(0, 256, (3, 21), dtype=np.uint8))
     written = [
         text[first : first + 12]
         for row in raw
@@ -71,6 +71,6 @@ def test_no_run_is_missed_where_only_some_rows_are_looked_at(
 
 def test_rows_without_five_bytes_of_a_run_are_left_out() -> None:
     """Of a thousand random rows, one holds a run that is sought; it alone is looked at closely."""
-    raw = fixed(np.random.default_rng(3).integers(0, 256, (1000, 64), dtype=np.uint8))
+    raw = read_only(np.random.default_rng(3).integers(0, 256, (1000, 64), dtype=np.uint8))
     run = np.array([int(raw[700].tobytes().hex()[31:43], 16)], dtype=np.uint64)
     assert Sought.of(run, 4).among(raw).tolist() == raw[700:701].tolist()

@@ -19,7 +19,7 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
 from shoal.verification.files.layout import hidden_in, layout_findings, layout_of, walked

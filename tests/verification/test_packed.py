@@ -14,7 +14,7 @@ from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import parquet_writer
 from shoal.release_folder.tables import write_table
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import OTHERWISE, TORN, Repacking
 from small_points import crowd
 from test_verify_leaks import written

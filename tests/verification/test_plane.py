@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from naive_release import naive_release, small_city
-from shoal.model.intake import BESIDE_DEGREES, Intake
+from shoal.model.intake import DEGREES_IGNORED, Intake
 from shoal.model.release import Boxes, Linkage, Points
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
@@ -73,7 +73,7 @@ def test_local_meters_are_noted_loudly(tmp_path: Path) -> None:
     original = small_city()
     linkage = written(original, tmp_path / "release")
     assert verify_folder(original, tmp_path / "release", linkage).notes == (LOCAL_METERS,)
-    beside = f"{BESIDE_DEGREES}: nothing shows it"
+    beside = f"{DEGREES_IGNORED}: nothing shows it"
     told = replace(original, intake=Intake(notes=(beside,)))
     assert verify_folder(told, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, beside)
 

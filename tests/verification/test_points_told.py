@@ -13,7 +13,7 @@ from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, Trajecto
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import fixed
+from shoal.runtime.arrays import read_only
 from shoal.verification.points.co_location import NOT_K_ANONYMITY, _any_set, _outside_sets, co_located_with
 from shoal.verification.points.correlation import _by_lag, _p_values
 from shoal.verification.points.draws import Draws, choices_of, permutations_of
@@ -462,7 +462,7 @@ def test_points_lie_on_the_nearest_piece_and_not_beyond_its_ends() -> None:
         (-3.0, 0.0),
         (-3.1, 0.0),
     ]
-    x, y = (fixed(np.array(column)) for column in zip(*places, strict=True))
+    x, y = (read_only(np.array(column)) for column in zip(*places, strict=True))
     edge, share = np.full(len(x), -1, dtype=np.int64), np.zeros(len(x))
     nearest_edges(x, y, 3.0, pieces, np.array([7, 2]), 10.0, edge, share)
     assert edge.tolist() == [7, 7, 7, -1, 7, 2, -1, 7, -1]
@@ -470,7 +470,14 @@ def test_points_lie_on_the_nearest_piece_and_not_beyond_its_ends() -> None:
     both = np.array([[0.0, 2.0, 10.0, 2.0, 0.0, 1.0], [0.0, -2.0, 10.0, -2.0, 0.0, 1.0]])
     for edges, first in (([4, 3], 3), ([3, 4], 3)):  # as near as each other: the smaller edge
         nearest_edges(
-            fixed(np.array([5.0])), fixed(np.zeros(1)), 3.0, both, np.array(edges), 10.0, edge[:1], share[:1]
+            read_only(np.array([5.0])),
+            read_only(np.zeros(1)),
+            3.0,
+            both,
+            np.array(edges),
+            10.0,
+            edge[:1],
+            share[:1],
         )
         assert edge[0] == first
         edge[0] = -1
@@ -481,7 +488,7 @@ def test_paths_lead_over_the_ends_of_edges() -> None:
     draw = np.random.default_rng(2)
     chosen, along = draw.integers(0, streets.n_edges, 12), draw.integers(1, 100, 12)
     u, v = streets.u[chosen], streets.v[chosen]
-    x, y = (fixed(at[u] + along / 100 * (at[v] - at[u])) for at in (streets.x, streets.y))
+    x, y = (read_only(at[u] + along / 100 * (at[v] - at[u])) for at in (streets.x, streets.y))
     lengths = PathLengths(streets, x, y, 1.0)
     matrix = np.full((streets.n_nodes, streets.n_nodes), np.inf)
     np.fill_diagonal(matrix, 0)

@@ -20,7 +20,7 @@ from damages import rows_of
 from kte_oracle import is_candidate
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError
-from shoal.methods.assembly import assemble_points
+from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
@@ -252,13 +252,15 @@ def averaged(people: Trajectories, classes: list[list[int]], *, k: int) -> Case:
     )
     release, linkage, _ = assemble_points(
         people,
-        np.array(members),
-        np.arange(len(members) + 1) * len(t),
-        Points(t=np.tile(t, len(members)), x=x, y=y),
+        PointRecords(
+            members=np.array(members),
+            offsets=np.arange(len(members) + 1) * len(t),
+            points=Points(t=np.tile(t, len(members)), x=x, y=y),
+            stands_for=np.concatenate([np.arange(people.offsets[i], people.offsets[i + 1]) for i in members]),
+        ),
         claim=KDeltaAnonymity(k=k, delta_m=0),
         method="nwa",
         parameters={},
-        stands_for=np.concatenate([np.arange(people.offsets[i], people.offsets[i + 1]) for i in members]),
         rng=Randomness.from_system(),
     )
     return release, linkage

@@ -9,7 +9,7 @@ import pytest
 from claim_check import verdict_on_claim
 from shoal.errors import InputError
 from shoal.model.intake import OUT_OF_ORDER, Intake
-from shoal.model.omission import BESIDE_ALL_BOXES, NO_DURATION, PERSON_LEFT_OUT
+from shoal.model.omission import NO_DURATION, OUTSIDE_ALL_BOXES, PERSON_LEFT_OUT
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import (
@@ -21,7 +21,7 @@ from shoal.release_folder.manifest import (
     write_manifest,
 )
 from shoal.release_folder.tables import write_table
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.verification.files.stated import against_manifest, false_statements
 from test_points_told import PAIR, linked, published, raw
 
@@ -90,7 +90,7 @@ ROWS: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         ["the samples suppressed by reason are not as many as those suppressed"],
     ),
     (
-        {"samples_suppressed": 2, "samples_by_reason": {PERSON_LEFT_OUT: 2, BESIDE_ALL_BOXES: 0}},
+        {"samples_suppressed": 2, "samples_by_reason": {PERSON_LEFT_OUT: 2, OUTSIDE_ALL_BOXES: 0}},
         {},
         ["losses.samples_by_reason gives a reason that no release has, or that counts nothing"],
     ),
@@ -126,7 +126,7 @@ def test_the_verdict_is_compared_where_the_claim_holds_and_its_notes_with_a_link
         for with_linkage in (True, False):
             found = [each.message for each in false_statements(lying, verdict, original, linked=with_linkage)]
             assert found == [words] * (with_linkage or name != "notes")
-        failed = verdict.and_also([Finding("x", "y")])
+        failed = verdict.with_findings([Finding("x", "y")])
         assert not list(false_statements(lying, failed, original, linked=True))
 
 

@@ -16,7 +16,7 @@ from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import write_boxes
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
 from shoal.runtime.arrays import Flags
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
 from shoal.verification.files import stored as stored_module

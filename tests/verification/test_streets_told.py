@@ -11,7 +11,7 @@ from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Linkage
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
-from shoal.runtime.arrays import fixed
+from shoal.runtime.arrays import read_only
 from shoal.verification.points.street_paths import PathLengths, _pieces, nearest_edges
 from test_points_told import Case, Found, Point, found_in, linked, published, raw
 
@@ -174,7 +174,7 @@ def test_pieces_say_where_on_their_edge_they_lie() -> None:
 @pytest.mark.parametrize("most_m", [1e9, 8.0, 7.999, 0.5])
 def test_paths_follow_bends_and_told_lengths_as_far_as_the_bound(most_m: float) -> None:
     """On the first street 3 m and 9 m from its beginning, on the last one a third from its eastern end."""
-    x, y = (fixed(np.array(column)) for column in ((0.0, 6.0, 6.0), (3.0, 3.0, -3.0)))
+    x, y = (read_only(np.array(column)) for column in ((0.0, 6.0, 6.0), (3.0, 3.0, -3.0)))
     lengths = PathLengths(BENT.on_plane(None), x, y, 0.5)
     assert lengths.edge.tolist() == [0, 0, 2]
     np.testing.assert_allclose(lengths.from_u, [3, 9, 5 / 3])
@@ -186,7 +186,7 @@ def test_paths_follow_bends_and_told_lengths_as_far_as_the_bound(most_m: float) 
 
 
 def test_nodes_beyond_the_bound_are_not_reached() -> None:
-    x, y = fixed(np.array([-10.0, 0.0, 50.0])), fixed(np.zeros(3))
+    x, y = read_only(np.array([-10.0, 0.0, 50.0])), read_only(np.zeros(3))
     lengths = PathLengths(ALONG.on_plane(None), x, y, 1.0)
     start, goal = np.array([0, 0, 1]), np.array([1, 2, 2])
     for most_m, expected in ((60.0, [10, 60, 50]), (40.0, [10, 60, 50]), (39.9, [10, np.inf, np.inf])):
@@ -204,7 +204,7 @@ def test_the_nearest_street_is_that_of_all_pieces() -> None:
         pieces = np.ascontiguousarray(np.column_stack([corners, np.zeros(7), np.ones(7)]))
         widest = float(np.abs(corners[:, 2] - corners[:, 0]).max())
         edge, share = np.full(12, -1, dtype=np.int64), np.zeros(12)
-        nearest_edges(fixed(x), fixed(y), 2.0, pieces, edges, widest, edge, share)
+        nearest_edges(read_only(x), read_only(y), 2.0, pieces, edges, widest, edge, share)
         begin, step = corners[:, :2], corners[:, 2:] - corners[:, :2]
         away = np.column_stack([x, y])[:, None] - begin
         square = (step**2).sum(axis=1)

@@ -15,7 +15,7 @@ from damages import Box, rows_of, with_records
 from example_counts import examples
 from naive_release import Sample, hull, naive_release, samples_of
 from shoal.model.claims import KAnonymity
-from shoal.model.omission import BESIDE_ALL_BOXES, PERSON_LEFT_OUT
+from shoal.model.omission import OUTSIDE_ALL_BOXES, PERSON_LEFT_OUT
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
@@ -109,7 +109,7 @@ def matches_by_hand(
         for sample in samples_of(original, person)
     )
     without = sum(len(samples_of(original, one)) for one in range(original.n_subjects) if one not in subject)
-    reasons = {PERSON_LEFT_OUT: without, BESIDE_ALL_BOXES: lost - without}
+    reasons = {PERSON_LEFT_OUT: without, OUTSIDE_ALL_BOXES: lost - without}
     told = release.losses.samples_by_reason
     if lost != release.losses.samples_suppressed or (
         told and dict(told) != {reason: n for reason, n in reasons.items() if n}

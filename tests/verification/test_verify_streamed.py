@@ -31,8 +31,7 @@ from shoal.release_folder.manifest import (
     write_manifest,
 )
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine
+from shoal.runtime.run import Engine, Run
 from shoal.verification import verify, verify_folder
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.stated import PAGE_NOT_HELD

@@ -14,7 +14,7 @@ import shoal
 from folder_damages import edit_manifest
 from naive_release import small_city
 from shoal.methods import METHODS
-from shoal.methods.parameters import declared
+from shoal.methods.parameters import declared_parameters
 from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -64,7 +64,7 @@ def told(folder: Path, case: Case) -> list[str]:
 def test_every_row_names_a_parameter_and_has_a_false_value() -> None:
     assert VISIBLE.keys() == FALSE.keys()
     for (method, name), row in VISIBLE.items():
-        assert name in declared(METHODS[method])
+        assert name in declared_parameters(METHODS[method])
         assert METHODS[method].about.publishes == row.payload
 
 

@@ -176,7 +176,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(tmp_path: Path
     try:
         with pytest.raises(InputError, match=r"not trusted \(self.signed certificate\)") as refused:
             RemoteServer(url).about(600.0, said.append)
-        assert "--ca" in refused.value.as_written
+        assert "--ca" in refused.value.cli_message
         assert said == [], "who waits says so first"
         with pytest.raises(UnavailableError, match="not trusted"):
             asking(RemoteServer(url), identity_of(seed("authority")), seed("witness"))("/v1/about")

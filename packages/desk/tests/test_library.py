@@ -16,7 +16,7 @@ from shoal.io.columns.times import TAKEN_AS_UTC
 from shoal.io.description import describe
 from shoal.io.formats.tables import WRONG_FIELDS
 from shoal.methods import METHODS
-from shoal.methods.parameters import declared
+from shoal.methods.parameters import declared_parameters
 from shoal.methods.written import default_text
 from shoal.model.claims import (
     CLAIMS,
@@ -112,7 +112,7 @@ def test_every_row_of_the_file_has_every_language_and_its_values() -> None:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_parameter_and_every_metric_is_said_in_every_language(language: str) -> None:
-    parameters = [each for kind in METHODS.values() for each in declared(kind).values()]
+    parameters = [each for kind in METHODS.values() for each in declared_parameters(kind).values()]
     defaults = (default_text(each) for each in parameters)
     texts = {
         *(each.help for each in parameters),

@@ -17,7 +17,7 @@ from desk_visits import Visitor
 from shoal.cli.release import anonymize
 from shoal.errors import InputError
 from shoal.io import read
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal_desk import pdf
 from shoal_desk.commands import record_plan
 from shoal_desk.desk import Work

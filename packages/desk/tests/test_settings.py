@@ -12,8 +12,8 @@ from desk_visits import Visitor
 from shoal.cli.methods import take_settings
 from shoal.cli.release import anonymize
 from shoal.methods import METHODS
-from shoal.methods.parameters import Parameter, declared
-from shoal.methods.written import default_text, texts_of, value_of
+from shoal.methods.parameters import Parameter, declared_parameters
+from shoal.methods.written import choices_of, default_text, parse_value
 from shoal_desk.case import Choices
 from shoal_desk.commands import anonymize_command, release_plan
 from shoal_desk.settings import fields_of, needs_streets, options_of
@@ -40,8 +40,8 @@ def another(option: str, each: Parameter) -> str:
     """A value that is not the default, as somebody writes it."""
     if option in ALONE:
         return ALONE[option]
-    if texts_of(each):
-        return next(text for text in texts_of(each) if text != default_text(each))
+    if choices_of(each):
+        return next(text for text in choices_of(each) if text != default_text(each))
     return "outward:2" if each.unit is None else OTHERS[each.unit]
 
 
@@ -62,13 +62,13 @@ def test_a_method_has_its_own_parameters_on_the_page_and_no_other(method: str, v
     html = unescape(visitor.get("release").html)
     wanted = {
         each.option_of(name): default_text(each)
-        for name, each in declared(METHODS[method]).items()
+        for name, each in declared_parameters(METHODS[method]).items()
         if not each.street_graph
     }
     assert shown_in(html) == wanted | {"k": "7"}
     first, _, folded = html.partition('id="more-settings"')
     assert 'name="set-k"' in first
-    for name, each in declared(METHODS[method]).items():
+    for name, each in declared_parameters(METHODS[method]).items():
         assert each.street_graph or each.help in html
         assert each.bound is None or each.bound.words in html
         assert each.street_graph or f'name="set-{each.option_of(name)}"' in first + folded
@@ -78,7 +78,7 @@ def test_a_method_has_its_own_parameters_on_the_page_and_no_other(method: str, v
 def test_what_the_page_takes_is_what_the_command_line_gives_the_method(method: str) -> None:
     """Each parameter on its own, through the words of the command, to the value of the dataclass."""
     tried = 0
-    for name, each in declared(METHODS[method]).items():
+    for name, each in declared_parameters(METHODS[method]).items():
         option = each.option_of(name)
         if each.street_graph or option == "k":
             continue
@@ -89,13 +89,13 @@ def test_what_the_page_takes_is_what_the_command_line_gives_the_method(method: s
         command = anonymize_command(choices, Path("case"))
         given = anonymize.make_context("anonymize", command.arguments()[1:]).params
         own = {key: given[key] for key in given if key in keys_of(method)}
-        assert take_settings(method, own) == {"k": 6, name: value_of(each, text)}
+        assert take_settings(method, own) == {"k": 6, name: parse_value(each, text)}
         tried += 1
     assert tried >= 3
 
 
 def keys_of(method: str) -> set[str]:
-    own = declared(METHODS[method])
+    own = declared_parameters(METHODS[method])
     return set(own) | {each.option_of(name).replace("-", "_") for name, each in own.items()}
 
 

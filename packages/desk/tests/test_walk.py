@@ -122,7 +122,7 @@ def inside(row: dict[str, Any]) -> tuple[float, float]:
 
 def assert_signed(told: str, folder: Path, desk_city: Path) -> None:
     """The record names what is signed, by digests that anybody can compute."""
-    from shoal.runtime.hashing import sha256_of
+    from shoal.runtime.files import sha256_of
 
     manifest = json.loads((folder / "release" / "manifest.json").read_text())
     wanted: Sequence[str] = (

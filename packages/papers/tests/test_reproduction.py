@@ -13,7 +13,7 @@ import pytest
 import update_pages
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError
-from shoal.methods.swapping.street_places import place_points
+from shoal.methods.swapping.reach_locations import place_points
 from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run

@@ -11,12 +11,17 @@ from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledg
 from shoal.attacks.rate import Attacked, Rate, TargetName
 from shoal.attacks.victims import people_like, victims_of
 from shoal.errors import MisuseError
-from shoal.model.given import require_given, require_linkage, require_release, require_trajectories
-from shoal.model.linked import records_that_belong
+from shoal.model.argument_checks import (
+    require_linkage,
+    require_method_inputs,
+    require_release,
+    require_trajectories,
+)
+from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
-from shoal.runtime.freed import give_back
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -154,7 +159,7 @@ class Prepared:
                     else:
                         played[place][evaluation.label] = found
                 del evaluation
-            give_back()
+            release_idle_memory()
         return played
 
 
@@ -175,7 +180,7 @@ def prepare(
 
     among: positions of the people who can be victims; None = everybody.
     """
-    require_given(original, rng)
+    require_method_inputs(original, rng)
     if release is not None:
         require_release(release)
     require_linkage(linkage)
@@ -196,7 +201,7 @@ def prepare(
             run=run or Run(),
             records=np.arange(original.n_subjects)
             if release is None or linkage is None
-            else records_that_belong(original, release, linkage),
+            else require_linked_records(original, release, linkage),
             outside=next((group for group in victims if group.label == "control"), None),
             earlier=earlier,
         ),

@@ -15,7 +15,7 @@ from shoal.model.claims import Claim, KDeltaAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
-from shoal.runtime.freed import give_back
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 
 Target = TypeVar("Target", BoxTarget, PointTarget)
@@ -185,7 +185,7 @@ class Evaluations:
         for group in self.victims:
             if target is None or of_raw is not (group.label == "raw"):
                 of_raw, target = group.label == "raw", None  # the one before goes first
-                give_back()
+                release_idle_memory()
                 target = raw() if of_raw or self.release is None else published(self.release)
             yield Evaluation(
                 known=known_of(group.known),

@@ -14,7 +14,7 @@ from shoal.attacks.target import BoxTarget
 from shoal.attacks.victims import Victims
 from shoal.kernels.insider import find_sharers
 from shoal.model.claims import KteAnonymity
-from shoal.runtime.arrays import Integers, fixed
+from shoal.runtime.arrays import Integers, read_only
 
 _DRAWS: Final = 8  # windows that are tried for one in which somebody hides the owner
 
@@ -97,10 +97,10 @@ class Hiders:
         asked = asked[self.inside[asked]]
         shares = np.empty(len(asked), dtype=np.bool_)
         find_sharers(
-            fixed(self.known.offsets),
-            fixed(self.known.t),
-            fixed(self.known.x),
-            fixed(self.known.y),
+            read_only(self.known.offsets),
+            read_only(self.known.t),
+            read_only(self.known.x),
+            read_only(self.known.y),
             asked,
             boxes,
             begin,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shoal.attacks.intervals import interval_of, wilson
 from shoal.errors import MisuseError
-from shoal.model.summaries import table
+from shoal.model.html_table import html_table
 from shoal.runtime.arrays import Integers
 from shoal.units import counted, show_m
 
@@ -286,4 +286,4 @@ def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
         for each in rates
     ]
     header = ("attack", "knowledge", "target", "rate", "95 % interval", "by guessing", "tries")
-    return table("Attacks", rows, header=header, notes=notes)
+    return html_table("Attacks", rows, header=header, notes=notes)

@@ -14,9 +14,9 @@ import numpy as np
 from shoal.kernels.cover_index import CoverIndex, fill_levels, fill_time_index, records_ascend
 from shoal.kernels.likelihood import RecordClasses
 from shoal.kernels.place_index import BoxTiles, PlaceTiles, empty_tiles, fill_box_tiles, fill_place_tiles
-from shoal.model.release import BOX_COLUMNS, Points, Release, cells_of
+from shoal.model.release import BOX_COLUMNS, Points, Release, snap_points
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, fixed
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, read_only
 
 _AREA: Final = 4  # logarithm of the least side of a tile for what is near, in cells
 _BOXES_OF_A_TILE: Final = 32
@@ -48,7 +48,7 @@ def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
         return CoverIndex(class_offsets, own, of, own[:, 0])
     own, of = np.empty_like(boxes, dtype=kind), np.empty(len(boxes), dtype=kind)
     filed = CoverIndex(class_offsets, own, of, own[:, 0])
-    fill_time_index(boxes, fixed(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
+    fill_time_index(boxes, read_only(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
 
@@ -129,7 +129,7 @@ class BoxTarget:
     @classmethod
     def of_places(cls, offsets: Integers, t_s: Floats, places_m: Floats, grid: Grid) -> "BoxTarget":
         """The slots and cells that hold places [m, 2] of records at times [m]."""
-        return cls._of_samples(*cells_of(offsets, t_s, places_m[:, 0], places_m[:, 1], grid), grid)
+        return cls._of_samples(*snap_points(offsets, t_s, places_m[:, 0], places_m[:, 1], grid), grid)
 
     @property
     def n_records(self) -> int:
@@ -219,7 +219,7 @@ class BoxTarget:
         """Every different record once, as the kernels of likelihood take them."""
         records = self.classes.records
         return RecordClasses(
-            offsets=fixed(records.offsets),
+            offsets=read_only(records.offsets),
             boxes=records.boxes,
             sizes=self.classes.sizes,
             by_time=records.by_time,

@@ -24,7 +24,7 @@ from shoal.model.claims import (
     KteAnonymity,
     TrajectoryPrivacy,
 )
-from shoal.model.linked import records_that_belong
+from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.units import show_m, show_s, slots_touched
@@ -133,7 +133,7 @@ def _records_by_person(held: Held, newest: Release) -> dict[str, int]:
             f"one release protects {release.unit_of_protection}, the newest {newest.unit_of_protection}; "
             "only releases with the same unit of protection can be put together"
         )
-    records = records_that_belong(original, release, linkage).tolist()
+    records = require_linked_records(original, release, linkage).tolist()
     return {uid: record for uid, record in zip(original.ids, records, strict=True) if record >= 0}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from shoal.attacks.rate import TargetName
 from shoal.attacks.target import BoxTarget
 from shoal.errors import InputError, MisuseError
-from shoal.model.linked import records_that_belong
+from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
@@ -45,7 +45,7 @@ def victims_of(
     if release is None or linkage is None:
         subjects = _some(everybody, tries, rng)
         return [Victims(label="raw", known=original, subjects=subjects, own=subjects)]
-    records = records_that_belong(original, release, linkage)
+    records = require_linked_records(original, release, linkage)
     published = everybody[records >= 0]
     subjects = _some(published if among is None else np.intersect1d(published, among), tries, rng)
     found = [
@@ -74,7 +74,7 @@ def people_like(
     """
     if release is None or linkage is None or pseudonym not in release.trajectory_ids:
         raise MisuseError("there is no such record in the release; name a trajectory_id of its table")
-    records = records_that_belong(original, release, linkage)
+    records = require_linked_records(original, release, linkage)
     one = release.trajectory_ids.index(pseudonym)
     if release.kind == "points":
         return np.flatnonzero(records == one)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shoal.errors import OutputError
-from shoal.runtime.paths import without_keys
+from shoal.runtime.files import without_credentials
 
 if TYPE_CHECKING:
     from shoal.runtime.run import Run
@@ -26,7 +26,7 @@ class Place:
         """The place of --output; for an address, a folder of its last name in the current one."""
         if isinstance(output, Path):
             return cls(output)
-        name = PurePosixPath(without_keys(output)).name
+        name = PurePosixPath(without_credentials(output)).name
         if name in ("", "..", "...") or ":" in name:
             raise click.UsageError("--output names no folder of an object store; write s3://BUCKET/FOLDER")
         return cls(Path(name), output)
@@ -38,7 +38,7 @@ class Place:
             return {}
         from shoal.release_folder.manifest import REPORT_FILE
 
-        shown_address = without_keys(self.address)
+        shown_address = without_credentials(self.address)
         return {"output": shown_address, "report": f"{shown_address}/{REPORT_FILE}"}
 
     def require_free(self) -> None:
@@ -62,14 +62,14 @@ class Place:
             return
         remedy = (
             f"the release is whole in {self.folder}; copy that folder, or: shoal publish {self.folder} --to "
-            f"{without_keys(self.address)} --format parquet-parts"
+            f"{without_credentials(self.address)} --format parquet-parts"
         )
         with run.stage("store"):
             run.progress("copying into the store", 0, 1)
             try:
                 store(self.folder, self.address, last=RELEASE_FILE)
             except OutputError as error:
-                raise OutputError(f"{error.as_written}; {remedy}") from error
+                raise OutputError(f"{error.cli_message}; {remedy}") from error
             except KeyboardInterrupt as error:
                 raise KeyboardInterrupt(
                     f"interrupted while it was copied into the store; {remedy}"

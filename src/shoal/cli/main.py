@@ -101,9 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD, as_json=as_json)
     except ClaimError as error:
-        code = _complain(error.as_written, FAILS, as_json=as_json)
+        code = _complain(error.cli_message, FAILS, as_json=as_json)
     except ShoalError as error:
-        code = _complain(error.as_written, BAD, as_json=as_json)
+        code = _complain(error.cli_message, BAD, as_json=as_json)
     except MemoryError:
         code = _complain("out of memory; use fewer people or a machine with more", BAD, as_json=as_json)
     except BrokenPipeError:

@@ -20,7 +20,7 @@ from shoal.cli.options import (
 from shoal.cli.sections import Command, Option
 from shoal.errors import MisuseError
 from shoal.model.intake import Reading
-from shoal.units import share_of
+from shoal.units import parse_share
 
 if TYPE_CHECKING:
     from shoal.methods import Method
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CHOSEN: Final = "shoal.method"
 _DEFAULT: Final = "glove"
-_TYPES: Final = {"m": LENGTH, "s": DURATION, "share": Quantity("share", share_of)}
+_TYPES: Final = {"m": LENGTH, "s": DURATION, "share": Quantity("share", parse_share)}
 _METAVARS: Final = {
     "m": "LENGTH",
     "s": "DURATION",
@@ -93,9 +93,9 @@ def take_method_reading(method: str, options: dict[str, Any]) -> Reading:
     Where the method has an option of the same name, the reading's is ``--reading-NAME``.
     """
     from shoal.methods import method_named
-    from shoal.methods.parameters import declared
+    from shoal.methods.parameters import declared_parameters
 
-    reading = take_reading(options, but=declared(method_named(method)))
+    reading = take_reading(options, but=declared_parameters(method_named(method)))
     for name in READING_FIELDS:
         value = options.pop(f"reading_{name}", None)
         if value is None:
@@ -123,10 +123,10 @@ def take_settings(
     An option that the method does not have is a usage error. streets: the street graph, or None.
     """
     from shoal.methods import method_named
-    from shoal.methods.parameters import declared
+    from shoal.methods.parameters import declared_parameters
 
     kind = method_named(method)
-    parameters = declared(kind)
+    parameters = declared_parameters(kind)
     name_of = {
         _key(name, parameter): name for name, parameter in parameters.items() if not parameter.street_graph
     }
@@ -152,14 +152,14 @@ def take_settings(
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
     """The method with these settings; errors name options as the command line spells them."""
     from shoal.methods import method_named
-    from shoal.methods.parameters import declared
-    from shoal.methods.written import in_options
+    from shoal.methods.parameters import declared_parameters
+    from shoal.methods.written import with_option_names
 
     kind = method_named(name)
     try:
         return kind(**settings)
     except MisuseError as error:
-        raise MisuseError(in_options(error.as_written, declared(kind))) from error
+        raise MisuseError(with_option_names(error.cli_message, declared_parameters(kind))) from error
 
 
 def _chosen(ctx: click.Context) -> str:
@@ -182,12 +182,12 @@ def _method_option() -> click.Option:
 def _options_beside(command_options: list[click.Parameter]) -> list[click.Parameter]:
     """The options of all methods; one that the reading also has says there what else it means."""
     from shoal.methods import METHODS
-    from shoal.methods.parameters import declared
+    from shoal.methods.parameters import declared_parameters
 
     sharing: dict[str, dict[str, Parameter]] = {}
     names: dict[str, str] = {}
     for method, kind in METHODS.items():
-        for name, parameter in declared(kind).items():
+        for name, parameter in declared_parameters(kind).items():
             sharing.setdefault(_key(name, parameter), {})[method] = parameter
             names[_key(name, parameter)] = parameter.option_of(name)
     reading = {parameter.name: parameter for parameter in command_options if parameter.name in READING_FIELDS}
@@ -234,7 +234,7 @@ def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], k
 
 
 def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
-    from shoal.methods.written import value_of
+    from shoal.methods.written import parse_value
 
     first, *_ = methods.values()
     if first.spelled is not None:
@@ -248,7 +248,7 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
         case "m" | "s" | "share":
             kind = _TYPES[first.unit]
             zero = next((parameter for parameter in methods.values() if parameter.zero), None)
-            return kind if zero is None else Quantity(kind.name, lambda text: value_of(zero, str(text)))
+            return kind if zero is None else Quantity(kind.name, lambda text: parse_value(zero, str(text)))
         case "people" | "records" | "rounds":
             least = None if first.bound is None else first.bound.least
             return int if least is None else click.IntRange(min=least)

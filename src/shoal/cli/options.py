@@ -14,8 +14,7 @@ from shoal.cli.sections import GROUND, READING, ROUNDING, RUNNING, Option
 from shoal.cli.terminal import LOG, QUIET
 from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.model.intake import Reading
-from shoal.runtime.paths import elsewhere, is_elsewhere
-from shoal.runtime.settings_file import read_settings
+from shoal.runtime.files import is_address, not_local, read_settings
 from shoal.units import duration_s, length_m, size_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,7 +39,7 @@ class Quantity(click.ParamType[float]):
         try:
             return self._parse(str(value))
         except MisuseError as error:
-            self.fail(error.as_written, param, ctx)
+            self.fail(error.cli_message, param, ctx)
 
 
 class MemorySize(click.ParamType[int]):
@@ -53,7 +52,7 @@ class MemorySize(click.ParamType[int]):
         try:
             return value if isinstance(value, int) else size_bytes(str(value))
         except MisuseError as error:
-            self.fail(error.as_written, param, ctx)
+            self.fail(error.cli_message, param, ctx)
 
 
 class ActiveDays(click.ParamType[int]):
@@ -79,8 +78,8 @@ class LocalPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path."""
-        if is_elsewhere(value):
-            self.fail(elsewhere("this" if param is None else param.human_readable_name), param, ctx)
+        if is_address(value):
+            self.fail(not_local("this" if param is None else param.human_readable_name), param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -423,7 +422,7 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     try:
         entries = read_settings(path)
     except InputError as error:
-        raise click.UsageError(error.as_written) from error
+        raise click.UsageError(error.cli_message) from error
     options = {
         option.lstrip("-"): parameter
         for parameter in ctx.command.params

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shoal.cli.terminal import listed, print_result
 from shoal.runtime.json_values import null_for_nan
-from shoal.runtime.timings import Timings, lines_of
+from shoal.runtime.timings import Timings, format_costs
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
@@ -157,6 +157,6 @@ def print_publication(
             ending
             or (f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None)
         ),
-        *(lines_of(costs) if costs else ()),
+        *(format_costs(costs) if costs else ()),
     ]
     print_result(as_json, facts, lines)

@@ -47,7 +47,7 @@ def plan_option(command: Command) -> Command:
 
 def count_input(source: str, reading: Reading, *, quiet: bool, releases: bool = False) -> "Counts":
     """Count INPUT; raises InputError when it cannot be read or, with ``releases``, not released."""
-    from shoal.model.given import require_one_region
+    from shoal.model.argument_checks import require_one_region
     from shoal.publishing.planning import count
     from shoal.runtime.run import Run
 

@@ -8,7 +8,7 @@ import click
 from shoal.cli.options import PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
-from shoal.runtime.paths import is_elsewhere, without_keys
+from shoal.runtime.files import without_credentials
 from shoal.units import counted
 
 # a test holds them
@@ -61,7 +61,7 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
             + ("--to postgresql://USER@HOST/DATABASE#schema.table" if form in _TABLES else "--to DIR")
         )
     in_store = is_address(target)
-    if is_elsewhere(target) and not on_server and not in_store:
+    if is_address(target) and not on_server and not in_store:
         raise click.UsageError(
             "--to takes a folder, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, abfs://... or postgresql://..."
         )
@@ -73,7 +73,7 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
             done = export_to_store(release, target, form)
         else:
             done = export(release, Path(target), form)
-    place = without_keys(target) if in_store else str(done.folder)
+    place = without_credentials(target) if in_store else str(done.folder)
     publishable = read_manifest(release).publishable
     research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
     lines = [

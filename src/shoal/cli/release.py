@@ -360,11 +360,11 @@ def _sizes_in_words(block_sizes: Sequence[int]) -> str:
 def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
     """Say which secret parts are left behind, the command that removes them, and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
-    from shoal.runtime.staging import explained_write, left_behind
+    from shoal.runtime.staging import explain_write_errors, find_partials
 
     parts, files = parts_folder(output), (output, *(path for path in secrets if path is not None))
-    old = [path for file in files for path in left_behind(file)]
-    with explained_write(output):  # a name may be too long to ask for
+    old = [path for file in files for path in find_partials(file)]
+    with explain_write_errors(output):  # a name may be too long to ask for
         if parts.exists() and not resume:
             old.append(parts)
     if old:

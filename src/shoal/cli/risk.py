@@ -125,7 +125,7 @@ def attack(
     from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_linkage, read_release
     from shoal.release_folder.manifest import RELEASE_FILE
-    from shoal.runtime.hashing import sha256_of
+    from shoal.runtime.files import sha256_of
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
     from shoal.verification.composition.several import reveal_together
@@ -248,9 +248,9 @@ def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars)
 
 def _read_release(folder: Path, original: Any) -> Any:
     """The release in a folder, when it can be one of this raw data."""
-    from shoal.model.linked import require_possible_boxes
+    from shoal.model.linkage_checks import require_boxes_near_data
     from shoal.release_folder.folder import read_release
 
     release = read_release(folder)
-    require_possible_boxes(original, release)
+    require_boxes_near_data(original, release)
     return release

@@ -59,9 +59,9 @@ class Command(Taught):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it."""
-        from shoal.runtime.freed import keep_little  # loads Arrow, which no help needs
+        from shoal.runtime.memory import limit_idle_memory  # loads Arrow, which no help needs
 
-        keep_little()
+        limit_idle_memory()
         _leave_pandas_out()
         return super().invoke(ctx)
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoal.runtime.compiling import COMPILING
-from shoal.runtime.pace import Pace
-from shoal.runtime.progress_file import wanted_progress_file
+from shoal.runtime.progress import Pace, requested_progress_file
 from shoal.units import counted, show_s
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Bars:
         self._bars: Progress | None = None
         context = click.get_current_context(silent=True)
         self._as_json = context is not None and context.meta.get(LOG) == "json"
-        self._file = wanted_progress_file()
+        self._file = requested_progress_file()
 
     def __enter__(self) -> "Bars":
         COMPILING.listeners.append(self._tell_of_compiling)
@@ -79,7 +78,7 @@ class Bars:
             self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
         pace = self._paces.setdefault(label, Pace(done, now))
-        anew, began = pace.go_on(done, now), pace.began_s
+        anew, began = pace.update(done, now), pace.began_s
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
         if self._as_json:
@@ -90,7 +89,7 @@ class Bars:
             self._show_bar(label, done, total, anew=anew)
         elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
-            left_s = pace.left_s(total, now)
+            left_s = pace.remaining_s(total, now)
             left = "" if left_s is None else f", about {show_s(round(left_s))} left"
             share = 100 * done // max(total, 1)
             print(f"{label}: {share} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)

@@ -83,7 +83,7 @@ def verify(
 
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
-    from shoal.model.claims.expected import Expected
+    from shoal.model.claims.expected import ExpectedClaim
     from shoal.publishing.against_raw import (
         leftover_scratch_folders,
         reveal,
@@ -110,7 +110,7 @@ def verify(
         )
     if engine is not None and not streamed:
         raise click.UsageError("--engine works on the parts of a check with --streamed; give both or neither")
-    expected = None if claim is None else Expected.parse(claim)
+    expected = None if claim is None else ExpectedClaim.parse(claim)
     others = take_earlier(earlier)
     if others and linkage is None:
         raise click.UsageError(
@@ -135,9 +135,11 @@ def verify(
         together = (
             reveal(raw, folder, linkage, others, run, **reading) if others and linkage is not None else None
         )
-    verdict = replace(result.verdict.and_also(opened.findings), notes=(*result.verdict.notes, *opened.notes))
+    verdict = replace(
+        result.verdict.with_findings(opened.findings), notes=(*result.verdict.notes, *opened.notes)
+    )
     if together is not None:
-        verdict = verdict.and_also(together.findings())
+        verdict = verdict.with_findings(together.findings())
     facts = {
         **verdict.to_json(),
         "outcome": verdict.word,

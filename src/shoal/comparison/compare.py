@@ -18,14 +18,14 @@ from shoal.comparison.places import write_text
 from shoal.comparison.study import Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
-from shoal.model.given import require_one_region, require_trajectories
+from shoal.model.argument_checks import require_one_region, require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_release
 from shoal.report.facts.density import Density, densities_alike
 from shoal.report.pages.comparison import RAW_DATA, comparison_page
-from shoal.runtime.paths import path_of
+from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write
+from shoal.runtime.staging import explain_write_errors
 from shoal.utility import METRICS
 from shoal.utility.frontier import (
     Better,
@@ -97,7 +97,7 @@ def compare(
     require_one_region(original.intake.notes)
     if not isinstance(study, Study):
         raise MisuseError("a Study is needed; shoal.read_study reads one from its file")
-    output = path_of(output, "the folder of the study")
+    output = local_path(output, "the folder of the study")
     run = run or Run()
     if (
         output.exists()
@@ -112,7 +112,7 @@ def compare(
         raise MisuseError(
             "the points as given are of other people than the snapped samples; read both from one input"
         )
-    with explained_write(output):
+    with explain_write_errors(output):
         (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
         output.chmod(0o700)
     results: list[Mapping[str, Any]] = []

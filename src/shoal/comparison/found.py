@@ -9,7 +9,7 @@ from shoal.attacks.knowledge import is_to_the_point, no_rate, rates_alike
 from shoal.attacks.rate import gain
 from shoal.comparison.study import Study
 from shoal.methods import METHODS
-from shoal.model.summaries import table
+from shoal.model.html_table import html_table
 from shoal.runtime.json_values import null_for_nan
 from shoal.utility import METRICS
 from shoal.utility.frontier import (
@@ -56,7 +56,7 @@ class Comparison:
         ]
         rows += [(label, "no release", "", reason) for label, reason in self.failed.items()]
         header = ("release", "strongest adversary right in", metric.question, "")
-        return table("Comparison", rows, header=header, notes=self.recommendation.reasons)
+        return html_table("Comparison", rows, header=header, notes=self.recommendation.reasons)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, with the frontier and the table at equal measured risk."""

@@ -20,7 +20,7 @@ from shoal.release_folder.folder import read_linkage, read_release
 from shoal.report.facts.omission import omission_frontier
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write
+from shoal.runtime.staging import explain_write_errors
 from shoal.utility import Facts, measured
 from shoal.version import __version__
 
@@ -108,7 +108,7 @@ def _is_made(place: Path) -> bool:
 
 def _made(setting: Setting, source: Trajectories, place: Path, run: Run) -> Facts | None:
     """Publish the release into a place of its own."""
-    with explained_write(place):
+    with explain_write_errors(place):
         place.mkdir(exist_ok=True)
     for left in ("linkage.parquet", TRACE_FILE):
         (place / left).unlink(missing_ok=True)

@@ -11,8 +11,8 @@ from shoal.attacks.knowledge import require_boxes, require_rate
 from shoal.errors import InputError, MisuseError
 from shoal.io.formats.street_files import read_streets
 from shoal.methods import Method, method_named
-from shoal.methods.parameters import declared
-from shoal.runtime.settings_file import read_settings
+from shoal.methods.parameters import declared_parameters
+from shoal.runtime.files import read_settings
 from shoal.units import duration_s, length_m
 from shoal.utility import OF_EVERY_RELEASE
 from shoal.utility.frontier import STRONGEST, Budget
@@ -144,7 +144,7 @@ def _swept(run: dict[str, Any]) -> list[Setting]:
 
 def _setting(kind: type[Method], chosen: Mapping[str, Any]) -> Setting:
     """One release to make; a length or duration named without its unit has the unit in its value."""
-    own = declared(kind)
+    own = declared_parameters(kind)
     with_units: dict[str, Callable[[Any], float]] = {
         **{name: length_m for name, each in own.items() if each.unit == "m"},
         **{name: duration_s for name, each in own.items() if each.unit == "s"},

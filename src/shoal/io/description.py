@@ -18,9 +18,9 @@ from shoal.io.sketch import (
     surface_of,
     top_places,
 )
+from shoal.model.argument_checks import require_trajectories
 from shoal.model.clocks import clock_of
-from shoal.model.given import require_trajectories
-from shoal.model.summaries import table
+from shoal.model.html_table import html_table
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import DAY_S, counted, show_m, show_s
@@ -98,7 +98,7 @@ class Description:
     def _repr_html_(self) -> str:
         shown = [line.partition(": ") for line in self.lines() if line[:1] != " " and line[-1:] != ":"]
         rows = [(name, told) for name, _, told in shown if name != "note"]
-        return table("Data", rows, notes=self.notes)
+        return html_table("Data", rows, notes=self.notes)
 
     def lines(self) -> list[str]:
         """For people to read."""

@@ -15,7 +15,7 @@ from shoal.io.taken import Keep, Taken, no_rows
 from shoal.model.clocks import Clock
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.freed import give_back
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
@@ -177,7 +177,7 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     )
     if not any(part.code.size for part in parts):
         raise no_rows(taken)
-    give_back()  # what the tables took: Arrow would keep it for all that follows
+    release_idle_memory()  # what the tables took: Arrow would keep it for all that follows
     run.progress("sorting", 0, 1)
     arranged = arrange(parts, taken.units.texts)
     run.progress("sorting", 1, 1)

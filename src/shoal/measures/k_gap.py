@@ -14,8 +14,8 @@ from shoal.errors import MisuseError
 from shoal.kernels.gaps import fill_gap_parts
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
+from shoal.model.argument_checks import require_trajectories
 from shoal.model.claims.common import require_class
-from shoal.model.given import require_trajectories
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run

@@ -18,7 +18,7 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
 
 def ahead_of(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
     """[b]: how many seconds the clock is ahead of UTC in the middle of each box's interval."""
-    return clock.ahead_s((boxes[:, 0] + boxes[:, 1]) * (slot_s / 2))
+    return clock.utc_offset_s((boxes[:, 0] + boxes[:, 1]) * (slot_s / 2))
 
 
 def share_of_hours(

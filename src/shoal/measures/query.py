@@ -26,7 +26,7 @@ from shoal.kernels.presence import (
 from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Flags, Floats, Integers, fixed
+from shoal.runtime.arrays import Flags, Floats, Integers, read_only
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
@@ -258,13 +258,13 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
     grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
     for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
         starts = _starts_of(data)[rows]
-        ends = data.boxes.t_end[rows] if isinstance(data, Release) else fixed(starts + 1)
+        ends = data.boxes.t_end[rows] if isinstance(data, Release) else read_only(starts + 1)
         if clock == UTC_CLOCK:
             hours_of_day(starts, ends, float(grid.slot_s), counts)
         else:
-            ahead_s = clock.ahead_s((starts + ends) * (grid.slot_s / 2))
+            utc_offset_s = clock.utc_offset_s((starts + ends) * (grid.slot_s / 2))
             start, end = (
-                fixed(np.rint((slots * grid.slot_s + ahead_s) * MICROSECONDS).astype(np.int64))
+                read_only(np.rint((slots * grid.slot_s + utc_offset_s) * MICROSECONDS).astype(np.int64))
                 for slots in (starts, ends)
             )
             hours_of_day(start, end, 1 / MICROSECONDS, counts)
@@ -285,7 +285,7 @@ def _some_records(data: Release | Trajectories, records: slice) -> tuple[BoxColu
     """The boxes of some records that follow each other, and their offsets: of raw samples a copy is made."""
     offsets = data.offsets[records.start : records.stop + 1]
     boxes = _some_boxes(data, slice(offsets[0], offsets[-1]))
-    return BoxColumns(*boxes.columns()), fixed(offsets - offsets[0])
+    return BoxColumns(*boxes.columns()), read_only(offsets - offsets[0])
 
 
 def _some_boxes(data: Release | Trajectories, rows: Any) -> Boxes:

@@ -21,7 +21,7 @@ from shoal.kernels.shortest_paths import (
     symmetric_edges,
 )
 from shoal.kernels.trajectory_distance import Courses, Stamps, distances_to_later
-from shoal.model.given import require_trajectories
+from shoal.model.argument_checks import require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 from shoal.runtime.run import Run

@@ -1,4 +1,4 @@
-"""The published methods: one file each, a frozen dataclass of parameters with one verb, and one row here."""
+"""The published methods, one row each; a method is one file with a frozen dataclass of parameters."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ METHODS: Final[dict[str, type[Method]]] = {method.about.name: method for method 
 
 
 def method_named(name: str) -> type[Method]:
-    """The method of this name; raises MisuseError when there is none."""
+    """The method with this name; raises MisuseError for an unknown one."""
     if name not in METHODS:
         raise MisuseError(f"'{name}' is no method; choose from {', '.join(METHODS)}")
     return METHODS[name]

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from shoal.kernels.k_merge import best_partition
 from shoal.kernels.weighed_runs import Tracks, boxes_of_crowds
 from shoal.measures.stretch import trajectories_of_arrays
-from shoal.model.hulls import hulls_of
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
@@ -25,22 +24,21 @@ _TOGETHER: Final = 256  # crowds that a thread takes at once
 def k_merge(
     fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None
 ) -> tuple[npt.NDArray[Any], int]:
-    """The optimal generalized trajectory of k fingerprints.
+    """The optimal generalized trajectory of k trajectories.
 
     Parameters
     ----------
     fingerprints
-        Trajectories on their own grid, all of whose subjects are merged; or arrays [m, 3] of (t, x, y) in
-        seconds and meters.
+        Trajectories, all of whose subjects are merged; or arrays [m, 3] of (t, x, y) in seconds and meters.
     grid
-        The grid that arrays are snapped to. None = slots of 60 s and cells of 100 m.
+        The grid for arrays. None = slots of 60 s and cells of 100 m.
 
     Returns
     -------
     boxes
-        Array [z, 6] of (t_start, t_end, x_min, y_min, x_max, y_max) in seconds and meters, disjoint in time.
+        [z, 6] of (t_start, t_end, x_min, y_min, x_max, y_max) in seconds and meters, disjoint in time.
     cost
-        In slots times cells, so that a single sample costs 2 (Eq. 7).
+        In slots times cells; a single sample costs 2 (Eq. 7).
 
     Raises
     ------
@@ -69,14 +67,14 @@ def k_merge(
 
 
 def merge_members(original: Trajectories, members: Integers) -> tuple[Boxes, int]:
-    """The boxes of the cheapest partition of these subjects' samples into complete runs, and its cost."""
-    t, x, y, owner = joined(original, members)
+    """Boxes and cost of the cheapest partition of these subjects' samples into complete runs."""
+    t, x, y, owner = samples_by_time(original, members)
     first, _, cost = best_partition(t, x, y, owner, len(members))
-    return hulls_of(Boxes.of_samples(t, x, y), first), int(cost)
+    return Boxes.of_samples(t, x, y).hulls(first), int(cost)
 
 
-def merge_each(original: Trajectories, crowds: Sequence[Integers], run: Run) -> Iterator[Boxes]:
-    """The boxes of each of these crowds, as ``merge_members`` makes them, on all threads."""
+def merge_crowds(original: Trajectories, crowds: Sequence[Integers], run: Run) -> Iterator[Boxes]:
+    """The boxes of each crowd, as ``merge_members`` makes them, on all threads."""
     tracks = Tracks(original.offsets, original.t, original.x, original.y)
 
     def boxes_of(some: Sequence[Integers]) -> list[Boxes]:
@@ -92,10 +90,12 @@ def merge_each(original: Trajectories, crowds: Sequence[Integers], run: Run) -> 
         yield from part
 
 
-def joined(original: Trajectories, members: Integers) -> tuple[Integers, Integers, Integers, Integers]:
-    """t, x, y of these subjects' samples by ascending time, and which of ``members`` each belongs to."""
-    own = [original.samples_of(int(member)) for member in members]
-    t, x, y = (np.concatenate(columns) for columns in zip(*own, strict=True))
-    owner = np.repeat(np.arange(len(own)), [len(columns[0]) for columns in own])
+def samples_by_time(
+    original: Trajectories, members: Integers
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """t, x, y of these subjects' samples by ascending time, and the index in ``members`` of each owner."""
+    samples = [original.samples_of(int(member)) for member in members]
+    t, x, y = (np.concatenate(columns) for columns in zip(*samples, strict=True))
+    owner = np.repeat(np.arange(len(samples)), [len(columns[0]) for columns in samples])
     order = np.argsort(t, kind="stable")
     return t[order], x[order], y[order], owner[order]

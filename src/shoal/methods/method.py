@@ -1,11 +1,10 @@
-"""What every method is: a frozen dataclass of parameters that says everything about itself, with one verb."""
+"""What a method declares about itself, and the protocol that all methods follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from shoal.methods.parameters import Declares
-from shoal.methods.techniques import Technique
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -13,9 +12,38 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 
+@dataclass(frozen=True)
+class Technique:
+    """A technique of ISO/IEC 20889:2018, its family in the standard, and how the release uses it."""
+
+    family: str
+    name: str
+    use: str
+
+
+def local_generalization(use: str) -> Technique:
+    """Samples become areas and intervals, each of its own size."""
+    return Technique("generalization techniques", "local generalization", use)
+
+
+def rounding(use: str) -> Technique:
+    """Values are rounded to the same steps for everybody."""
+    return Technique("generalization techniques", "rounding", use)
+
+
+def permutation(use: str) -> Technique:
+    """Values are exchanged between people."""
+    return Technique("randomization techniques", "permutation", use)
+
+
+def microaggregation(use: str) -> Technique:
+    """Values move toward the middle of a group."""
+    return Technique("randomization techniques", "microaggregation", use)
+
+
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What is true of a method whatever its parameters are.
+    """Facts about a method that do not depend on its parameters.
 
     Parameters
     ----------
@@ -24,17 +52,16 @@ class About:
     title
         As its authors write it.
     techniques
-        Its own in the terms of ISO/IEC 20889. The record adds those of every release: pseudonyms, rounding on
-        input, suppression.
+        In the terms of ISO/IEC 20889, without those of every release: pseudonyms, rounding on input,
+        suppression.
     claim
-        The type of its claim.
+        Type of its claim.
     publishes
-        "boxes" when the original must be snapped samples; "points" when it must be points as given, without a
-        grid.
+        "boxes" if it takes snapped samples; "points" if it takes points as given, without a grid.
     page
         Its page of the docs, without the ending.
     as_published
-        The parameters with which it comes nearest to its paper, where that is not how shoal runs it.
+        Parameters closest to its paper, where shoal's defaults differ.
     """
 
     name: str
@@ -52,22 +79,22 @@ class Method(Declares, Protocol):
     about: ClassVar[About]
 
     def __init__(self, **parameters: Any) -> None:
-        """Every parameter has a default, and is checked once, here."""
+        """Every parameter has a default and is checked once, here."""
 
     def claim(self) -> Claim:
-        """What every release of this method promises."""
+        """The promise of every release of this method."""
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
+        """All parameters, as in the manifest."""
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release, and who became which record."""
+        """The release and its linkage."""
 
 
 @runtime_checkable
-class OnSteps(Protocol):
+class NeedsWholeSteps(Protocol):
     """A method with lengths or durations that must be whole numbers of the data's cells or slots."""
 
     def require_steps(self, grid: Grid) -> None:

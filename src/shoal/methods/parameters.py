@@ -1,13 +1,14 @@
-"""What a method says about one of its parameters, in the one place where it declares it.
+"""Declarations of parameters, each next to its field.
 
-A method is a frozen dataclass, and each of its fields is declared with ``parameter``: default, help, meaning,
-unit and bound. The command line, settings files, the manifest, the record and the tables of the docs are
-derived from these declarations or tested against them. None of them knows a parameter by its name alone, so
-two methods may use one name for two things.
+A method is a frozen dataclass whose fields are declared with ``parameter``: default, help, meaning, unit and
+bound. The command line, settings files, manifest, record and docs tables derive from these declarations or
+are tested against them. They know no parameter by its name alone, so two methods may use one name for two
+things.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from fractions import Fraction
 from math import isfinite
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar
 
@@ -33,7 +34,7 @@ class Declares(Protocol):
 
 @dataclass(frozen=True)
 class Bound:
-    """What a number must be. words: what is wrong with another one; least: the bound of a whole number."""
+    """A condition on a number. words: the complaint; least: the bound of a whole number."""
 
     holds: Callable[[float], bool]
     words: str
@@ -47,7 +48,7 @@ SHARE_BELOW_1: Final = Bound(lambda number: 0 <= number < 1, "must be a share of
 
 
 def at_least(least: int) -> Bound:
-    """The bound of a whole number."""
+    """The lower bound of a whole number."""
     return Bound(lambda number: number >= least, f"must be at least {least}", least)
 
 
@@ -58,33 +59,31 @@ class Parameter:
     Parameters
     ----------
     default
-        The value without a setting.
+        Value without a setting.
     help
         For the command line: one sentence, without the default.
     meaning
-        For the record of a release, whose readers need not be programmers.
+        For the record of a release, whose readers may not be programmers.
     unit
-        Of the value: meters, seconds, meters per second, a share of 0 to 1, people, records or rounds. None
-        for a choice.
+        Meters, seconds, meters per second, a share of 0 to 1, people, records or rounds. None for a choice.
     bound
-        What a number must be. None = anything, or what the claim requires.
+        Condition on a number. None = anything, or what the claim requires.
     choices
-        The texts that are known.
+        Accepted texts.
     written
-        The forms of a text that is none of a few choices; the claim checks it.
+        Forms of a free text, which the claim checks.
     spelled
-        How the command line spells the two values of a switch.
+        Command line texts for the two values of a switch.
     switch
-        Whether the value is yes or no, which the command line takes as --NAME and --no-NAME.
+        Yes or no, on the command line --NAME and --no-NAME.
     option
-        The option's name, where it is not the parameter's name without its unit.
+        Name of the option, if not the parameter's name without its unit.
     unset
-        What a default of None stands for, on the command line.
+        What the command line shows for a default of None.
     zero
-        Whether the command line takes a length or duration of 0.
+        Whether a length or duration of 0 is accepted.
     street_graph
-        Whether the value is a StreetGraph, which the command line and a study read from files. A manifest
-        then holds its size only.
+        A StreetGraph, which command line and study read from files; a manifest holds its size only.
     """
 
     default: Any
@@ -102,19 +101,19 @@ class Parameter:
     street_graph: bool = False
 
     def __post_init__(self) -> None:
-        said = (self.choices, self.written, self.spelled, self.switch, self.street_graph)
-        if self.unit is None and not any(said):
+        forms = (self.choices, self.written, self.spelled, self.switch, self.street_graph)
+        if self.unit is None and not any(forms):
             raise MisuseError(
                 f"the parameter of '{self.help}' has neither a unit nor choices, so that its option would "
                 "accept no value; declare unit=, choices=, written=, spelled= or switch="
             )
 
     def option_of(self, name: str) -> str:
-        """The option for the parameter of this name, without its dashes in front."""
+        """The option for the parameter of this name, without leading dashes."""
         return self.option or name.removesuffix(_SUFFIXES.get(self.unit, "")).replace("_", "-")
 
     def require(self, name: str, value: Any) -> None:
-        """Raise MisuseError, with the value, the bound and the remedy, for a value that is not allowed."""
+        """Raise MisuseError, with value, bound and remedy, for a value that is not allowed."""
         if self.choices and value not in self.choices:
             raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(self.choices)}")
         number = self.unit is not None and not (value is None and self.default is None)
@@ -128,37 +127,52 @@ class Parameter:
 
 
 def parameter(*, default: Value, **declaration: Any) -> Value:
-    """A field of a method's dataclass with its declaration, whose other arguments are those of Parameter."""
+    """A dataclass field with its declaration; other arguments are those of Parameter."""
     metadata = {_KEY: Parameter(default=default, **declaration)}
     return field(default=default, metadata=metadata)
 
 
 def k_parameter(meaning: str, default: int = DEFAULT_K) -> int:
-    """The parameter k, which every method has; meaning: what this method hides a person among k of."""
+    """Declare k, which every method has; meaning: the k of this method."""
     return parameter(
         default=default, unit="records", help="The fewest records that fit one person.", meaning=meaning
     )
 
 
-def declared(method: Declares | type[Declares]) -> dict[str, Parameter]:
-    """Every parameter of a method by name, in the order of its fields; each must be declared."""
-    return {each.name: each.metadata[_KEY] for each in fields(method)}
+def declared_parameters(method: Declares | type[Declares]) -> dict[str, Parameter]:
+    """The declarations of a method by name, in the order of its fields."""
+    return {parameter_field.name: parameter_field.metadata[_KEY] for parameter_field in fields(method)}
 
 
 def require_declared(method: Declares) -> None:
-    """Raise MisuseError for the first parameter whose value its own declaration does not allow."""
-    for name, each in declared(method).items():
+    """Raise MisuseError for the first parameter whose value its declaration does not allow."""
+    for name, declaration in declared_parameters(method).items():
         value = getattr(method, name)
         if isinstance(value, np.generic):
             value = value.item()
             object.__setattr__(method, name, value)  # in a manifest it is a plain number
-        each.require(name, value)
+        declaration.require(name, value)
 
 
-def stated(method: Declares) -> dict[str, Any]:
-    """All parameters with their values, as a manifest holds them."""
-    values = {name: (each, getattr(method, name)) for name, each in declared(method).items()}
-    return {
-        name: value.summary() if each.street_graph and value is not None else value
-        for name, (each, value) in values.items()
+def parameter_values(method: Declares) -> dict[str, Any]:
+    """All parameters with their values, as in the manifest."""
+    values = {
+        name: (declaration, getattr(method, name))
+        for name, declaration in declared_parameters(method).items()
     }
+    return {
+        name: value.summary() if declaration.street_graph and value is not None else value
+        for name, (declaration, value) in values.items()
+    }
+
+
+def whole_multiple(coarse: float, fine: float, name: str, of: str, show: Callable[[float], str]) -> int:
+    """The number of fine steps in a coarse one; raises MisuseError for no whole number."""
+    ratio = Fraction(repr(float(coarse))) / Fraction(repr(float(fine)))
+    if ratio.denominator != 1:
+        valid = [show(fine * count) for count in (int(ratio), int(ratio) + 1) if count]
+        raise MisuseError(
+            f"{name} = {show(coarse)} is not a multiple of the data's {of} of {show(fine)}; use "
+            f"{' or '.join(valid)}"
+        )
+    return int(ratio)

@@ -1,4 +1,4 @@
-"""Static generalization: one coarse grid and one slot for everybody; whoever is still alone is left out."""
+"""Static generalization: one coarse grid and slot for everybody; people without k - 1 others are left out."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,14 +8,19 @@ import numpy as np
 
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.methods.hulls import hull_parameter, rounded_outward
-from shoal.methods.method import About
-from shoal.methods.parameters import ABOVE_0, AT_LEAST_0, k_parameter, parameter, require_declared, stated
-from shoal.methods.techniques import rounding
-from shoal.methods.whole_steps import whole_number
+from shoal.methods.hulls import hull_parameter, round_outward
+from shoal.methods.method import About, rounding
+from shoal.methods.parameters import (
+    ABOVE_0,
+    AT_LEAST_0,
+    k_parameter,
+    parameter,
+    parameter_values,
+    require_declared,
+    whole_multiple,
+)
+from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
-from shoal.model.given import require_given
-from shoal.model.hulls import hulls_of
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.arrays import Integers
@@ -26,26 +31,23 @@ from shoal.units import show_m, show_s
 
 @dataclass(frozen=True, kw_only=True)
 class StaticGeneralization:
-    """k-anonymity of those who share all their cells of a coarse grid with k - 1 others.
+    """k-anonymity of people who share all their cells of a coarse grid with k - 1 others.
 
-    Everybody is put on one coarse grid with one length of slot. What is published of a coarse cell is the
-    hull of the class's samples in it, and suppressed people are counted.
+    A published box is the hull of a class's samples in one coarse cell and slot.
 
     Parameters
     ----------
     k
         Smallest equivalence class.
     grid_m
-        Side of the coarse square cells in meters, counted from the plane's origin. A multiple of the data's
-        cell.
+        Side of the coarse cells in meters, from the plane's origin. A multiple of the data's cell.
     grid_offset_m
-        How far east and north of the plane's origin a corner of a coarse cell lies, in meters; a multiple of
-        the data's cell. The plane's origin is the middle of the data, so that without it four cells meet
-        there.
+        How far east and north of the origin a coarse cell has its corner, in meters; a multiple of the data's
+        cell. The origin is the middle of the data, where otherwise four cells meet.
     slot_s
-        Length of the coarse slots in seconds, counted from 1970-01-01 UTC. A multiple of the data's slot.
+        Length of the coarse slots in seconds, from 1970-01-01 UTC. A multiple of the data's slot.
     hull
-        How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
+        How far boxes extend beyond the hulls of their samples, as ``parse_hull`` reads it.
 
     References
     ----------
@@ -104,18 +106,18 @@ class StaticGeneralization:
         return KAnonymity(k=self.k, disjoint_in_time=False, hull=self.hull)
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
-        return stated(self)
+        """All parameters, as in the manifest."""
+        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and who became which record.
+        """The release and its linkage.
 
-        Raises MisuseError with fewer than k people or when a cell of the grid is no whole number of the
-        data's, NothingLeftError when everybody is still alone.
+        Raises MisuseError for fewer than k people or a cell that is no whole number of the data's,
+        NothingLeftError when no class has k people.
         """
-        require_given(original, rng)
+        require_method_inputs(original, rng)
         classes = self.classes(original, run or Run())
         if not classes:
             raise NothingLeftError(
@@ -125,7 +127,7 @@ class StaticGeneralization:
             )
         return assemble(
             original,
-            list(rounded_outward(classes, self.hull, original.snapped_grid(), rng)),
+            list(round_outward(classes, self.hull, original.snapped_grid(), rng)),
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),
@@ -133,7 +135,7 @@ class StaticGeneralization:
         )
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
-        """The classes of at least k people with the same coarse samples, and one box for each of these."""
+        """Classes of at least k people with the same coarse samples, and their boxes."""
         place = self._coarse(original)
         return list(
             run.map(
@@ -144,26 +146,24 @@ class StaticGeneralization:
         )
 
     def share_hidden(self, original: Trajectories) -> float:
-        """The share of the people who are in a class of at least k without more: the papers' success."""
-        alike = self._alike(original, self._coarse(original))
-        return sum(len(members) for members in alike) / original.n_subjects
+        """Share of the people in a class of at least k, the papers' measure of success."""
+        groups = self._alike(original, self._coarse(original))
+        return sum(len(members) for members in groups) / original.n_subjects
 
     def _alike(self, original: Trajectories, place: Integers) -> list[Integers]:
-        """Each group of at least k people with the same coarse samples."""
         require_people(original.n_subjects, self.k)
-        alike: dict[bytes, list[int]] = {}
+        groups: dict[bytes, list[int]] = {}
         for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
-            alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
-        return [np.array(members) for members in alike.values() if len(members) >= self.k]
+            groups.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
+        return [np.array(members) for members in groups.values() if len(members) >= self.k]
 
     def require_steps(self, grid: Grid) -> None:
         """Raise MisuseError when a coarse cell, its offset or a slot is no whole number of the grid's."""
         self._steps(grid)
 
     def _steps(self, grid: Grid) -> tuple[int, int, int]:
-        """Coarse cell, coarse slot and offset in the grid's own; raises MisuseError for no whole number."""
-        cells = whole_number(self.grid_m, grid.cell_m, "grid", "cell", show_m)
-        slots = whole_number(self.slot_s, grid.slot_s, "slot", "slot", show_s)
+        cells = whole_multiple(self.grid_m, grid.cell_m, "grid", "cell", show_m)
+        slots = whole_multiple(self.slot_s, grid.slot_s, "slot", "slot", show_s)
         offset = self.grid_offset_m / grid.cell_m
         if offset != int(offset):
             raise MisuseError(
@@ -173,7 +173,7 @@ class StaticGeneralization:
         return cells, slots, int(offset)
 
     def _coarse(self, original: Trajectories) -> Integers:
-        """[m] a number for each sample, the same for those in one coarse cell and slot."""
+        """[m] a number for each sample, the same within one coarse cell and slot."""
         cells, slots, offset = self._steps(original.snapped_grid())
         x, y = original.x - offset, original.y - offset
         columns = np.stack([original.t // slots, x // cells, y // cells], axis=1)
@@ -181,8 +181,7 @@ class StaticGeneralization:
 
 
 def _hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
-    """One box for each coarse cell: the hull of all members' samples in it."""
     rows = np.concatenate([np.arange(original.offsets[i], original.offsets[i + 1]) for i in members])
     rows = rows[np.argsort(place[rows], kind="stable")]
     first = np.flatnonzero(np.diff(place[rows], prepend=-1))
-    return hulls_of(Boxes.of_samples(original.t[rows], original.x[rows], original.y[rows]), first)
+    return Boxes.of_samples(original.t[rows], original.x[rows], original.y[rows]).hulls(first)

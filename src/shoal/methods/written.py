@@ -1,4 +1,4 @@
-"""A parameter's value as people write it: ``2km``, ``30min``, ``5%``, ``on``; and back."""
+"""Parameter values as text, such as ``2km``, ``30min``, ``5%`` or ``on``, and back."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal.methods.parameters import Parameter, Unit
-from shoal.units import duration_s, length_m, share_of
+from shoal.units import duration_s, length_m, parse_share
 
 ON, OFF = "on", "off"
 ZERO: Final[Mapping[str, tuple[str, ...]]] = {"m": ("0", "0m"), "s": ("0", "0s")}
@@ -18,7 +18,7 @@ _STEPS: Final[Mapping[str | None, tuple[tuple[str, float], ...]]] = {
 
 
 def default_text(parameter: Parameter) -> str:
-    """A default as somebody would write it on the command line."""
+    """A default as on the command line."""
     default = parameter.default
     if default is None:
         return parameter.unset
@@ -32,20 +32,20 @@ def default_text(parameter: Parameter) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def texts_of(parameter: Parameter) -> tuple[str, ...]:
-    """The texts among which one is chosen; none where a value is written."""
+def choices_of(parameter: Parameter) -> tuple[str, ...]:
+    """Accepted texts; none where a value is free."""
     if parameter.switch:
         return (OFF, ON)
     return tuple(parameter.spelled) if parameter.spelled is not None else parameter.choices
 
 
-def value_of(parameter: Parameter, text: str) -> Any:
-    """The value that a text stands for; raises MisuseError, with an example, where it stands for none."""
+def parse_value(parameter: Parameter, text: str) -> Any:
+    """The value of a text; raises MisuseError with an example."""
     if parameter.default is None and text == parameter.unset:
         return None
-    known = texts_of(parameter)
-    if known and text not in known:
-        raise MisuseError(f"'{text}' is not known; choose one of {', '.join(known)}")
+    choices = choices_of(parameter)
+    if choices and text not in choices:
+        raise MisuseError(f"'{text}' is not known; choose one of {', '.join(choices)}")
     if parameter.switch:
         return text == ON
     if parameter.spelled is not None:
@@ -55,12 +55,12 @@ def value_of(parameter: Parameter, text: str) -> Any:
     return text if parameter.unit is None else _NUMBERS[parameter.unit](text)
 
 
-def in_options(message: str, named: Mapping[str, Parameter]) -> str:
-    """A complaint with the options of the command line in the place of the parameters of Python.
+def with_option_names(message: str, parameters: Mapping[str, Parameter]) -> str:
+    """A message with command line options in place of Python parameters.
 
-    named: the parameters of a method. ``start = 'halves'`` becomes ``--start halves``.
+    ``start = 'halves'`` becomes ``--start halves``.
     """
-    options = {name: each.option_of(name) for name, each in named.items()}
+    options = {name: declaration.option_of(name) for name, declaration in parameters.items()}
     options |= {option.replace("-", "_"): option for option in options.values()}
     for name, option in options.items():
         message = re.sub(rf"(?<![\w-]){name} = (?:'([\w-]+)')?", rf"--{option} \1", message)
@@ -86,7 +86,7 @@ _NUMBERS: Final[Mapping[Unit, Callable[[str], float]]] = {
     "m": length_m,
     "s": duration_s,
     "m/s": _number,
-    "share": share_of,
+    "share": parse_share,
     "people": _whole,
     "records": _whole,
     "rounds": _whole,

@@ -1,4 +1,1 @@
-"""The data model: trajectories, releases, linkage, claims and verdicts.
-
-Data and their own rules; no method, no file format.
-"""
+"""The data model: trajectories, releases, linkage, claims and verdicts, without methods or file formats."""

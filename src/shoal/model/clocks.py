@@ -1,6 +1,6 @@
-"""The clock by which hours of the day are told: of the zone that the reading named, else UTC.
+"""The clock for hours of the day: of the zone named when reading, else UTC.
 
-Samples are kept in UTC. A zone moves its clock during the year, so hours are looked up for each moment.
+Samples are in UTC. A zone's offset changes during the year, so it is looked up for each moment.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import MisuseError
-from shoal.model.frames import counts_steps
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Numbers
 from shoal.units import HOUR_S
@@ -32,11 +31,12 @@ class Clock:
     Raises
     ------
     MisuseError
-        For a zone that is not known.
+        For an unknown zone.
 
     Examples
     --------
-    >>> Clock("Europe/Paris").ahead_s(np.array([1711846740.0, 1711846860.0]))  # around 2024-03-31, 1:00 UTC
+    >>> around_change = np.array([1711846740.0, 1711846860.0])  # 2024-03-31, 1:00 UTC
+    >>> Clock("Europe/Paris").utc_offset_s(around_change)
     array([3600., 7200.])
     """
 
@@ -44,14 +44,14 @@ class Clock:
 
     def __post_init__(self) -> None:
         try:
-            self.ahead_s(np.zeros(1))
+            self.utc_offset_s(np.zeros(1))
         except pa.ArrowInvalid as error:
             raise MisuseError(
                 f"time_zone = '{self.zone}' is not known; write it like Europe/Paris or Asia/Shanghai"
             ) from error
 
-    def ahead_s(self, t_s: Numbers) -> Floats:
-        """float64 [n]: how many seconds the clock is ahead of UTC at each moment, in seconds since 1970."""
+    def utc_offset_s(self, t_s: Numbers) -> Floats:
+        """float64 [n]: seconds that the clock is ahead of UTC at each moment, in seconds since 1970."""
         if self.zone.upper() in _UTC_NAMES:
             return np.zeros(len(t_s))
         ticks = np.rint(np.asarray(t_s, dtype=np.float64) * MICROSECONDS).astype(np.int64)
@@ -61,7 +61,7 @@ class Clock:
 
     def hours(self, t_s: Numbers) -> Numbers:
         """int64 [n]: the hour of the day, 0 to 23, at each moment."""
-        local_s = np.asarray(t_s, dtype=np.float64) + self.ahead_s(t_s)
+        local_s = np.asarray(t_s, dtype=np.float64) + self.utc_offset_s(t_s)
         return np.asarray(np.floor(local_s / HOUR_S).astype(np.int64) % 24)
 
 
@@ -69,9 +69,9 @@ UTC_CLOCK: Final = Clock()
 
 
 def clock_of(data: Trajectories) -> Clock:
-    """The clock of the zone that the reading named; UTC without one, and where the input counts steps."""
+    """The clock of the zone named when reading; UTC without one, and where the input counts steps."""
     reading = data.intake.reading
     if reading.time_zone is None:
         return UTC_CLOCK
     some = data.t[:: max(1, len(data.t) // 1000)] * (data.grid.slot_s if data.grid else 1.0)
-    return UTC_CLOCK if counts_steps(some, reading) else Clock(reading.time_zone)
+    return UTC_CLOCK if reading.counts_steps(some) else Clock(reading.time_zone)

@@ -1,4 +1,4 @@
-"""The columns of Trajectories: types, units and meanings, as construction checks them."""
+"""The columns of Trajectories: types, units and meanings."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -8,16 +8,16 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """What one column of Trajectories holds, and what construction checks of it.
+    """A column of Trajectories, as construction checks it.
 
-    of: what it has one value for. snapped, given: its type on a grid and as given, None = absent there. unit:
-    on a grid; as_given: the unit without one. place: its place in the order of a subject's samples. pair:
-    the column that must be there with it.
+    of: what has one value each. snapped, unsnapped: its type on a grid and without one, None = absent. unit:
+    on a grid; as_given: without one. place: in the order of a subject's samples. pair: the column that comes
+    with it.
     """
 
     of: Literal["offset", "subject", "sample"]
     snapped: type[np.generic] | None
-    given: type[np.generic] | None
+    unsnapped: type[np.generic] | None
     meaning: str
     unit: str = ""
     as_given: str = ""
@@ -30,13 +30,13 @@ COLUMNS: Final[dict[str, Column]] = {
     "offsets": Column(
         of="offset",
         snapped=np.int64,
-        given=np.int64,
+        unsnapped=np.int64,
         meaning="subject i owns samples offsets[i] to offsets[i + 1], at least one",
     ),
     "t": Column(
         of="sample",
         snapped=np.int64,
-        given=np.float64,
+        unsnapped=np.float64,
         unit="slots of slot_s seconds since 1970-01-01 UTC",
         as_given="seconds since then, or since step 0",
         meaning="when the subject was seen",
@@ -45,7 +45,7 @@ COLUMNS: Final[dict[str, Column]] = {
     "x": Column(
         of="sample",
         snapped=np.int64,
-        given=np.float64,
+        unsnapped=np.float64,
         unit="cells of cell_m meters, by their lower corner",
         as_given="meters",
         meaning="where the subject was seen, eastward",
@@ -54,7 +54,7 @@ COLUMNS: Final[dict[str, Column]] = {
     "y": Column(
         of="sample",
         snapped=np.int64,
-        given=np.float64,
+        unsnapped=np.float64,
         unit="cells of cell_m meters, by their lower corner",
         as_given="meters",
         meaning="where the subject was seen, northward",
@@ -63,14 +63,14 @@ COLUMNS: Final[dict[str, Column]] = {
     "input_rank": Column(
         of="subject",
         snapped=np.int64,
-        given=np.int64,
+        unsnapped=np.int64,
         meaning="the subject's place in the order of first appearance in the input",
         required=False,
     ),
     "lat": Column(
         of="sample",
         snapped=None,
-        given=np.float64,
+        unsnapped=np.float64,
         as_given="degrees",
         meaning="latitude, to the last digit of the input",
         required=False,
@@ -79,7 +79,7 @@ COLUMNS: Final[dict[str, Column]] = {
     "lon": Column(
         of="sample",
         snapped=None,
-        given=np.float64,
+        unsnapped=np.float64,
         as_given="degrees",
         meaning="longitude, to the last digit of the input",
         required=False,

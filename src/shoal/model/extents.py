@@ -1,4 +1,4 @@
-"""The largest extents that a published box may have: a text such as ``5km,2h``."""
+"""The largest extents of a published box, such as ``5km,2h``."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,19 +15,19 @@ _READERS: Final[Mapping[str, Callable[[str], float]]] = {"space_m": length_m, "t
 
 @dataclass(frozen=True, kw_only=True)
 class LargestExtents:
-    """Of a box: dx + dy in meters, duration in seconds; infinite where nothing is asked."""
+    """Of a box: dx + dy in meters, duration in seconds; infinite = unbounded."""
 
     space_m: float = math.inf
     time_s: float = math.inf
 
 
-def extents_at_most(text: str) -> LargestExtents:
-    """The extents that a text names.
+def parse_extents(text: str) -> LargestExtents:
+    """The extents for a text.
 
     Parameters
     ----------
     text
-        A length and a duration with a comma between them, or one of the two.
+        A length and a duration, separated by a comma, or one of the two.
 
     Raises
     ------
@@ -36,9 +36,9 @@ def extents_at_most(text: str) -> LargestExtents:
 
     Examples
     --------
-    >>> extents_at_most("5km,2h")
+    >>> parse_extents("5km,2h")
     LargestExtents(space_m=5000.0, time_s=7200.0)
-    >>> extents_at_most("30min").space_m
+    >>> parse_extents("30min").space_m
     inf
     """
     parts = str(text).split(",")

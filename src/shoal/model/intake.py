@@ -1,7 +1,6 @@
-"""What happened between a file and the arrays: the columns used, and rows dropped or repaired, by reason.
+"""The account of a reading: columns used, and rows dropped or repaired, by reason.
 
-Data only. Readers fill it, releases and reports show it, and a verifier reads the raw file the same way by
-its ``Reading``.
+Readers fill it, releases and reports show it, and a verifier reads the raw file again by its ``Reading``.
 """
 
 from collections.abc import Mapping
@@ -9,7 +8,10 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
+import numpy as np
+
 from shoal.errors import MisuseError
+from shoal.runtime.arrays import Numbers
 
 _WORDS: Final = {
     int: "a whole number",
@@ -18,51 +20,52 @@ _WORDS: Final = {
     str: "text",
     NoneType: "null",
 }
-
+_CLOCK_UNITS: Final = (None, "s", "ms", "us", "ns", "serial-days")
+_FIRST_CLOCK_S: Final = 1e8  # March 1973: readers take smaller numbers for steps, not for seconds of a clock
 
 OUT_OF_ORDER: Final = "rows out of time order"  # how many, the order of the input decides
 # how the note begins that local meters were read though columns of degrees lie beside them
-BESIDE_DEGREES: Final = "local meters were read, although columns of degrees lie beside them"
+DEGREES_IGNORED: Final = "local meters were read, although columns of degrees lie beside them"
 # how the note begins that no plane around all positions has true distances
 TOO_WIDE: Final = "the data spans too much of the earth"
 
 
 def require_types(kind: type, values: Mapping[str, Any]) -> None:
-    """Raises MisuseError for the first value, of those that stood in JSON, that a dataclass cannot take."""
-    known = {each.name: each for each in fields(kind)}
+    """Raise MisuseError for the first value, as read from JSON, that a dataclass cannot take."""
+    known_fields = {known_field.name: known_field for known_field in fields(kind)}
     hints = get_type_hints(kind)
-    for name, each in known.items():
-        if name not in values and each.default is MISSING:
+    for name, known_field in known_fields.items():
+        if name not in values and known_field.default is MISSING:
             raise MisuseError(f"'{name}' is missing")
     for name, value in values.items():
-        if name not in known:
-            raise MisuseError(f"'{name}' is not known to this version; known: {', '.join(known)}")
+        if name not in known_fields:
+            raise MisuseError(f"'{name}' is not known to this version; known: {', '.join(known_fields)}")
         allowed = get_args(hints[name]) or (hints[name],)
         if type(value) not in allowed and not (type(value) is int and float in allowed):
-            raise MisuseError(f"'{name}' must be {' or '.join(_WORDS[one] for one in allowed)}")
+            raise MisuseError(
+                f"'{name}' must be {' or '.join(_WORDS[allowed_type] for allowed_type in allowed)}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read an input: everything that decides which samples come out of the same file.
+    """How to read an input: everything that decides which samples come out of a file.
 
-    id, time, lat, lon, x, y: column names, None = recognized. person: the column that names the unit of
-    protection, None = the id column. per_day: each person's UTC day is a unit of its own. crs: of planar x, y
-    input; None or "local" = local meters ("local" also says that small numbers are meant). working_crs: the
-    plane to project into, None = an equal-area plane centered on the data. cell_m, slot_s: the grid; snap
-    False keeps points as given. time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as
-    "1min" for counted steps; None = recognized by size. not_after_s: rows later than this (seconds since
-    1970) are dropped as lying in the future, None = the end of the day of reading. min_samples_per_day:
-    people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
-    min_active_days: people with samples on fewer days (UTC) are left out; 0 = nobody, -1 = all but those with
-    samples on every day of the data.
+    id, time, lat, lon, x, y: column names, None = recognized. person: column of the unit of protection, None
+    = id. per_day: each person's UTC day is its own unit. crs: of planar x, y input; None or "local" = local
+    meters ("local" also confirms that small numbers are meant). working_crs: plane to project into, None = an
+    equal-area plane centered on the data. cell_m, slot_s: the grid; snap False keeps points as given.
+    time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as "1min" for counted steps; None =
+    by size. not_after_s: later rows (seconds since 1970) are dropped, None = the end of the day of reading.
+    min_samples_per_day: people with fewer samples a day, on average over the data's days, are left out (0 =
+    none). min_active_days: people with samples on fewer UTC days are left out; 0 = none, -1 = all without
+    samples on every day.
 
-    preset: the layout of a known data set or program, None = recognized. columns: the names of the columns of
-    a file without a header, separated by commas. table: the table, sheet or layer of a source that holds
-    several. date: the column of dates where ``time`` holds the clock time alone. time_format: of times as
-    text, in strptime's signs. time_zone: of times without a zone, and of the hours that are shown, None =
-    UTC. cells: the file of the cells' positions, for records that name a cell; in a manifest its name without
-    folders. cell_id: the column that names the cell.
+    preset: layout of a known data set or program, None = recognized. columns: names for a file without a
+    header, separated by commas. table: the table, sheet or layer to read. date: column of dates where
+    ``time`` holds the clock time alone. time_format: of times as text, in strptime's signs. time_zone: of
+    times without a zone, and of hours that are shown, None = UTC. cells: file of the cells' positions, for
+    records that name a cell; in a manifest without folders. cell_id: column that names the cell.
     """
 
     id: str | None = None
@@ -91,14 +94,19 @@ class Reading:
     cells: str | None = None
     cell_id: str | None = None
 
+    def counts_steps(self, t_s: Numbers) -> bool:
+        """Whether these times number steps and are not times of a clock."""
+        if self.time_unit not in _CLOCK_UNITS:
+            return True
+        return bool(len(t_s) and np.median(np.abs(t_s)) < _FIRST_CLOCK_S)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Intake:
     """The account of one reading. rows_read = rows kept + all rows dropped.
 
-    dropped, repaired: rows by reason, in words. notes: what the reader assumed, for the user to see (zone,
-    unit, format). reading: the settings with every column name filled in, so that the same file can be read
-    the same way again.
+    dropped, repaired: rows by reason. notes: assumptions of the reader, for the user (zone, unit, format).
+    reading: the settings with every column name filled in, to read the file the same way again.
     """
 
     rows_read: int = 0

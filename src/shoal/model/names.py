@@ -1,4 +1,4 @@
-"""Names of very many people and records, as arrays; a string is made of one only where it is asked for."""
+"""Many names as arrays; strings are made only on access."""
 
 import re
 from abc import abstractmethod
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.runtime.arrays import Integers, different
+from shoal.runtime.arrays import Integers, distinct
 
 AT_ONCE: Final = 1 << 16  # names that are strings at once
 _DIGITS: Final = 16
@@ -21,8 +21,6 @@ Words = npt.NDArray[np.uint64]
 
 
 class _Names(Sequence[str]):
-    """What names of either kind do as a sequence; equal to any sequence of the same strings."""
-
     def __iter__(self) -> Iterator[str]:
         for first in range(0, len(self), AT_ONCE):
             yield from self._strings(first, min(first + AT_ONCE, len(self)))
@@ -34,12 +32,11 @@ class _Names(Sequence[str]):
         return id(self)
 
     @abstractmethod
-    def _strings(self, first: int, behind: int) -> list[str]:
-        """Those from ``first`` on, before ``behind``."""
+    def _strings(self, first: int, stop: int) -> list[str]: ...
 
 
-class Texts(_Names):
-    """Any texts. column: of Arrow."""
+class TextNames(_Names):
+    """Arbitrary names. column: of Arrow."""
 
     def __init__(self, column: pa.Array) -> None:
         self.column = column
@@ -58,49 +55,51 @@ class Texts(_Names):
         return text
 
     def take(self, places: Integers) -> Self:
-        """Those at these places."""
+        """The names at these places."""
         return type(self)(self.column.take(pa.array(places)))
 
-    def _strings(self, first: int, behind: int) -> list[str]:
-        strings: list[str] = self.column.slice(first, behind - first).to_pylist()
+    def _strings(self, first: int, stop: int) -> list[str]:
+        strings: list[str] = self.column.slice(first, stop - first).to_pylist()
         return strings
 
 
 class Pseudonyms(_Names):
-    """Names of records, 16 hexadecimal digits each, as one number.
+    """Names of 16 hexadecimal digits, each as one number.
 
-    numbers: uint64 [n]. strange: the names that are none, by their places, ascending; their numbers are 0.
+    numbers: uint64 [n]. irregular: other names by their place, ascending; their number is 0.
     """
 
-    def __init__(self, numbers: Words, strange: Mapping[int, str] | None = None) -> None:
-        self.numbers, self.strange = numbers, strange or {}
+    def __init__(self, numbers: Words, irregular: Mapping[int, str] | None = None) -> None:
+        self.numbers, self.irregular = numbers, irregular or {}
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Pseudonyms":
-        """These names."""
+        """Convert names."""
         if isinstance(names, Pseudonyms):
             return names
         parts, first, rest = [np.empty(0, dtype=np.uint64)], 0, iter(names)
-        strange: dict[int, str] = {}
+        irregular: dict[int, str] = {}
         while some := list(islice(rest, AT_ONCE)):
-            own = {first + at: name for at, name in enumerate(some) if not _REGULAR.fullmatch(name)}
-            digits = ["0" * _DIGITS if first + at in own else name for at, name in enumerate(some)]
-            read = np.frombuffer(bytes.fromhex("".join(digits if own else some)), dtype=">u8")
+            irregular_here = {
+                first + at: name for at, name in enumerate(some) if not _REGULAR.fullmatch(name)
+            }
+            digits = ["0" * _DIGITS if first + at in irregular_here else name for at, name in enumerate(some)]
+            read = np.frombuffer(bytes.fromhex("".join(digits if irregular_here else some)), dtype=">u8")
             parts.append(read.astype(np.uint64))
-            strange |= own
+            irregular |= irregular_here
             first += len(some)
-        return cls(np.concatenate(parts), strange)
+        return cls(np.concatenate(parts), irregular)
 
     @classmethod
-    def joined(cls, parts: Sequence["Pseudonyms"]) -> "Pseudonyms":
-        """One after the other."""
+    def concatenate(cls, parts: Sequence["Pseudonyms"]) -> "Pseudonyms":
+        """All parts in order."""
         starts = np.cumsum([0, *map(len, parts)]).tolist()
         return cls(
             np.concatenate([np.empty(0, dtype=np.uint64), *(part.numbers for part in parts)]),
             {
                 start + at: name
                 for start, part in zip(starts, parts, strict=False)
-                for at, name in part.strange.items()
+                for at, name in part.irregular.items()
             },
         )
 
@@ -113,35 +112,39 @@ class Pseudonyms(_Names):
     def __getitem__(self, place: slice) -> "Pseudonyms": ...
     def __getitem__(self, place: int | slice) -> "str | Pseudonyms":
         if isinstance(place, slice):
-            return self.take(np.arange(len(self))[place]) if self.strange else Pseudonyms(self.numbers[place])
+            return (
+                self.take(np.arange(len(self))[place]) if self.irregular else Pseudonyms(self.numbers[place])
+            )
         at = range(len(self))[place]
-        return self.strange[at] if at in self.strange else f"{int(self.numbers[at]):0{_DIGITS}x}"
+        return self.irregular[at] if at in self.irregular else f"{int(self.numbers[at]):0{_DIGITS}x}"
 
     def take(self, places: Integers) -> "Pseudonyms":
-        """Those at these places."""
-        if not self.strange:
+        """The names at these places."""
+        if not self.irregular:
             return Pseudonyms(self.numbers[places])
-        kept = np.flatnonzero(np.isin(places, list(self.strange))).tolist()
-        return Pseudonyms(self.numbers[places], {at: self.strange[int(places[at])] for at in kept})
+        irregular_places = np.flatnonzero(np.isin(places, list(self.irregular))).tolist()
+        return Pseudonyms(
+            self.numbers[places], {at: self.irregular[int(places[at])] for at in irregular_places}
+        )
 
-    def same_as(self, others: "Pseudonyms") -> bool:
+    def equals(self, others: "Pseudonyms") -> bool:
         """Whether these are the same names in the same order."""
-        return self.strange == others.strange and np.array_equal(self.numbers, others.numbers)
+        return self.irregular == others.irregular and np.array_equal(self.numbers, others.numbers)
 
     @property
     def regular(self) -> Words:
-        """The numbers of those that are 16 digits."""
-        return np.delete(self.numbers, list(self.strange)) if self.strange else self.numbers
+        """The numbers of names with 16 digits."""
+        return np.delete(self.numbers, list(self.irregular)) if self.irregular else self.numbers
 
-    def different(self) -> "Pseudonyms":
-        """Each once, ascending; strange ones behind."""
-        numbers, names = different(self.regular), sorted(set(self.strange.values()))
+    def distinct(self) -> "Pseudonyms":
+        """Each name once, ascending; irregular ones last."""
+        numbers, names = distinct(self.regular), sorted(set(self.irregular.values()))
         together = np.concatenate([numbers, np.zeros(len(names), dtype=np.uint64)])
         return Pseudonyms(together, dict(enumerate(names, start=len(numbers))))
 
-    def repeated(self) -> list[int]:
-        """The places of those that stand before, too, ascending."""
-        if self.strange:
+    def duplicate_positions(self) -> list[int]:
+        """Positions of names that occur earlier, too, ascending."""
+        if self.irregular:
             seen: set[str] = set()
             places = []
             for at, name in enumerate(self):
@@ -150,51 +153,51 @@ class Pseudonyms(_Names):
                 seen.add(name)
             return places
         order = np.argsort(self.numbers, kind="stable")
-        again = self.numbers[order[1:]] == self.numbers[order[:-1]]
-        return np.sort(order[1:][again]).tolist()  # type: ignore[no-any-return]  # integers
+        is_duplicate = self.numbers[order[1:]] == self.numbers[order[:-1]]
+        return np.sort(order[1:][is_duplicate]).tolist()  # type: ignore[no-any-return]  # integers
 
-    def places_of(self, wanted: "Pseudonyms") -> Integers:
-        """int64 [wanted]: where each stands here, -1 = nowhere; of equal ones the last."""
-        if self.strange or wanted.strange or not len(self):
-            return _by_name(self, wanted)
+    def positions_of(self, others: "Pseudonyms") -> Integers:
+        """int64 [others]: position of each here, -1 = none; of equal names the last."""
+        if self.irregular or others.irregular or not len(self):
+            return _by_name(self, others)
         order = np.argsort(self.numbers, kind="stable")
-        behind = np.searchsorted(self.numbers[order], wanted.numbers, side="right")
-        places = order[behind - 1]
-        places[self.numbers[places] != wanted.numbers] = -1
+        after = np.searchsorted(self.numbers[order], others.numbers, side="right")
+        places = order[after - 1]
+        places[self.numbers[places] != others.numbers] = -1
         return places
 
     @property
     def column(self) -> pa.Array:
-        """As Arrow's strings."""
-        if self.strange:
+        """As Arrow strings."""
+        if self.irregular:
             return pa.array(list(self), pa.string())
         text = _SPELLED[self.numbers.astype(">u8").view(np.uint8)]
         ends = np.arange(0, _DIGITS * len(self) + 1, _DIGITS, dtype=np.int32)
         return pa.StringArray.from_buffers(len(self), pa.py_buffer(ends), pa.py_buffer(text))
 
-    def _strings(self, first: int, behind: int) -> list[str]:
-        text = self.numbers[first:behind].astype(">u8").tobytes().hex()
+    def _strings(self, first: int, stop: int) -> list[str]:
+        text = self.numbers[first:stop].astype(">u8").tobytes().hex()
         strings = [text[at : at + _DIGITS] for at in range(0, len(text), _DIGITS)]
-        for place in self.strange:
-            if first <= place < behind:
-                strings[place - first] = self.strange[place]
+        for place in self.irregular:
+            if first <= place < stop:
+                strings[place - first] = self.irregular[place]
         return strings
 
 
-def places_among(names: Sequence[str], wanted: Sequence[str]) -> Integers:
-    """int64 [wanted]: where each stands among the names, all different; -1 = nowhere."""
-    if isinstance(names, Texts) and isinstance(wanted, Texts):
-        places = np.asarray(pc.index_in(wanted.column, names.column).fill_null(-1), dtype=np.int64)
+def positions_among(names: Sequence[str], others: Sequence[str]) -> Integers:
+    """int64 [others]: position of each among the names, which are distinct; -1 = none."""
+    if isinstance(names, TextNames) and isinstance(others, TextNames):
+        places = np.asarray(pc.index_in(others.column, names.column).fill_null(-1), dtype=np.int64)
         pa.default_memory_pool().release_unused()  # a table of all names
         return places
-    return _by_name(names, wanted)
+    return _by_name(names, others)
 
 
 def column(names: Sequence[str]) -> pa.Array:
-    """Any names as Arrow's strings."""
-    return names.column if isinstance(names, Texts | Pseudonyms) else pa.array(list(names), pa.string())
+    """Any names as Arrow strings."""
+    return names.column if isinstance(names, TextNames | Pseudonyms) else pa.array(list(names), pa.string())
 
 
-def _by_name(names: Sequence[str], wanted: Sequence[str]) -> Integers:
+def _by_name(names: Sequence[str], others: Sequence[str]) -> Integers:
     places = {name: at for at, name in enumerate(names)}
-    return np.fromiter((places.get(name, -1) for name in wanted), dtype=np.int64, count=len(wanted))
+    return np.fromiter((places.get(name, -1) for name in others), dtype=np.int64, count=len(others))

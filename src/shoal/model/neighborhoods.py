@@ -1,4 +1,4 @@
-"""Rows cut in two, again and again, each time along the axis on which they lie the farthest apart."""
+"""Split rows in two repeatedly, each time along the axis where they are farthest apart."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,33 +10,33 @@ Ordering = Callable[[Integers, int], Integers]
 """Puts rows in the order along which they are to be cut, as far as to tell which stand before that place."""
 
 
-def bisected(
+def bisect_rows(
     rows: Integers, ordering: Ordering, *, most: int | None = None, parts: int | None = None
 ) -> Iterator[Integers]:
-    """Neighborhoods of at most ``most`` rows, or so many parts of almost equal size; each ascending."""
+    """Neighborhoods of at most ``most`` rows, or ``parts`` parts of almost equal size, each ascending."""
     waiting = [(rows, parts)]
     while waiting:
-        own, count = waiting.pop()
-        if count == 1 or (count is None and most is not None and len(own) <= most):
-            yield np.sort(own)
+        part, count = waiting.pop()
+        if count == 1 or (count is None and most is not None and len(part) <= most):
+            yield np.sort(part)
             continue
-        low, high = cut_in_two(own, ordering, (count or 2) // 2, count or 2)
+        low, high = split_rows(part, ordering, (count or 2) // 2, count or 2)
         waiting += [(high, None if count is None else count - count // 2), (low, count and count // 2)]
 
 
-def cut_in_two(rows: Integers, ordering: Ordering, share: int = 1, of: int = 2) -> tuple[Integers, Integers]:
-    """The rows in two parts, of which the first takes ``share`` of ``of``."""
+def split_rows(rows: Integers, ordering: Ordering, share: int = 1, of: int = 2) -> tuple[Integers, Integers]:
+    """The rows in two parts; the first gets ``share`` of ``of``."""
     cut = len(rows) * share // of
     ordered = ordering(rows, cut)
     return ordered[:cut], ordered[cut:]
 
 
-def along_longest(places: Numbers) -> Ordering:
-    """By the axis of ``places`` [n, axes] on which rows differ most; equal places as the rows stand."""
+def order_by_longest_axis(places: Numbers) -> Ordering:
+    """By the axis of ``places`` [n, axes] on which rows differ most; ties keep the order of the rows."""
 
     def ordering(rows: Integers, _: int) -> Integers:
-        own = places[rows]
-        axis = int(np.argmax(np.ptp(own, axis=0)))
-        return rows[np.argsort(own[:, axis], kind="stable")]
+        row_places = places[rows]
+        axis = int(np.argmax(np.ptp(row_places, axis=0)))
+        return rows[np.argsort(row_places[:, axis], kind="stable")]
 
     return ordering

@@ -1,7 +1,7 @@
-"""What may be missing in a release, and why a sample or a person is: shares, and the tables of reasons.
+"""What may be missing in a release, and the reasons why a sample or a person is missing.
 
-A raw sample of a release of boxes is missing when no box of its own person's record covers it. Every method
-counts such samples by these reasons, and the verifier counts them again.
+A raw sample of a release of boxes is missing when no box of its person's record covers it. Methods count such
+samples by these reasons, and the verifier counts them again.
 """
 
 from fractions import Fraction
@@ -12,8 +12,8 @@ from shoal.units import show_share
 
 ANY_SHARE: Final = 1.0  # as a bound: any number of samples may be missing
 PERSON_LEFT_OUT: Final = "their person is left out"
-BESIDE_ALL_BOXES: Final = "no box of their person's record holds them"
-REASONS: Final = (PERSON_LEFT_OUT, BESIDE_ALL_BOXES)
+OUTSIDE_ALL_BOXES: Final = "no box of their person's record holds them"
+REASONS: Final = (PERSON_LEFT_OUT, OUTSIDE_ALL_BOXES)
 NO_DURATION: Final = "fewer than two different times"
 APART: Final = "no overlap in time with the largest group"
 OFF_STREETS: Final = "every point too far from the streets"
@@ -21,14 +21,14 @@ NOTHING_SWAPPED: Final = "no point found a swap set"
 REASONS_OF_PEOPLE: Final = (NO_DURATION, APART, OFF_STREETS, NOTHING_SWAPPED)
 
 
-def most_of(share: float, total: int) -> int:
-    """The most of so many that a share allows, by its shortest decimal: 0.29 of 100 are 29."""
+def most_allowed(share: float, total: int) -> int:
+    """The most of ``total`` that a share allows, by its shortest decimal: 0.29 of 100 is 29."""
     return int(Fraction(repr(float(share))) * total)
 
 
 def samples_by_reason(missing: int, of_people_left_out: int) -> dict[str, int]:
-    """Missing samples of a release of boxes by reason, those that count something."""
-    counts = {PERSON_LEFT_OUT: of_people_left_out, BESIDE_ALL_BOXES: missing - of_people_left_out}
+    """Missing samples of a release of boxes by reason, without zeros."""
+    counts = {PERSON_LEFT_OUT: of_people_left_out, OUTSIDE_ALL_BOXES: missing - of_people_left_out}
     return {reason: count for reason, count in counts.items() if count}
 
 
@@ -40,7 +40,7 @@ def require_shares(of_all: float, of_one: float) -> None:
 
 
 def missing_in_words(of_all: float, of_one: float) -> str:
-    """A sentence behind a space for shares that bound something, nothing where both are 1."""
+    """A sentence after a space for shares that bound something; empty when both are 1."""
     if of_all == of_one == ANY_SHARE:
         return ""
     return (

@@ -1,8 +1,7 @@
-"""People on disk: who they are, how they were read and where their samples stand, to load any few of them.
+"""People on disk: identities, the reading, and samples, to load any few of them.
 
-The folder holds raw data: only its owner can read it, and it lies beside a release, never in it. It is
-complete when its list of people is there, which is written last. What its files sum up to stands beside them,
-for who comes back to them later.
+The folder holds raw data: only its owner can read it, and it is never inside a release. It is complete when
+its list of people exists, which is written last. Checksums of its files are stored with it.
 """
 
 import json
@@ -18,7 +17,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.intake import Intake, Reading
-from shoal.model.names import Texts
+from shoal.model.names import TextNames
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import crc32_of
@@ -34,8 +33,8 @@ _ACCOUNT: Final = b"shoal"
 class StoredPeople:
     """n subjects in the order of their ids, snapped to a grid.
 
-    names: [n] their ids. starts, lengths: [n] the first row of each in the file of samples, and how many
-    there are. input_rank: [n]. middles: [n, 3] the median slot and cell of each.
+    names: [n] ids. starts, lengths: [n] first row and number of rows in the file of samples. input_rank: [n].
+    middles: [n, 3] the median slot and cell.
     """
 
     folder: Path
@@ -50,7 +49,7 @@ class StoredPeople:
 
     @classmethod
     def open(cls, folder: Path) -> "StoredPeople":
-        """The people in a complete folder; raises InputError when it is not complete or damaged."""
+        """The people in a complete folder; raises InputError for an incomplete or damaged one."""
         try:
             table = pq.read_table(folder / PEOPLE_FILE)
             account: Mapping[str, Any] = json.loads(table.schema.metadata[_ACCOUNT])
@@ -81,7 +80,7 @@ class StoredPeople:
         )
 
     def save(self, sums: Sequence[tuple[int, int, int]]) -> None:
-        """Write the list, which makes the folder complete. sums: first row, rows and CRC-32 of samples."""
+        """Write the list, which completes the folder. sums: first row, rows and CRC-32 of samples."""
         columns = {
             "start": self.starts,
             "length": self.lengths,
@@ -92,24 +91,24 @@ class StoredPeople:
         table = pa.table({"id": self.names, **columns}).replace_schema_metadata({_ACCOUNT: account})
         partial = self.folder / f".{PEOPLE_FILE}.partial"
         pq.write_table(table, partial)
-        stated = {"people": crc32_of(partial), "samples": sums}
-        (self.folder / SUMS_FILE).write_text(json.dumps(stated), encoding="ascii")
+        checksums = {"people": crc32_of(partial), "samples": sums}
+        (self.folder / SUMS_FILE).write_text(json.dumps(checksums), encoding="ascii")
         partial.replace(self.folder / PEOPLE_FILE)
 
     @property
     def n_subjects(self) -> int:
-        """How many subjects there are."""
+        """Number of subjects."""
         return len(self.lengths)
 
     @property
     def n_samples(self) -> int:
-        """How many samples there are, of all subjects together."""
+        """Number of samples."""
         return int(self.lengths.sum())
 
     @property
-    def ids(self) -> Texts:
+    def ids(self) -> TextNames:
         """All ids."""
-        return Texts(self.names)
+        return TextNames(self.names)
 
     def snapped_grid(self) -> Grid:
         """The grid, which stored people always have."""

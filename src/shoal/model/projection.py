@@ -1,8 +1,7 @@
-"""Between longitude and latitude on the earth and meters on a plane, through pyproj.
+"""Convert between longitude and latitude and meters on a plane, through pyproj.
 
 The working plane is a Lambert azimuthal equal-area projection centered on the data (Gramaglia and Fiore 2015,
-Sec. 3). Its center is rounded to a tenth of a degree, so that the text of the projection gives away no
-average position.
+Sec. 3). Its center is rounded to a tenth of a degree, so that it reveals no average position.
 """
 
 from functools import lru_cache
@@ -31,14 +30,14 @@ def equal_area_plane(lon_deg: Floats, lat_deg: Floats) -> str:
 def transform(from_crs: str, to_crs: str, first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """(x, y), or (longitude, latitude) for a geographic system, of each position in the other system.
 
-    Positions that have no image come out as infinity. Raises InputError when a system is not known to pyproj.
+    Positions without an image become infinity. Raises InputError for a system that pyproj does not know.
     """
     x, y = _transformer(from_crs, to_crs).transform(first, second)
     return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
 
 def is_geographic(crs: str) -> bool:
-    """Whether a system's coordinates are angles; raises InputError when it is not known to pyproj."""
+    """Whether a system's coordinates are angles; raises InputError for a system that pyproj does not know."""
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
@@ -51,7 +50,7 @@ def is_geographic(crs: str) -> bool:
 
 
 def is_plane_in_meters(crs: str) -> bool:
-    """Whether a system, known to pyproj, has planar coordinates in meters, eastward and northward."""
+    """Whether a system known to pyproj has planar coordinates in meters, eastward and northward."""
     from pyproj import CRS
 
     system = CRS.from_user_input(crs)

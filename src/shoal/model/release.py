@@ -1,6 +1,6 @@
-"""A release in memory: boxes or points under fresh pseudonyms, the claim they carry, and what was lost.
+"""A release in memory: boxes or points under fresh pseudonyms, its claim, and its losses.
 
-It holds no raw identifier and no seed. Who became which record is the Linkage, which exists apart from it.
+It holds no raw identifier and no seed. The Linkage, kept apart, says who became which record.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.claims import Claim, PayloadKind
+from shoal.model.claims import Claim, PayloadKind, claim_to_json
+from shoal.model.frames import data_frame, degrees, moments, repeat_names
+from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Reading
-from shoal.model.row_order import different_rows
+from shoal.model.plotting import box_map, choose_rows, path_map
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Floats, Integers, fixed
+from shoal.model.trajectories import Grid, grid_in_words
+from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows, read_only
 from shoal.units import counted
 
 if TYPE_CHECKING:
@@ -25,15 +27,16 @@ if TYPE_CHECKING:
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
 POINT_COLUMNS: Final = ("t", "x", "y")
 DEGREE_COLUMNS: Final = ("lat", "lon")
+_HULL_BOUNDS: Final = {
+    name: np.maximum if name.endswith(("_end", "_max")) else np.minimum for name in BOX_COLUMNS
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Boxes:
-    """Generalized samples, int64 [m] each.
+    """Generalized samples, int64 [m] each: the subject was in the area at some moment in the interval.
 
     [t_start, t_end) in slots, [x_min, x_max) and [y_min, y_max) in cells.
-
-    Says "the subject was somewhere in this area at some moment in this interval".
     """
 
     kind: ClassVar[PayloadKind] = "boxes"
@@ -48,11 +51,11 @@ class Boxes:
 
     def __post_init__(self) -> None:
         for name in BOX_COLUMNS:
-            object.__setattr__(self, name, fixed(getattr(self, name)))
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @classmethod
     def of_samples(cls, t: Integers, x: Integers, y: Integers) -> "Boxes":
-        """Each raw sample as the box it covers: one slot, one cell."""
+        """The box of one slot and one cell around each raw sample."""
         return cls(t_start=t, t_end=t + 1, x_min=x, y_min=y, x_max=x + 1, y_max=y + 1)
 
     @classmethod
@@ -74,6 +77,17 @@ class Boxes:
         """Only these rows (a slice, positions or a mask)."""
         return Boxes(**{name: getattr(self, name)[rows] for name in BOX_COLUMNS})
 
+    def edges_km(self, grid: Grid) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """x_min, x_max, y_min and y_max of each box in kilometers."""
+        km = grid.cell_m / 1000
+        return self.x_min * km, self.x_max * km, self.y_min * km, self.y_max * km
+
+    def hulls(self, first: Integers) -> "Boxes":
+        """The smallest box around each run of rows; run i begins at row first[i]."""
+        return Boxes(
+            **{name: bound.reduceat(getattr(self, name), first) for name, bound in _HULL_BOUNDS.items()}
+        )
+
     def sorted(self) -> "Boxes":
         """In canonical order: by t_start, then t_end, x_min, y_min, x_max, y_max."""
         return self.take(np.lexsort(self.columns()[::-1]))
@@ -81,10 +95,7 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Points:
-    """Published points, float64 [m] each: t seconds, x and y meters of the plane.
-
-    Lat and lon degrees, or None without them.
-    """
+    """Published points, float64 [m] each: t in seconds, x and y in meters; lat and lon degrees, or None."""
 
     kind: ClassVar[PayloadKind] = "points"
     on_grid: ClassVar[bool] = False
@@ -101,16 +112,13 @@ class Points:
         ) > 1:
             raise MisuseError("the columns of points differ in length, or lat and lon are not both there")
         for name, column in self.columns().items():
-            object.__setattr__(self, name, fixed(column))
+            object.__setattr__(self, name, read_only(column))
 
     def __len__(self) -> int:
         return len(self.t)
 
     def columns(self) -> dict[str, Floats]:
-        """The arrays by name, in the order in which they are written.
-
-        Lat and lon only where there are any.
-        """
+        """The arrays by name, in the order in which they are written; without lat and lon if None."""
         named = {name: getattr(self, name) for name in (*POINT_COLUMNS, *DEGREE_COLUMNS)}
         return {name: column for name, column in named.items() if column is not None}
 
@@ -122,14 +130,14 @@ class Points:
 Payload = Boxes | Points
 
 
-def cells_of(
+def snap_points(
     offsets: Integers, t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """(offsets, slots, columns and rows of cells), int64, of points of records; the different ones."""
+    """(offsets, slots, columns and rows of cells), int64, of points of records, without repeats."""
     steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
     t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
     record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    rows = different_rows(record, t, x, y)
+    rows = distinct_rows(record, t, x, y)
     if (np.diff(rows) != 1).any() or len(rows) < len(record):
         record, t, x, y = (column[rows] for column in (record, t, x, y))
     return np.searchsorted(record, np.arange(len(offsets))).astype(np.int64), t, x, y
@@ -137,14 +145,14 @@ def cells_of(
 
 @dataclass(frozen=True, kw_only=True)
 class Losses:
-    """What the release does not hold, or holds besides.
+    """What the release lacks, and what it adds.
 
     rows: input rows dropped, by reason; the others count after that.
 
-    samples_suppressed: raw samples that no box of their own subject's record covers, or that became no
-    published point, those of suppressed subjects included. samples_created: published points that stand for
-    no raw sample. subjects_by_reason: the suppressed subjects, where the method tells why. samples_by_reason:
-    the suppressed samples of a release of boxes, by the reasons of model/omission.py.
+    samples_suppressed: raw samples that no box of their subject's record covers, or without a published
+    point, including those of suppressed subjects. samples_created: published points without a raw sample.
+    subjects_by_reason: suppressed subjects, where the method gives reasons. samples_by_reason: suppressed
+    samples of a release of boxes, by the reasons of model/omission.py.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -162,14 +170,14 @@ class Release:
     Parameters
     ----------
     trajectory_ids
-        The fresh pseudonym of each record.
+        Fresh pseudonyms of the records.
     offsets
         int64 [n_records + 1]. Record r owns rows offsets[r] to offsets[r + 1] of the payload: boxes sorted by
         time, or points sorted by (t, x, y).
     payload
-        What is published.
+        Boxes or Points.
     grid
-        The slots and cells that boxes are counted in; None for points.
+        Slots and cells of boxes; None for points.
     crs
         The plane of the coordinates; None = local meters.
     publishable
@@ -180,7 +188,7 @@ class Release:
     Raises
     ------
     MisuseError
-        When the offsets do not fit the payload, or boxes have no grid, or points have one.
+        When the offsets do not fit the payload, boxes have no grid, or points have one.
     """
 
     trajectory_ids: Sequence[str]
@@ -205,11 +213,11 @@ class Release:
             raise MisuseError(
                 f"a release of {self.kind} {'needs a' if self.payload.on_grid else 'has no'} grid"
             )
-        object.__setattr__(self, "offsets", fixed(self.offsets))
+        object.__setattr__(self, "offsets", read_only(self.offsets))
 
     @property
     def kind(self) -> PayloadKind:
-        """What the payload holds, the key of every table that tells boxes from points."""
+        """Kind of the payload."""
         return self.payload.kind
 
     @property
@@ -228,16 +236,16 @@ class Release:
 
     @property
     def n_records(self) -> int:
-        """How many records there are; each member of a class has one."""
+        """Number of records; each member of a class has one."""
         return len(self.trajectory_ids)
 
     @property
     def n_samples(self) -> int:
-        """How many boxes or points there are, of all records together."""
+        """Number of boxes or points."""
         return len(self.payload)
 
     def snapped_grid(self) -> Grid:
-        """The grid of a release of boxes; raises MisuseError for points, as Trajectories do."""
+        """The grid of a release of boxes; raises MisuseError for points."""
         if self.grid is None:
             raise MisuseError("this release holds points as given, which have no grid")
         return self.grid
@@ -247,9 +255,9 @@ class Release:
         return self.payload.take(slice(self.offsets[position], self.offsets[position + 1]))
 
     def as_boxes(self, grid: Grid) -> "Release":
-        """The release as boxes, for attacks and figures that know nothing else; boxes come back as they are.
+        """The release as boxes, for attacks and figures that need them; boxes are returned as they are.
 
-        Every point becomes the slot and cell of this grid that hold it; repeats within a record are left out.
+        A point becomes the slot and cell of this grid that hold it, without repeats within a record.
         """
         if self.payload.on_grid:
             return self
@@ -257,30 +265,29 @@ class Release:
         return replace(self, offsets=offsets, payload=Boxes.of_samples(t, x, y), grid=grid)
 
     def cells_of_points(self, grid: Grid) -> tuple[Integers, Integers, Integers, Integers]:
-        """(offsets, slots, columns and rows of cells), int64, of a release of points; the different ones."""
+        """(offsets, slots, columns and rows of cells), int64, of a release of points, without repeats."""
         points = self.points
-        return cells_of(self.offsets, points.t, points.x, points.y, grid)
+        return snap_points(self.offsets, points.t, points.x, points.y, grid)
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_records, 'record')}, {self.n_samples} {self.kind}"
         return f"Release({self.method}, {self.claim.name}, {size})"
 
     def to_dataframe(self) -> "DataFrame":
-        """All boxes or points as a pandas data frame, one row each, in the columns of the written table.
+        """All boxes or points as a pandas data frame, in the columns of the written table.
 
         Returns
         -------
         DataFrame
             ``trajectory_id``: the pseudonym of the record. Of boxes ``t_start``, ``t_end``, ``x_min``,
             ``y_min``, ``x_max``, ``y_max``; of points ``t``, ``x``, ``y`` and, where there is a plane,
-            ``lat``, ``lon``. Times are moments in UTC, or seconds since step 0 where the input counts steps
-            (its numbers are small, or ``time_unit`` is a length of time). Coordinates are meters of the
-            plane.
+            ``lat``, ``lon``. Times are in UTC, or seconds since step 0 where the input counts steps (its
+            numbers are small, or ``time_unit`` is a length of time). Coordinates are meters of the plane.
 
         Raises
         ------
         MissingExtraError
-            When pandas is not installed.
+            Without pandas.
 
         Examples
         --------
@@ -290,9 +297,19 @@ class Release:
         >>> list(release.to_dataframe().columns)
         ['trajectory_id', 't_start', 't_end', 'x_min', 'y_min', 'x_max', 'y_max']
         """
-        from shoal.model.frames import frame_of_release
+        columns = self._box_columns() if self.payload.on_grid else self._point_columns()
+        return data_frame({"trajectory_id": repeat_names(self.trajectory_ids, self.offsets), **columns})
 
-        return frame_of_release(self)
+    def _box_columns(self) -> dict[str, Numbers]:
+        boxes, grid = self.boxes, self.snapped_grid()
+        times = {name: grid.seconds(getattr(boxes, name)) for name in BOX_COLUMNS[:2]}
+        places = {name: getattr(boxes, name) * grid.cell_m for name in BOX_COLUMNS[2:]}
+        return {**moments(times, self.reading), **places}
+
+    def _point_columns(self) -> dict[str, Numbers]:
+        points = self.points
+        angles = {} if points.lat is not None else degrees(points.x, points.y, self.crs)
+        return {**points.columns(), **moments({"t": points.t}, self.reading), **angles}
 
     def plot(self, *, at_most: int = 20_000) -> "Figure":
         """A map with every box, or with the path of every record of points.
@@ -300,8 +317,8 @@ class Release:
         Parameters
         ----------
         at_most
-            The most boxes or points to draw. Of a larger release some records are drawn, evenly spread over
-            all, and the title says how many.
+            Most boxes or points to draw. Of a larger release some records are drawn, evenly spread over all,
+            and the title gives their number.
 
         Returns
         -------
@@ -313,27 +330,43 @@ class Release:
         MisuseError
             When ``at_most`` is less than 1.
         MissingExtraError
-            When Plotly is not installed (the extra ``plot``).
+            Without Plotly (the extra ``plot``).
         """
-        from shoal.model.plotting import map_of_release
-
-        return map_of_release(self, at_most)
+        if not self.payload.on_grid:
+            points = self.points
+            return path_map(points.x, points.y, self.offsets, self.crs, at_most, "records", "points")
+        rows, note = choose_rows(self.offsets, at_most, "records", "boxes")
+        return box_map(self.boxes.take(rows).edges_km(self.snapped_grid()), self.crs, note)
 
     def _repr_html_(self) -> str:
-        from shoal.model.summaries import html_of_release
-
-        return html_of_release(self)
+        claim, losses = claim_to_json(self.claim), self.losses
+        numbers = ", ".join(f"{name} = {value}" for name, value in claim.items() if name != "type")
+        return html_table(
+            "Release",
+            [
+                ("method", self.method),
+                ("claim", f"{claim['type']}: {numbers}"),
+                *([("this is no anonymity", self.claim.no_anonymity)] if self.claim.no_anonymity else []),
+                ("records", f"{self.n_records:,} ({self.unit_of_protection})"),
+                (self.kind, f"{self.n_samples:,}"),
+                ("grid", grid_in_words(self.grid)),
+                ("plane", self.crs or "local meters"),
+                ("publishable", "yes" if self.publishable else "no: made with a research seed"),
+                ("subjects suppressed", f"{losses.subjects_suppressed:,}"),
+                ("samples suppressed", f"{losses.samples_suppressed:,}"),
+                ("points created", f"{losses.samples_created:,}"),
+                *counts_row("rows dropped", losses.rows),
+            ],
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linkage:
-    """Which subject became which record: pairs (uid, trajectory id), in no particular order.
+    """Which subject became which record: pairs (uid, trajectory id), never inside a release.
 
-    Never inside a release.
-
-    trace: of a release of swapped points, which raw samples each point was made from. stands_for: of any
-    release of points, int64 [p], the row of the raw sample that each stands for, -1 = created; known while
-    the release is made and never written.
+    trace: of swapped points, the raw samples of each point. stands_for: of any release of points, int64 [p],
+    the row of the raw sample that each stands for, -1 = created; known while the release is made and never
+    written.
     """
 
     uids: Sequence[str]

@@ -1,7 +1,6 @@
 """A street graph: nodes, and undirected edges with lengths and shapes.
 
-Coordinates stand as they came, with the system they are in; ``on_plane`` brings them to the meters of the
-trajectories.
+Coordinates are in the system they came in; ``on_plane`` converts them to the meters of the trajectories.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ class StreetGraph:
     """n nodes, e edges.
 
     x, y: float64 [n], meters of a plane, or longitude and latitude where crs is geographic. u, v: int64 [e],
-    the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets: int64 [e + 1];
+    ends of the edges. length_m: float64 [e], nan = the length of its shape. shape_offsets: int64 [e + 1];
     shape_x, shape_y: corners of each edge from u to v, both ends included. crs: None = the data's plane.
     Raises InputError when the parts contradict each other.
     """
@@ -66,7 +65,7 @@ class StreetGraph:
         length_m: Floats | None = None,
         crs: str | None = None,
     ) -> "StreetGraph":
-        """A graph whose edges run straight from node to node."""
+        """A graph with straight edges from node to node."""
         ends = np.column_stack([u, v]).ravel()
         return cls(
             x=np.asarray(x, dtype=np.float64),
@@ -82,18 +81,18 @@ class StreetGraph:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return len(self.x)
 
     @property
     def n_edges(self) -> int:
-        """How many edges there are."""
+        """Number of edges."""
         return len(self.u)
 
     def on_plane(self, crs: str | None) -> "StreetGraph":
-        """The graph in meters of this plane, with every length known.
+        """The graph in meters of this plane, with all lengths.
 
-        Raises InputError when it cannot be brought there.
+        Raises InputError when it cannot be converted.
         """
         if self.crs is not None and crs is None:
             raise InputError(
@@ -126,7 +125,7 @@ class StreetGraph:
         )
 
     def components(self) -> Integers:
-        """int64 [n]: the smallest node of the connected part that each node is in."""
+        """int64 [n]: the smallest node of each node's connected component."""
         label = np.arange(self.n_nodes)
         while True:
             least = np.minimum(label[self.u], label[self.v])
@@ -139,7 +138,7 @@ class StreetGraph:
             label = spread
 
     def summary(self) -> dict[str, Any]:
-        """What a manifest says of the graph."""
+        """Sizes for a manifest."""
         return {"nodes": self.n_nodes, "edges": self.n_edges, "components": len(np.unique(self.components()))}
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
 """What a run of swapping did, point by point.
 
-It undoes the release, so it is kept in memory and written only when asked for. The file holds one row for
-each published point, in the release's order (a release in another format may hold its records in another
-one): the record, the raw samples (positions in the raw data as read) whose time and place the point has, the
-person the place was taken from, the swap set, and the whole set where it first appears.
+It undoes the release, so it stays in memory and is written only on request. The file has one row per
+published point, in the release's order (in another format records may be ordered otherwise): the record, the
+raw samples (positions in the raw data as read) of its time and of its place, the person of the place, the
+swap set, and the rows of the set where it first appears.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,13 @@ _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Trace:
-    """Rows are positions of samples in the original, points those of the release.
+    """Rows are positions of samples in the original; points are those of the release.
 
-    time_from, place_from: int64 [p], the rows whose time and whose place each point has. swap_set: int64 [p],
-    the set it was swapped in. set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leading one
-    first, sets in the order of the run. place_of: [p] the subject whose place each point has. facts: figures
-    of the run. streets: the graph of ReachLocations, without which paths cannot be checked. records: of a
-    file, the record of each point as a number, and the records by these; None where points are known to stand
-    as in the release.
+    time_from, place_from: int64 [p], the rows of each point's time and place. swap_set: int64 [p], its set.
+    set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leader first, sets in the order of the
+    run. place_of: [p] the subject of each point's place. facts: figures of the run. streets: the graph of
+    ReachLocations, needed to check paths. records: of a file, each point's record as a number, and the
+    records by these; None where points are in the release's order.
     """
 
     time_from: Integers
@@ -44,11 +43,8 @@ class Trace:
     streets: StreetGraph | None = None
     records: tuple[Integers, tuple[str, ...]] | None = None
 
-    def along(self, trajectory_ids: Sequence[str], offsets: Integers) -> "Trace":
-        """The same with its records in the order of a release, as far as they are those of the release.
-
-        A release in another format may hold its records in another order than the file was written in.
-        """
+    def in_order_of(self, trajectory_ids: Sequence[str], offsets: Integers) -> "Trace":
+        """The trace with its records in the order of a release, if they are the release's."""
         if self.records is None:
             return self
         record, names = self.records
@@ -71,7 +67,7 @@ class Trace:
 
     @property
     def n_sets(self) -> int:
-        """How many swap sets there were."""
+        """Number of swap sets."""
         return len(self.set_offsets) - 1
 
     @property
@@ -80,7 +76,7 @@ class Trace:
         return self.set_rows[self.set_offsets[:-1]]
 
     def table(self, trajectory_ids: Sequence[str], offsets: Integers) -> pa.Table:
-        """As the file holds it. trajectory_ids, offsets: of the release's records."""
+        """The table of the file. trajectory_ids, offsets: of the release's records."""
         first = np.zeros(len(self.swap_set), dtype=np.bool_)
         first[np.unique(self.swap_set, return_index=True)[1]] = True
         sets = [
@@ -97,18 +93,18 @@ class Trace:
 
     @classmethod
     def of_table(cls, table: pa.Table, where: str) -> "Trace":
-        """What ``table`` made; raises InputError when it cannot be that."""
+        """The trace of a ``table``; raises InputError when it is none."""
         try:
             time_from, place_from, swap_set = (
                 table[name].to_numpy().astype(np.int64) for name in _COLUMNS[:3]
             )
-            known = {
+            rows_of_set = {
                 int(s): rows
                 for s, rows in zip(swap_set, table["set_rows"].to_pylist(), strict=True)
                 if rows is not None
             }
             numbers = np.unique(swap_set)
-            parts = [np.array(known.get(s, []), dtype=np.int64) for s in numbers.tolist()]
+            parts = [np.array(rows_of_set.get(s, []), dtype=np.int64) for s in numbers.tolist()]
             if any(part.ndim != 1 or not part.size for part in parts):
                 raise ValueError("a swap set has no rows")
             place_of = tuple(table["place_of"].cast(pa.string()).to_pylist())

@@ -1,8 +1,7 @@
-"""The data model: every subject's samples in a few contiguous arrays, subjects' ids apart.
+"""Trajectories: every subject's samples in a few contiguous arrays, apart from ids.
 
-Kernels see only the arrays. Subjects stand in the order of their ids, samples in the order (t, x, y), so that
-nothing depends on the order of an input file; that order is kept as ``input_rank``, for one check alone: that
-no release repeats it.
+Kernels see only the arrays. Subjects are ordered by id, samples by (t, x, y), so that nothing depends on the
+order of an input file. That order is kept as ``input_rank``, only to check that no release repeats it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,12 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.columns import COLUMNS
+from shoal.model.frames import data_frame, degrees, moments, repeat_names
+from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Intake
-from shoal.model.row_order import different_rows
-from shoal.runtime.arrays import Floats, Integers, Numbers
-from shoal.units import counted
+from shoal.model.plotting import path_map
+from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows
+from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -59,25 +60,29 @@ class Grid:
                     f"{name} = {value} must be finite and greater than 0, for example {example}"
                 )
 
+    def seconds(self, slots: Numbers) -> Numbers:
+        """The start of each slot in seconds, whole numbers where slots are."""
+        return slots * int(self.slot_s) if float(self.slot_s).is_integer() else slots * self.slot_s
+
 
 class Population(Protocol):
-    """What is known of subjects without their samples, in memory or on disk."""
+    """Facts about subjects without their samples, in memory or on disk."""
 
     @property
     def ids(self) -> Sequence[str]:
-        """Different texts, ascending."""
+        """Distinct texts, ascending."""
 
     @property
     def n_subjects(self) -> int:
-        """How many subjects there are."""
+        """Number of subjects."""
 
     @property
     def n_samples(self) -> int:
-        """How many samples they have together."""
+        """Number of samples."""
 
     @property
     def lengths(self) -> Integers:
-        """[n] how many samples each has."""
+        """[n] number of samples of each subject."""
 
     @property
     def input_rank(self) -> Integers | None:
@@ -105,16 +110,16 @@ class Trajectories:
     Parameters
     ----------
     ids : tuple of str
-        n different texts, ascending.
+        n distinct texts, ascending.
     offsets : int64 [n + 1]
         Subject i owns samples offsets[i] to offsets[i + 1].
     t, x, y : int64 or float64 [m]
-        Slots and cells when ``grid`` is set, else seconds and meters. Each subject's samples ascend by
-        (t, x, y), without repeats.
+        Slots and cells with ``grid``, else seconds and meters. Each subject's samples ascend by (t, x, y),
+        without repeats.
     grid : Grid or None
         The grid that samples are snapped to; None = as given.
     crs : str or None
-        The plane of x and y as text that pyproj reads; None = local meters.
+        The plane of x and y as text for pyproj; None = local meters.
     input_rank : int64 [n] or None
         Each subject's place in the order of first appearance in the input.
     lat, lon : float64 [m] or None
@@ -167,31 +172,31 @@ class Trajectories:
                 column.flags.writeable = False
 
     def _require_columns(self) -> None:
-        """Raises MisuseError unless every column is as COLUMNS says."""
-        held = {name: getattr(self, name) for name in COLUMNS}
-        n, m = len(self.ids), 0 if held["t"] is None else len(held["t"])
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        present = [name for name in columns if columns[name] is not None]
+        n, m = len(self.ids), 0 if columns["t"] is None else len(columns["t"])
         lengths = {"offset": n + 1, "subject": n, "sample": m}
         for name, column in COLUMNS.items():
             kind = _kind(name, self.grid)
-            if held[name] is None:
+            if columns[name] is None:
                 if column.required:
                     raise MisuseError(f"{name} is missing; it holds {column.meaning}")
-                if column.pair is not None and held[column.pair] is not None:
+                if column.pair is not None and columns[column.pair] is not None:
                     raise MisuseError(f"{name} is missing; {name} and {column.pair} come together")
                 continue
             if kind is None:
                 where = "points as given" if self.grid is not None else "snapped samples"
                 raise MisuseError(f"{name} belongs to {where} only; leave it out")
-            if held[name].dtype != kind:
-                alike = [one for one in held if held[one] is not None and _kind(one, self.grid) is kind]
-                found = ", ".join(str(held[one].dtype) for one in alike)
-                raise MisuseError(f"{', '.join(alike)} must all be {np.dtype(kind)}, not {found}")
-            if held[name].shape != (lengths[column.of],) and column.of != "offset":
-                alike = [one for one in held if held[one] is not None and COLUMNS[one].of == column.of]
-                found = ", ".join(str(len(held[one])) for one in alike)
+            if columns[name].dtype != kind:
+                together = [other for other in present if _kind(other, self.grid) is kind]
+                actual = ", ".join(str(columns[other].dtype) for other in together)
+                raise MisuseError(f"{', '.join(together)} must all be {np.dtype(kind)}, not {actual}")
+            if columns[name].shape != (lengths[column.of],) and column.of != "offset":
+                together = [other for other in present if COLUMNS[other].of == column.of]
+                actual = ", ".join(str(len(columns[other])) for other in together)
                 raise MisuseError(
-                    f"{', '.join(alike)} differ in length: {found}; each needs {lengths[column.of]}, one for "
-                    f"each {column.of}"
+                    f"{', '.join(together)} differ in length: {actual}; each needs {lengths[column.of]}, "
+                    f"one for each {column.of}"
                 )
         if (
             self.offsets.shape != (n + 1,)
@@ -215,14 +220,14 @@ class Trajectories:
         crs: str | None = None,
         intake: Intake | None = None,
     ) -> "Trajectories":
-        """Trajectories from one row per sample in any order; exact repeats become one.
+        """Trajectories from one row per sample in any order, without repeats.
 
         Parameters
         ----------
         ids : sequence of str
-            Whose each row is.
+            The subject of each row.
         t, x, y : array-like
-            One value for each row: slots and cells with ``grid``, else seconds and meters.
+            One value per row: slots and cells with ``grid``, else seconds and meters.
         grid : Grid or None
             The grid that the rows are snapped to already; None = as given.
         crs : str or None
@@ -233,7 +238,7 @@ class Trajectories:
         Returns
         -------
         Trajectories
-            Subjects by id, each one's samples by (t, x, y).
+            Subjects by id, samples by (t, x, y).
         """
         columns = [
             np.ascontiguousarray(column, dtype=_kind(name, grid))
@@ -261,12 +266,12 @@ class Trajectories:
 
     @property
     def n_subjects(self) -> int:
-        """How many subjects there are."""
+        """Number of subjects."""
         return len(self.ids)
 
     @property
     def n_samples(self) -> int:
-        """How many samples there are, of all subjects together."""
+        """Number of samples."""
         return len(self.t)
 
     @cached_property
@@ -275,11 +280,18 @@ class Trajectories:
         return np.diff(self.offsets)
 
     def snapped_grid(self) -> Grid:
-        """The grid; raises MisuseError for points as given, which have none."""
+        """The grid; raises MisuseError for points as given."""
         return require_snapped(self.grid)
 
+    def seconds_and_meters(self) -> tuple[Numbers, Numbers, Numbers]:
+        """t, x, y of every sample; a snapped one is at the start of its slot and the center of its cell."""
+        if self.grid is None:
+            return self.t, self.x, self.y
+        cell_m = self.grid.cell_m
+        return self.grid.seconds(self.t), (self.x + 0.5) * cell_m, (self.y + 0.5) * cell_m
+
     def require_points_as_given(self) -> None:
-        """Raises MisuseError for snapped samples, which cannot be published as points."""
+        """Raise MisuseError for snapped samples, which cannot be published as points."""
         if self.grid is not None:
             raise MisuseError(
                 "these samples are snapped to cells and slots; read them as given (snap=False, --no-snap) "
@@ -287,36 +299,36 @@ class Trajectories:
             )
 
     def snapped_to(self, grid: Grid) -> "Trajectories":
-        """The same subjects on a grid, as a reader gives them: points in cells and slots, without repeats."""
+        """The same subjects on a grid, without repeats, as a reader snaps them."""
         self.require_points_as_given()
         steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
         owner = np.repeat(np.arange(self.n_subjects), self.lengths)
-        rows = different_rows(owner, t, x, y)
+        rows = distinct_rows(owner, t, x, y)
         owner, t, x, y = (column[rows] for column in (owner, t, x, y))
         offsets = np.searchsorted(owner, np.arange(self.n_subjects + 1)).astype(np.int64)
         return replace(self, offsets=offsets, t=t, x=x, y=y, grid=grid, lat=None, lon=None)
 
     def samples_of(self, subject: int) -> tuple[Numbers, Numbers, Numbers]:
         """(t, x, y) of one subject, by its position."""
-        own = slice(self.offsets[subject], self.offsets[subject + 1])
-        return self.t[own], self.x[own], self.y[own]
+        rows = slice(self.offsets[subject], self.offsets[subject + 1])
+        return self.t[rows], self.x[rows], self.y[rows]
 
     def __iter__(self) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
         return (self.samples_of(subject) for subject in range(self.n_subjects))
 
     def keep(self, subjects: npt.ArrayLike) -> "Trajectories":
-        """Only these subjects (positions, any order), with the same account of the input."""
-        kept = np.unique(np.asarray(subjects, dtype=np.int64))
+        """Only these subjects (positions in any order), with the same account of the input."""
+        positions = np.unique(np.asarray(subjects, dtype=np.int64))
         rows = (
-            np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in kept])
-            if kept.size
-            else kept
+            np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in positions])
+            if positions.size
+            else positions
         )
         return replace(
             self,
-            ids=tuple(self.ids[i] for i in kept),
-            offsets=np.concatenate([[0], np.cumsum(self.lengths[kept])]).astype(np.int64),
+            ids=tuple(self.ids[i] for i in positions),
+            offsets=np.concatenate([[0], np.cumsum(self.lengths[positions])]).astype(np.int64),
             t=self.t[rows],
             x=self.x[rows],
             y=self.y[rows],
@@ -324,11 +336,10 @@ class Trajectories:
             lon=None if self.lon is None else self.lon[rows],
             input_rank=None
             if self.input_rank is None
-            else np.argsort(np.argsort(self.input_rank[kept])).astype(np.int64),
+            else np.argsort(np.argsort(self.input_rank[positions])).astype(np.int64),
         )
 
     def _samples_ascend(self) -> bool:
-        """Whether every subject's samples strictly ascend in the order that COLUMNS says."""
         ascends = np.zeros(max(self.n_samples - 1, 0), dtype=np.bool_)
         for name in reversed(_ordering()):
             step = np.diff(getattr(self, name))
@@ -350,13 +361,13 @@ class Trajectories:
         DataFrame
             ``uid``: the subject. ``t``: the moment in UTC, or the second since step 0 where the input counts
             steps (its numbers are small, or ``time_unit`` is a length of time). ``x``, ``y``: meters of the
-            plane. ``lat``, ``lon``: degrees, where there is a plane. Snapped samples stand at the start of
+            plane. ``lat``, ``lon``: degrees, where there is a plane. Snapped samples are at the start of
             their slot and the center of their cell.
 
         Raises
         ------
         MissingExtraError
-            When pandas is not installed.
+            Without pandas.
 
         Examples
         --------
@@ -365,18 +376,26 @@ class Trajectories:
         >>> list(city.to_dataframe().columns)
         ['uid', 't', 'x', 'y', 'lat', 'lon']
         """
-        from shoal.model.frames import frame_of_trajectories
-
-        return frame_of_trajectories(self)
+        t_s, x_m, y_m = self.seconds_and_meters()
+        exact = None if self.lat is None or self.lon is None else {"lat": self.lat, "lon": self.lon}
+        return data_frame(
+            {
+                "uid": repeat_names(self.ids, self.offsets),
+                **moments({"t": t_s}, self.intake.reading),
+                "x": x_m,
+                "y": y_m,
+                **(exact or degrees(x_m, y_m, self.crs)),
+            }
+        )
 
     def plot(self, *, at_most: int = 20_000) -> "Figure":
-        """A map with the path of every subject, which names nobody but shows where people have been.
+        """A map with the path of every subject, without names; it shows where people were.
 
         Parameters
         ----------
         at_most
-            The most samples to draw. Of larger data some subjects are drawn, evenly spread over all, and the
-            title says how many.
+            Most samples to draw. Of larger data some subjects are drawn, evenly spread over all, and the
+            title gives their number.
 
         Returns
         -------
@@ -388,20 +407,39 @@ class Trajectories:
         MisuseError
             When ``at_most`` is less than 1.
         MissingExtraError
-            When Plotly is not installed (the extra ``plot``).
+            Without Plotly (the extra ``plot``).
         """
-        from shoal.model.plotting import map_of_trajectories
-
-        return map_of_trajectories(self, at_most)
+        _, x_m, y_m = self.seconds_and_meters()
+        return path_map(x_m, y_m, self.offsets, self.crs, at_most, "subjects", "samples")
 
     def _repr_html_(self) -> str:
-        from shoal.model.summaries import html_of_trajectories
-
-        return html_of_trajectories(self)
+        rows: dict[str, str] = {
+            "subjects": f"{self.n_subjects:,} ({self.intake.unit_of_protection})",
+            "samples": f"{self.n_samples:,}",
+        }
+        if self.n_samples:
+            t_s, x_m, y_m = self.seconds_and_meters()
+            rows["samples of one subject"] = f"{np.median(self.lengths):,.4g} (median)"
+            rows["time"] = (
+                show_s(float(np.ptp(t_s)))
+                if self.intake.reading.counts_steps(t_s)
+                else f"{_utc_day(t_s.min())} to {_utc_day(t_s.max())}"
+            )
+            rows["area"] = f"{show_m(float(np.ptp(x_m)))} east-west, {show_m(float(np.ptp(y_m)))} north-south"
+        return html_table(
+            "Trajectories",
+            [
+                *rows.items(),
+                ("grid", grid_in_words(self.grid)),
+                ("plane", self.crs or "local meters"),
+                *counts_row("rows dropped", self.intake.dropped),
+                *counts_row("rows repaired", self.intake.repaired),
+            ],
+        )
 
 
 def require_snapped(grid: Grid | None) -> Grid:
-    """The grid; raises MisuseError where there is none."""
+    """The grid; raises MisuseError without one."""
     if grid is None:
         raise MisuseError(
             "these points are as given; read them with a cell and a slot (without --no-snap) for this"
@@ -410,19 +448,28 @@ def require_snapped(grid: Grid | None) -> Grid:
 
 
 def require_people(n: int, k: int) -> None:
-    """Raises MisuseError when n people are fewer than k."""
+    """Raise MisuseError when n people are fewer than k."""
     if n < k:
         raise MisuseError(
             f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
         )
 
 
+def grid_in_words(grid: Grid | None) -> str:
+    """Such as ``cells of 100 m, slots of 1 min``."""
+    if grid is None:
+        return "points as given"
+    return f"cells of {show_m(grid.cell_m)}, slots of {show_s(grid.slot_s)}"
+
+
+def _utc_day(t_s: float) -> str:
+    return str(np.datetime64(int(t_s), "s").astype("datetime64[D]"))
+
+
 def _kind(name: str, grid: Grid | None) -> type[np.generic] | None:
-    """The type of a column of snapped samples, or of points as given."""
-    return COLUMNS[name].given if grid is None else COLUMNS[name].snapped
+    return COLUMNS[name].unsnapped if grid is None else COLUMNS[name].snapped
 
 
 def _ordering() -> list[str]:
-    """The columns by which a subject's samples are ordered, the first to decide first."""
     places = {name: column.place for name, column in COLUMNS.items() if column.place is not None}
     return sorted(places, key=places.__getitem__)

@@ -1,8 +1,8 @@
-"""Whether a meter of a plane is a meter on the earth.
+"""Check whether a meter of a plane is a meter on the earth.
 
-Cells, thresholds and all lengths of a claim are counted in the plane. A text for pyproj can give any plane:
-in kilometers, in feet, shrunk a thousand times, or true elsewhere on the earth. So short distances at the
-places of the data are held against geodesic ones.
+Cells, thresholds and all lengths of a claim are in the plane, and a text for pyproj can describe any plane:
+in kilometers, in feet, shrunk, or correct elsewhere. Short distances at the data's places are compared with
+geodesic ones.
 """
 
 from typing import Final
@@ -25,18 +25,18 @@ _DIRECTIONS: Final = np.array([[1.0, 0.0], [0.0, 1.0], [0.5**0.5, 0.5**0.5], [0.
 
 
 class PlaneLengths:
-    """Distances of a plane at the places of some data, which come in parts.
+    """Errors of a plane's distances at the places of data that comes in parts.
 
-    Raises InputError when the plane is not known to pyproj, or would be read from a file.
+    Raises InputError when pyproj does not know the plane, or would read it from a file.
     """
 
     def __init__(self, crs: str) -> None:
-        require_text_alone(crs)
+        require_no_file(crs)
         self._crs = crs
         self._parts: list[Floats] = [np.empty((0, 3))]
 
-    def look(self, x: Floats, y: Floats) -> None:
-        """Measure at up to 5,000 different places of these, in meters of the plane, evenly chosen."""
+    def measure(self, x: Floats, y: Floats) -> None:
+        """Measure at up to 5,000 distinct places, in meters of the plane, evenly chosen."""
         every = np.empty(len(x), dtype=np.complex128)  # which sort by x, then y, faster than rows do
         every.real, every.imag = x, y
         every.sort()
@@ -47,15 +47,15 @@ class PlaneLengths:
         self._parts.append(np.column_stack([lon, lat, _errors(self._crs, places)]))
 
     def add(self, later: "PlaneLengths") -> None:
-        """Take over the places of another part."""
+        """Add the places of another part."""
         self._parts += later._parts
 
-    def faults(self) -> tuple[int, int, float, int]:
-        """(places, those where distances are wrong, the worst error there, those that lie far out).
+    def errors(self) -> tuple[int, int, float, int]:
+        """(places, those with wrong distances, their worst error, those that are unavoidably wrong).
 
-        An error is a share of the distance; up to 1 % is right, and it must be right at half of the places.
-        Far from where it is, every equal-area plane is wrong, 1 / cos(c / 2) - 1 at the angle c (Snyder 1987,
-        p. 184). So much is unavoidable for the other half, and only counted.
+        An error is a share of the distance; up to 1 % is right, and half of the places must be right. Far
+        from their center all equal-area planes are wrong, by 1 / cos(c / 2) - 1 at the angle c (Snyder 1987,
+        p. 184); for the other half that much is unavoidable and only counted.
         """
         lon, lat, error = np.concatenate(self._parts).T
         off: Flags = ~(error <= MOST_WRONG)
@@ -67,7 +67,7 @@ class PlaneLengths:
         return len(error), int(wrong.sum()), worst, int((off & ~wrong).sum())
 
 
-def require_text_alone(crs: str) -> None:
+def require_no_file(crs: str) -> None:
     """Raise InputError for a plane whose text names a file, which pyproj would open."""
     folded = "".join(crs.split()).casefold()
     if any(word in folded for word in _FILES):
@@ -76,21 +76,21 @@ def require_text_alone(crs: str) -> None:
         )
 
 
-def lies_far(middle_lon: float, middle_lat: float, lon: Floats, lat: Floats) -> Flags:
-    """[n]: whether distances at a place are wrong in an equal-area plane around a middle (degrees)."""
+def is_far_from_center(middle_lon: float, middle_lat: float, lon: Floats, lat: Floats) -> Flags:
+    """[n]: whether distances at a place are wrong in an equal-area plane around a center (degrees)."""
     angle = _angles_to(0, np.append(middle_lon, lon), np.append(middle_lat, lat))
     return _unavoidable(angle[1:]) > MOST_WRONG
 
 
 def error_in_words(worst: float) -> str:
-    """How wrong distances are, for a message."""
+    """The error of distances, for a message."""
     if worst < 1:
         return f"by {worst:.1%}"
     return f"by a factor of {worst + 1:,.3g}" if worst < _NO_PLANE else "without bound"
 
 
 def _errors(crs: str, places: Floats) -> Floats:
-    """[n]: the greatest share by which a short distance differs from the geodesic one, in four directions."""
+    """[n]: the largest share by which a short distance differs from the geodesic one, in four directions."""
     from pyproj import Geod
 
     earth = Geod(ellps="WGS84")
@@ -106,18 +106,17 @@ def _errors(crs: str, places: Floats) -> Floats:
 
 
 def _unavoidable(angle: Floats) -> Floats:
-    """[n]: the error of an equal-area plane at these angles from its middle, seen from the earth's center."""
+    """[n]: the error of an equal-area plane at these angles from its center, seen from the earth's center."""
     return 1 / np.cos(np.minimum(angle, _FARTHEST) / 2) - 1
 
 
 def _known(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Longitude and latitude, nan for places that have none."""
     lon, lat = (np.where(np.isfinite(values), values, np.nan) for values in degrees)
     return lon, lat
 
 
 def _angles_to(place: int, lon: Floats, lat: Floats) -> Floats:
-    """[n]: the angle at the center of the earth between one place and each; 0 for those that are none."""
+    """[n]: the angle at the center of the earth between one place and each; 0 for nan."""
     across, up = np.radians([np.where(np.isfinite(lon), lon, 0.0), np.where(np.isfinite(lat), lat, 0.0)])
     places = np.column_stack([np.cos(up) * np.cos(across), np.cos(up) * np.sin(across), np.sin(up)])
     angles: Floats = np.arccos(np.clip(places @ places[place], -1, 1))

@@ -1,11 +1,18 @@
-"""What a check found: frozen data, made by the checks, shown by manifest and report."""
+"""Verdicts and findings of checks, as frozen data."""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from shoal.model.html_table import html_table
+
 _SHOWN_PER_KIND: Final = 5
+_TITLES: Final = {
+    "HOLDS": "the claim holds",
+    "DOES NOT HOLD": "the claim does not hold",
+    "NOT CHECKED": "the claim was not checked in full",
+}
 
 
 @dataclass(frozen=True)
@@ -15,11 +22,11 @@ class Finding:
     Parameters
     ----------
     kind
-        What is wrong, in short; ``docs/verification.md`` explains each kind.
+        A kind of finding, as ``verification`` lists them.
     message
-        One sentence that holds no raw identifier.
+        One sentence without raw identifiers.
     trajectory_id
-        The pseudonym it was seen on; None where it concerns no single record.
+        The pseudonym concerned; None where no single record is.
     """
 
     kind: str
@@ -38,10 +45,10 @@ class Verdict:
     checked
         Records examined. A check that examined nothing has failed.
     notes
-        What was measured.
+        Measurements.
     unchecked
-        The parts of the claim that were not checked, each in words, with what their check needs. A claim of
-        which a part was not checked does not hold.
+        Unchecked parts of the claim, each in words, with what their check needs. A claim with an unchecked
+        part does not hold.
 
     Examples
     --------
@@ -66,28 +73,28 @@ class Verdict:
         notes: Iterable[str] = (),
         unchecked: Iterable[str] = (),
     ) -> "Verdict":
-        """The verdict over these findings; with nothing checked it fails, whatever was found."""
-        found = tuple(findings)
+        """The verdict over these findings; it fails when nothing was checked."""
+        all_findings = tuple(findings)
         if checked == 0:
             nothing = Finding("nothing-checked", "no record was examined, so nothing is shown to hold")
-            found = (*found, nothing)
-        return cls(found, checked, tuple(notes), tuple(unchecked))
+            all_findings = (*all_findings, nothing)
+        return cls(all_findings, checked, tuple(notes), tuple(unchecked))
 
     @property
     def holds(self) -> bool:
-        """True when every part of the claim was checked, on some record, and nothing was found."""
+        """True when every part of the claim was checked, on some record, without findings."""
         return self.checked > 0 and not self.findings and not self.unchecked
 
     @property
     def word(self) -> str:
-        """The outcome: HOLDS; DOES NOT HOLD; or NOT CHECKED, when nothing was found in the parts checked."""
+        """HOLDS; DOES NOT HOLD; or NOT CHECKED, when the parts checked have no findings."""
         if self.holds:
             return "HOLDS"
         return "DOES NOT HOLD" if self.findings or not self.checked else "NOT CHECKED"
 
     @property
     def why_not(self) -> str:
-        """In one line, what keeps the claim from holding; empty where it holds."""
+        """One line on why the claim does not hold; empty where it holds."""
         if self.findings:
             counts = Counter(finding.kind for finding in self.findings)
             kinds = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
@@ -102,21 +109,21 @@ class Verdict:
         """The kinds of findings, once each."""
         return frozenset(finding.kind for finding in self.findings)
 
-    def and_also(self, findings: Iterable[Finding]) -> "Verdict":
+    def with_findings(self, findings: Iterable[Finding]) -> "Verdict":
         """This verdict with further findings about the same records."""
         return replace(self, findings=(*self.findings, *findings))
 
-    def without(self, part: str) -> "Verdict":
-        """This verdict with a further part of the claim, in words, that was not checked."""
+    def with_unchecked(self, part: str) -> "Verdict":
+        """This verdict with a further unchecked part of the claim, in words."""
         return replace(self, unchecked=(*self.unchecked, part))
 
     def to_json(self) -> dict[str, Any]:
-        """As the manifest and ``--json`` hold it: every kind counted, the first few of each spelled out."""
-        shown: Counter[str] = Counter()
+        """As in the manifest and ``--json``: every kind counted, with the first few findings of each."""
+        counts: Counter[str] = Counter()
         examples = []
         for finding in self.findings:
-            shown[finding.kind] += 1
-            if shown[finding.kind] <= _SHOWN_PER_KIND:
+            counts[finding.kind] += 1
+            if counts[finding.kind] <= _SHOWN_PER_KIND:
                 examples.append(
                     {"kind": finding.kind, "message": finding.message, "trajectory_id": finding.trajectory_id}
                 )
@@ -124,12 +131,19 @@ class Verdict:
             "holds": self.holds,
             "checked": self.checked,
             "findings": examples,
-            "findings_by_kind": dict(shown),
+            "findings_by_kind": dict(counts),
             "notes": list(self.notes),
             "unchecked": list(self.unchecked),
         }
 
     def _repr_html_(self) -> str:
-        from shoal.model.summaries import html_of_verdict
-
-        return html_of_verdict(self)
+        return html_table(
+            f"Verdict: {_TITLES[self.word]}",
+            [
+                ("records checked", f"{self.checked:,}"),
+                ("findings", f"{len(self.findings):,}"),
+                *((kind, f"{count:,}") for kind, count in self.to_json()["findings_by_kind"].items()),
+                *(("not checked", part) for part in self.unchecked),
+            ],
+            notes=self.notes,
+        )

@@ -11,7 +11,7 @@ from shoal.errors import MisuseError
 from shoal.io import read_with
 from shoal.io.disk.storing import store_people
 from shoal.model.claims import Claim, claim_from_json, claim_to_json
-from shoal.model.claims.expected import Expected
+from shoal.model.claims.expected import ExpectedClaim
 from shoal.model.intake import Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
@@ -20,9 +20,8 @@ from shoal.publishing.exported import as_release_folder, is_read_at_once
 from shoal.publishing.promised import add_claim_shortfalls, open_folder, verify_opened
 from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
 from shoal.release_folder.manifest import Manifest, read_manifest
-from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write
-from shoal.runtime.tasks import Engine
+from shoal.runtime.run import Engine, Run
+from shoal.runtime.staging import explain_write_errors
 from shoal.verification.composition.candidates import Issued
 from shoal.verification.composition.several import Together, reveal_together
 from shoal.verification.files.folder import with_notes
@@ -79,7 +78,7 @@ def verify_against_raw(
 ) -> VerificationResult:
     """Read the raw input as the manifest says, and check the folder against it.
 
-    expected: the least that the release must claim, for ``Expected.parse``. overrides: settings of the
+    expected: the least that the release must claim, for ``ExpectedClaim.parse``. overrides: settings of the
     reading that replace the manifest's, such as column names.
     """
     with open_folder(folder, run) as opened:
@@ -111,7 +110,7 @@ def stream_against_raw(
     require_streamed(folder)
     whole = folder.resolve()
     with (
-        explained_write(folder),
+        explain_write_errors(folder),
         TemporaryDirectory(dir=whole.parent, prefix=f".{whole.name}{_CHECK}") as scratch,
         as_release_folder(folder, Path(scratch)) as (checked, findings, notes),
     ):
@@ -121,9 +120,9 @@ def stream_against_raw(
         (Path(scratch) / "spread").mkdir()
         spread = Path(scratch) / "spread"
         verdict = verify_streamed_folder(people, checked, linkage, spread, run, engine=engine)
-        verdict = with_notes(verdict.and_also(findings), notes)
+        verdict = with_notes(verdict.with_findings(findings), notes)
         manifest = read_manifest(folder)
-        least = None if expected is None else Expected.parse(expected)
+        least = None if expected is None else ExpectedClaim.parse(expected)
         return VerificationResult(
             verdict=add_claim_shortfalls(verdict, manifest, least), manifest=manifest, intake=people.intake
         )

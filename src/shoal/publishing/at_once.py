@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.attacks.rate import Rate
-from shoal.model.given import require_one_region
+from shoal.model.argument_checks import require_one_region
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
@@ -22,7 +22,7 @@ from shoal.report.facts.evidence import Evidence, rate_shown
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
 from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
-from shoal.runtime.freed import give_back
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.staging import staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
@@ -48,11 +48,11 @@ def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator[C
         run = replace(run, checkpoint=checkpoint)
         with run.stage("method"):
             release, linkage = job.method.anonymize(original, job.rng, run)
-            give_back()
+            release_idle_memory()
         with run.stage("check"):
             identifiers = RawIdentifiers.of(original)
             verdict = verdict_on(original, release, linkage, run=run, known=identifiers)
-            give_back()
+            release_idle_memory()
         require_holds(verdict)
         facts = Facts(original, release, linkage, run=run, exact=job.options.exact_figures)
         yield CandidateInMemory(facts, verdict, identifiers, staging, job)
@@ -77,20 +77,20 @@ class CandidateInMemory:
         """Write table and manifest, and read them again, while the report's figures are measured."""
         run, evidence = self.facts.run, self._evidence
         evidence.measure_exposure()
-        with run.beside(self._write, stage="writing") as written:
+        with run.alongside(self._write, stage="writing") as written:
 
             def read_again() -> Looked:
                 written()
-                give_back()
+                release_idle_memory()
                 looked = looked_at(self.staging, self.release)
-                give_back()
+                release_idle_memory()
                 return looked
 
-            with run.beside(read_again, stage="check of the files") as read:
+            with run.alongside(read_again, stage="check of the files") as read:
                 evidence.measure()
-                give_back()
+                release_idle_memory()
                 manifest, self._looked = written(), read()
-        give_back()
+        release_idle_memory()
         return manifest
 
     def page(self) -> str:

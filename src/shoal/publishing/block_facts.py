@@ -28,8 +28,7 @@ from shoal.publishing.block_records import Crowds, ReleaseOnDisk, records_in_par
 from shoal.report.facts.evidence import Evidence, Sampled
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine, carried_out, runs_of
+from shoal.runtime.run import Engine, Run, run_tasks, split_evenly
 from shoal.utility import Facts
 from shoal.utility.facts import KS
 from shoal.utility.vanished import Vanished, side_of_zones, vanished_in, vanished_together
@@ -183,12 +182,12 @@ def k_gaps_on_disk(
         NearTask(
             people=people.folder, folder=scratch, first=first, end=end, count=max(ks) - 1, threads=threads
         )
-        for first, end in runs_of(n, part)
+        for first, end in split_evenly(n, part)
     )
     near = find_nearest(replace(first_task, threads=run.threads))
     # no person beyond the last of these can be among the nearest
     np.save(scratch / _BELOW, np.nextafter(near.effort[:, -1], np.inf))
-    for more in carried_out(find_nearest, tasks, engine, run, _GAPS_LABEL):
+    for more in run_tasks(find_nearest, tasks, engine, run, _GAPS_LABEL):
         near = near.joined(more)
     together = np.union1d(drawn, near.who)
     gaps = k_gaps(
@@ -260,7 +259,7 @@ def lost_samples_on_disk(
     ends = np.flatnonzero(np.diff(np.cumsum(crowds.sizes) // part)) + 1
     pieces = [
         (True, pairwise([0, *ends.tolist(), len(crowds.sizes)])),
-        (False, runs_of(len(alone), part)),
+        (False, split_evenly(len(alone), part)),
     ]
     header = without_records(release)
     tasks = [
@@ -278,7 +277,7 @@ def lost_samples_on_disk(
         for of_crowds, runs in pieces
         for first, end in runs
     ]
-    whole = vanished_together(list(carried_out(lost_samples_of_task, tasks, engine, run, _VANISHED_LABEL)))
+    whole = vanished_together(list(run_tasks(lost_samples_of_task, tasks, engine, run, _VANISHED_LABEL)))
     lost_samples, stated_losses = int(whole.by_hour.lost.sum()), release.losses.samples_suppressed
     if lost_samples != stated_losses:
         raise MisuseError(f"{lost_samples} samples are lost and the release tells of {stated_losses}")
@@ -310,9 +309,9 @@ def bounds_of(task: PeopleTask) -> Integers:
 def _zones(people: StoredPeople, part: int, engine: Engine, run: Run) -> Zones:
     tasks = [
         PeopleTask(people=people.folder, first=first, end=end)
-        for first, end in runs_of(people.n_subjects, part)
+        for first, end in split_evenly(people.n_subjects, part)
     ]
-    lows, highs = zip(*carried_out(bounds_of, tasks, engine, run, _VANISHED_LABEL), strict=True)
+    lows, highs = zip(*run_tasks(bounds_of, tasks, engine, run, _VANISHED_LABEL), strict=True)
     (west, south), (east, north) = np.min(lows, axis=0).tolist(), np.max(highs, axis=0).tolist()
     side = side_of_zones(max(east - west, north - south) + 1)
     cell_m = people.grid.cell_m

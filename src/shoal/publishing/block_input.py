@@ -17,9 +17,8 @@ from shoal.io.sources.named_files import BY_SPARK, SPARK_TABLE, State, states
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Numbers
 from shoal.runtime.checkpoint import Checkpoint
-from shoal.runtime.run import Run
+from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name
-from shoal.runtime.tasks import Engine, carried_out
 from shoal.scale.engine_spark import SparkCluster
 
 INPUT: Final = "input"
@@ -60,7 +59,7 @@ class BlockInput:
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
         """Raise OtherJobError unless these are the files with which the job began."""
-        first = checkpoint.kept(
+        first = checkpoint.load_or_make(
             INPUT, lambda: {"signs": self._signs(), "digests": self._digests(engine, run)}
         )
         if np.array_equal(first["signs"], self._signs()):
@@ -92,7 +91,7 @@ class BlockInput:
 
     def _digests(self, engine: Engine, run: Run) -> Numbers:
         paths = [file.path for file in self._files if file.path is not None]
-        digests = list(carried_out(digest_of_file, paths, engine, run, "looking at the input"))
+        digests = list(run_tasks(digest_of_file, paths, engine, run, "looking at the input"))
         return np.array([list(digest) for digest in digests], dtype=np.uint8).reshape(-1, 32)
 
 

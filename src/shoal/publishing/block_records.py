@@ -30,9 +30,8 @@ from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, spa
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write, partial_name
-from shoal.runtime.tasks import Engine, carried_out, runs_of
+from shoal.runtime.run import Engine, Run, run_tasks, split_evenly
+from shoal.runtime.staging import explain_write_errors, partial_name
 from shoal.scale.blocks import name_of
 from shoal.utility.accuracy import Accuracy, Extents
 
@@ -100,15 +99,15 @@ def crowds_of_blocks(
 ) -> tuple[Crowds, Accuracy]:
     """All crowds of the finished blocks, and how precise their boxes are."""
     job, names = checkpoint.folder, ("subjects", "sizes", "lengths", "suppressed")
-    arrays = [checkpoint.finished(name_of(block), names) for block in range(n_blocks)]
+    arrays = [checkpoint.load(name_of(block), names) for block in range(n_blocks)]
     subjects, sizes, lengths, suppressed = (
         np.concatenate([block_arrays[name] for block_arrays in arrays]) for name in names
     )
     parts = [
         ExtentsTask(job=job, first=first, end=end, grid=people.grid)
-        for first, end in runs_of(n_blocks, math.isqrt(n_blocks))
+        for first, end in split_evenly(n_blocks, math.isqrt(n_blocks))
     ]
-    raw, published = reduce(_joined, carried_out(extents_of_blocks, parts, engine, run, _EXTENTS_LABEL))
+    raw, published = reduce(_joined, run_tasks(extents_of_blocks, parts, engine, run, _EXTENTS_LABEL))
     crowds = Crowds(
         job=job,
         subjects=subjects,
@@ -129,7 +128,7 @@ def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
 
 
 def _extents(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
-    rows = checkpoint.finished(name_of(block), ("raw", "published"))
+    rows = checkpoint.load(name_of(block), ("raw", "published"))
     raw, published = (
         Extents(space_cells=row[:, 0], time_slots=row[:, 1], count=row[:, 2], grid=grid)
         for row in (rows["raw"], rows["published"])
@@ -207,7 +206,7 @@ def records_at(
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
     checkpoint = Checkpoint(job)
     for block in np.unique(blocks).tolist():
-        with checkpoint.rows_of(name_of(block)).open("rb", buffering=0) as file:
+        with checkpoint.rows_path(name_of(block)).open("rb", buffering=0) as file:
             for record in np.flatnonzero(blocks == block).tolist():
                 file.seek(starts[record] * rows.shape[1] * rows.itemsize)
                 target = rows[offsets[record] : offsets[record + 1]]
@@ -278,7 +277,7 @@ def write_part(part: TablePart) -> PartFacts:
     records = part.records()
     boxes = records.boxes
     partial = partial_name(part.file)
-    with explained_write(part.file):
+    with explain_write_errors(part.file):
         bounds = write_some_boxes(records, partial)
         partial.rename(part.file)
     window = part.window or window_around(boxes)
@@ -354,7 +353,7 @@ def write_table_in_parts(
     first_part = part(first, None)
     seen = [write_part(first_part)]  # chooses the map's window
     parts = [first_part, *(part(cut, seen[0].window) for cut in others)]
-    seen += carried_out(write_part, parts[1:], engine, run, _WRITING_LABEL)
+    seen += run_tasks(write_part, parts[1:], engine, run, _WRITING_LABEL)
     join_boxes(
         [measured.file for measured in parts],
         [bounds for measured in seen for bounds in measured.bounds],

@@ -15,7 +15,7 @@ from shoal.errors import MisuseError
 from shoal.io import read
 from shoal.io.foreign import Foreign, read_foreign
 from shoal.model.claims import KAnonymity
-from shoal.model.claims.expected import Expected
+from shoal.model.claims.expected import ExpectedClaim
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -165,7 +165,7 @@ def check(
     >>> found.k, found.true_share, found.verdict.holds
     (2, 1.0, True)
     """
-    expected = None if claim is None else Expected.parse(claim)
+    expected = None if claim is None else ExpectedClaim.parse(claim)
     if expected is not None and (
         expected.type != KAnonymity.type or set(expected.numbers) - {"k", "truthful"}
     ):

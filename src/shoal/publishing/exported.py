@@ -36,8 +36,8 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.tables import write_table
 from shoal.runtime.arrays import Numbers
-from shoal.runtime.hashing import sha256_of
-from shoal.runtime.json_values import once
+from shoal.runtime.files import sha256_of
+from shoal.runtime.json_values import require_unique_keys
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.precision import SAME_PLACE_DEG, stated_bounds
 from shoal.verification.files.stated import respelled
@@ -185,7 +185,7 @@ def _layout(part: Path, name: str) -> list[Finding]:
     try:
         findings = layout_findings(part.read_bytes())
     except InputError as error:
-        raise InputError(error.as_written.replace(RELEASE_FILE, name)) from error
+        raise InputError(error.cli_message.replace(RELEASE_FILE, name)) from error
     if not _WRITER.fullmatch(pq.read_metadata(part).created_by or ""):
         findings.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
     return [replace(one, message=one.message.replace(RELEASE_FILE, name)) for one in findings]
@@ -346,7 +346,7 @@ def _read_package(folder: Path) -> dict[str, Any]:
     path = folder / PACKAGE_FILE
     require_plain_file(path, _LARGEST)
     try:
-        package = json.loads(path.read_bytes(), object_pairs_hook=once)
+        package = json.loads(path.read_bytes(), object_pairs_hook=require_unique_keys)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read: no JSON") from error
     resources = package.get("resources") if isinstance(package, dict) else None

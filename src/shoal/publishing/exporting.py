@@ -31,7 +31,7 @@ from shoal.release_folder.manifest import (
     read_manifest,
 )
 from shoal.release_folder.packing import GEOMETRY
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.runtime.staging import staged_folder
 
 PACKAGE_FILE: Final = "datapackage.json"

@@ -19,8 +19,8 @@ from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.disk.storing import are_complete, store_people
 from shoal.methods.assembly import unrelated_order
 from shoal.methods.glove.glove import Glove
-from shoal.model.claims.hull import hull_rule
-from shoal.model.given import require_one_region
+from shoal.model.argument_checks import require_one_region
+from shoal.model.claims.hull import parse_hull
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
@@ -42,9 +42,8 @@ from shoal.report.pages.record import page_of_facts
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write, left_behind, require_absent, staged_folder
-from shoal.runtime.tasks import Engine, carried_out
+from shoal.runtime.run import Engine, Run, run_tasks
+from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
 from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of, split_into_blocks
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
@@ -100,8 +99,11 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
     folder = parts_folder(job.output).resolve()
     block_input = BlockInput(original.source, original.engine, original.reading.cells)
     identity = _identity(block_input, original, method)
-    with explained_write(folder), Checkpoint.until_done(folder, identity) as checkpoint:
-        for left_over in (*folder.glob(".*.partial-*"), *left_behind(job.output)):  # of a run that was killed
+    with explain_write_errors(folder), Checkpoint.until_done(folder, identity) as checkpoint:
+        for left_over in (
+            *folder.glob(".*.partial-*"),
+            *find_partials(job.output),
+        ):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
         people, block_sizes = _store(block_input, original, method, job, checkpoint)
         streams = _streams(method, job.rng, len(block_sizes))
@@ -288,12 +290,12 @@ def _split(
         offsets = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.int64)
         return {"subjects": np.concatenate(blocks), "offsets": offsets}
 
-    return tuple(np.diff(checkpoint.kept(BLOCKS, make)["offsets"]).tolist())
+    return tuple(np.diff(checkpoint.load_or_make(BLOCKS, make)["offsets"]).tolist())
 
 
 def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
     """A research seed for each block, where blocks draw: only hulls that are moved outward are drawn."""
-    if rng.publishable or not hull_rule(method.hull).outward_cells:
+    if rng.publishable or not parse_hull(method.hull).outward_cells:
         return [None] * n_blocks
     streams: list[int | None] = rng.below(1 << 62, n_blocks).tolist()
     return streams
@@ -306,7 +308,7 @@ def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> N
     for task in tasks:
         (finished if (folder / f"{name_of(task.block)}.npz").exists() else waiting).append(task)
     if finished:  # by an earlier run; damaged blocks are made again
-        for _ in carried_out(anonymize_block, finished, engine, run, "looking at finished blocks"):
+        for _ in run_tasks(anonymize_block, finished, engine, run, "looking at finished blocks"):
             pass
     run.progress(label, len(tasks) - len(waiting), len(tasks))
     for done, _ in enumerate(

@@ -18,7 +18,7 @@ from shoal.model.verdicts import Finding
 from shoal.publishing.exported import OTHER_DIGEST, compare_rows, release_of_rows
 from shoal.publishing.exporting import ExportResult, read_exportable_table, schema_of
 from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.verification.files.stated import respelled
 
 FORMS: Final = ("postgis", "mobilitydb")

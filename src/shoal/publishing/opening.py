@@ -92,5 +92,5 @@ def _named(folder: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        message = error.as_written.replace(f"{folder}/", "").replace(str(folder), "the release")
+        message = error.cli_message.replace(f"{folder}/", "").replace(str(folder), "the release")
         raise InputError(message) from error

@@ -13,7 +13,7 @@ from shoal.errors import MisuseError
 from shoal.io.reading import take_in
 from shoal.io.snapping import Rows
 from shoal.methods import Method
-from shoal.methods.method import OnSteps
+from shoal.methods.method import NeedsWholeSteps
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, require_people, require_snapped
 from shoal.publishing.block_facts import SAMPLE_PEOPLE, people_for_k_gaps
@@ -223,7 +223,7 @@ def require_possible(method: Method, people: int, reading: Reading) -> None:
     """Raise MisuseError where the method would refuse this number of people, or this reading."""
     grid = require_snapping(reading) if method.about.publishes == "boxes" else None
     require_people(people, method.claim().k)
-    if grid is not None and isinstance(method, OnSteps):
+    if grid is not None and isinstance(method, NeedsWholeSteps):
         method.require_steps(grid)
 
 

@@ -13,16 +13,16 @@ from typing import Final
 
 from shoal.errors import MisuseError
 from shoal.methods import METHODS
-from shoal.methods.parameters import declared
+from shoal.methods.parameters import declared_parameters
+from shoal.model.argument_checks import require_linkage, require_trajectories
 from shoal.model.claims import Claim, claim_from_json
-from shoal.model.claims.expected import Expected
-from shoal.model.given import require_linkage, require_trajectories
+from shoal.model.claims.expected import ExpectedClaim
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.exported import OTHER_DIGEST, as_release_folder
 from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
-from shoal.runtime.paths import path_of
+from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import Looked, looking, verify_looked, with_notes
 from shoal.verification.leaks.digests import hashes_among
@@ -101,7 +101,7 @@ def verify_folder(
     """
     require_trajectories(original)
     require_linkage(linkage)
-    folder, run = path_of(folder, "a release folder"), run or Run()
+    folder, run = local_path(folder, "a release folder"), run or Run()
     with open_folder(folder, run) as opened:
         return verify_opened(original, opened, linkage, expected=expected, run=run)
 
@@ -110,32 +110,32 @@ def verify_opened(
     original: Trajectories, opened: FolderInCheck, linkage: Linkage | None, *, expected: str | None, run: Run
 ) -> Verdict:
     """As ``verify_folder``, for a folder that is being read."""
-    least = None if expected is None else Expected.parse(expected)
+    least = None if expected is None else ExpectedClaim.parse(expected)
     verdict = verify_looked(original, opened.looked, linkage, run=run)
-    verdict = with_notes(verdict.and_also(opened.findings), opened.notes)
+    verdict = with_notes(verdict.with_findings(opened.findings), opened.notes)
     manifest = read_manifest(opened.folder)
     if manifest.release_sha256 != opened.looked.manifest.release_sha256:  # of an export
         verdict = with_notes(verdict, [OTHER_DIGEST])
         if hashes_among(RawIdentifiers.of(original).digests, [manifest.release_sha256]):
-            verdict = verdict.and_also([Finding("raw-identifier", _DIGEST_OF_ONE)])
+            verdict = verdict.with_findings([Finding("raw-identifier", _DIGEST_OF_ONE)])
     return add_claim_shortfalls(verdict, manifest, least)
 
 
-def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:
+def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: ExpectedClaim | None) -> Verdict:
     """Add findings where the claim is less than its method's, or than expected."""
     claim = claim_from_json(manifest.claim)
     whole = claim_of_method(manifest)
     findings = list(_shortfalls(claim, expected, "is expected"))
     if whole is not None:
-        findings += _shortfalls(claim, Expected.of(whole), "releases of its method and parameters claim")
+        findings += _shortfalls(claim, ExpectedClaim.of(whole), "releases of its method and parameters claim")
     elif expected is None:
-        verdict = verdict.without(UNKNOWN_METHOD)
+        verdict = verdict.with_unchecked(UNKNOWN_METHOD)
     if manifest.method not in METHODS:
         verdict = with_notes(verdict, [STRANGE_METHOD])
     elif manifest.shoal_version == __version__ and not _parameters_restate(manifest):
         message = f"{MANIFEST_FILE}: its parameters are not as {manifest.method} states its own"
         findings.append(Finding("false-statement", message))
-    return verdict.and_also(findings)
+    return verdict.with_findings(findings)
 
 
 def claim_of_method(manifest: Manifest) -> Claim | None:
@@ -143,7 +143,7 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
     method = METHODS.get(manifest.method)
     if method is None:
         return None
-    declarations = declared(method)
+    declarations = declared_parameters(method)
     if any(name not in declarations for name in manifest.parameters):
         return None
     settings = {
@@ -160,7 +160,7 @@ def _parameters_restate(manifest: Manifest) -> bool:
 
     The sizes of a street graph, which no manifest holds, are the publisher's word.
     """
-    declarations = declared(METHODS[manifest.method])
+    declarations = declared_parameters(METHODS[manifest.method])
     stated = {name: value for name, value in manifest.parameters.items() if name in declarations}
     settings = {name: value for name, value in stated.items() if not declarations[name].street_graph}
     try:
@@ -176,7 +176,7 @@ def _parameters_restate(manifest: Manifest) -> bool:
     )
 
 
-def _shortfalls(claim: Claim, expected: Expected | None, whose: str) -> Iterator[Finding]:
+def _shortfalls(claim: Claim, expected: ExpectedClaim | None, whose: str) -> Iterator[Finding]:
     if expected is not None:
         for fault in expected.shortfalls(claim):
             yield Finding("weaker-claim", f"the release claims less than {whose}: {fault}")

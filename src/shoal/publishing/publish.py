@@ -14,9 +14,9 @@ from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
-from shoal.model.given import require_given, require_trajectories
+from shoal.model.argument_checks import require_method_inputs, require_trajectories
+from shoal.model.html_table import html_table
 from shoal.model.release import Linkage, Release
-from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.at_once import anonymize_at_once
@@ -32,7 +32,7 @@ from shoal.publishing.writing import (
 )
 from shoal.release_folder.manifest import Manifest
 from shoal.report.pages.assessment import assessment_report
-from shoal.runtime.paths import path_of
+from shoal.runtime.files import local_path
 from shoal.runtime.randomness import Randomness, require_randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
@@ -82,7 +82,7 @@ class Publication:
             ("records", f"{self.manifest.n_records:,}"),
             ("publishable", "yes" if self.manifest.publishable else "no: made with a research seed"),
         ]
-        return table("Published", rows, notes=claim.cautions)
+        return html_table("Published", rows, notes=claim.cautions)
 
 
 def publish(
@@ -150,13 +150,13 @@ def publish(
     if isinstance(original, InBlocks):
         require_randomness(rng)
     else:
-        require_given(original, rng)
+        require_method_inputs(original, rng)
     if isinstance(method, (str, type)) or not hasattr(method, "about"):
         raise MisuseError("a method is needed with its parameters, such as shoal.Glove(k=5)")
-    output = path_of(output, "the release folder")
-    linkage_file = None if linkage_file is None else path_of(linkage_file, "the linkage")
+    output = local_path(output, "the release folder")
+    linkage_file = None if linkage_file is None else local_path(linkage_file, "the linkage")
     private = options.private_report
-    private_report = None if private is None else path_of(private, "the private report")
+    private_report = None if private is None else local_path(private, "the private report")
     require_targets(method, output, linkage_file, private_report)
     job = PublicationJob(
         method=method, output=output, rng=rng, run=run or Run(), tries=tries, options=options
@@ -243,7 +243,7 @@ def assess(
     [2, 5]
     """
     require_trajectories(original)
-    report_file = None if report_file is None else path_of(report_file, "the report")
+    report_file = None if report_file is None else local_path(report_file, "the report")
     if report_file is not None:
         require_absent(report_file)
     run = run or Run()

@@ -26,8 +26,8 @@ from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import require_places_on_earth
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.runtime.checkpoint import parts_folder
-from shoal.runtime.freed import give_back
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
@@ -157,7 +157,7 @@ def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manife
         manifest = manifest.model_copy(update={"report_sha256": sha256_of(report)})
         write_manifest(manifest, manifest_file)
     with run.stage("check of the files"):
-        give_back()
+        release_idle_memory()
         require_holds(candidate.check())
     return manifest
 

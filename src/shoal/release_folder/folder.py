@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError, OutputError
 from shoal.model.claims import PayloadKind, claim_from_json
 from shoal.model.intake import Reading
-from shoal.model.names import Pseudonyms, Texts, column
+from shoal.model.names import Pseudonyms, TextNames, column
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.release_folder.files import require_plain_file
@@ -27,7 +27,7 @@ from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest,
 from shoal.release_folder.packing import table_in
 from shoal.release_folder.tables import records_in
 from shoal.runtime.arrays import Integers
-from shoal.runtime.paths import path_of
+from shoal.runtime.files import local_path
 from shoal.runtime.staging import staged_file
 
 
@@ -66,7 +66,7 @@ def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Rele
     InputError
         When a file is missing, truncated or lacks a column, or when the release is not of this kind.
     """
-    folder = path_of(folder, "a release folder")
+    folder = local_path(folder, "a release folder")
     manifest = read_manifest(folder)
     if kind is not None:
         _require_kind(folder, manifest, kind)
@@ -188,7 +188,7 @@ def read_linkage(path: Path | str) -> Linkage:
     InputError
         When it cannot be read or lacks a column.
     """
-    path = path_of(path, "a linkage table")
+    path = local_path(path, "a linkage table")
     table = read_parquet(path)
     missing = [name for name in ("uid", "trajectory_id") if name not in table.column_names]
     if missing:
@@ -213,4 +213,4 @@ def read_linkage(path: Path | str) -> Linkage:
             pc.unique(origins["trajectory_id"]).to_pylist()
         ) == set(trajectory_ids.to_pylist()):
             trace = Trace.of_table(origins, str(beside))
-    return Linkage(Texts(uids), Pseudonyms.of(Texts(trajectory_ids)), trace)
+    return Linkage(TextNames(uids), Pseudonyms.of(TextNames(trajectory_ids)), trace)

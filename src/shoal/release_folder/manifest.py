@@ -32,8 +32,8 @@ from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.runtime.hashing import sha256_of
-from shoal.runtime.json_values import NotJsonError, once
+from shoal.runtime.files import sha256_of
+from shoal.runtime.json_values import NotJsonError, require_unique_keys
 from shoal.version import __version__
 
 RELEASE_FILE: Final = "release.parquet"
@@ -225,7 +225,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"{folder} is not a release folder: it has no {MANIFEST_FILE}")
     require_plain_file(path, _LARGEST)
     try:
-        entries = json.loads(path.read_bytes(), object_pairs_hook=once, parse_constant=_no_number)
+        entries = json.loads(
+            path.read_bytes(), object_pairs_hook=require_unique_keys, parse_constant=_no_number
+        )
     except (ValueError, RecursionError) as error:
         told = str(error) if isinstance(error, (NotJsonError, json.JSONDecodeError)) else "no JSON"
         raise InputError(f"{path} cannot be read: {told}") from error

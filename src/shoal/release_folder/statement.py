@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from shoal.errors import InputError
-from shoal.runtime.settings_file import read_settings
+from shoal.runtime.files import read_settings
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
 

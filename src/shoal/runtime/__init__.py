@@ -1,1 +1,1 @@
-"""How any work is run: progress, checkpoints, compiled loops, randomness, files that are whole or absent."""
+"""How work runs: progress, checkpoints, compiled loops, randomness, complete files."""

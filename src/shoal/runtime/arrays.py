@@ -1,4 +1,4 @@
-"""The kinds of arrays that type hints name, said once; docstrings add shapes and units."""
+"""Types of arrays for type hints, and distinct values and rows."""
 
 from typing import Any
 
@@ -13,16 +13,36 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-def different(numbers: Numbers) -> Numbers:
-    """Each number once, ascending: sorted, which for many takes less than the hashing of ``numpy.unique``."""
+def distinct(numbers: Numbers) -> Numbers:
+    """Each number once, ascending; sorting many numbers is faster than the hashing of ``numpy.unique``."""
     ordered = np.sort(numbers, axis=None)
     first = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered if first.all() else ordered[first]
 
 
-def fixed(column: Numbers) -> Numbers:
-    """The same numbers side by side, to be read only: kernels are compiled once for all such arrays."""
-    found = np.ascontiguousarray(column).view()
-    found.flags.writeable = False
-    return found
+def read_only(column: Numbers) -> Numbers:
+    """The same numbers as one contiguous read-only array: kernels are compiled once for all such arrays."""
+    array = np.ascontiguousarray(column).view()
+    array.flags.writeable = False
+    return array
+
+
+def distinct_rows(owner: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
+    """int64 [d]: positions of the distinct rows (owner, t, x, y), in their order.
+
+    Sorts only neighbors of equal owner and time, or everything where a row begins before the one above it.
+    """
+    first = np.ones(len(t), dtype=np.bool_)  # of its owner and time
+    first[1:] = (owner[1:] > owner[:-1]) | ((owner[1:] == owner[:-1]) & (t[1:] > t[:-1]))
+    later = np.flatnonzero(~first)
+    if ((owner[later] == owner[later - 1]) & (t[later] == t[later - 1])).all():
+        unsorted = np.union1d(later - 1, later)
+    else:
+        unsorted = np.arange(len(t))
+    rows, fresh = np.arange(len(t)), np.ones(len(t), dtype=np.bool_)
+    order = np.lexsort([column[unsorted] for column in (y, x, t, owner)])
+    rows[unsorted] = unsorted[order]
+    columns = [column[rows[unsorted]] for column in (owner, t, x, y)]
+    fresh[unsorted[1:]] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return rows[fresh]

@@ -1,10 +1,9 @@
-"""Finished parts of long work on disk, so that the same command continues where it was stopped.
+"""Finished parts of long work on disk, so that the same command continues after a stop.
 
-The folder holds raw-like data: it is readable by its owner alone and lies beside a release, never in it.
+The folder holds data like the raw data: only its owner can read it, and it is never inside a release.
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -22,7 +21,7 @@ import numpy as np
 
 from shoal.errors import InputError, InUseError, OtherJobError, OutputError
 from shoal.runtime.arrays import Numbers
-from shoal.runtime.staging import explained_write, partial_name
+from shoal.runtime.staging import explain_write_errors, partial_name
 from shoal.version import __version__
 
 Arrays = Mapping[str, Numbers]
@@ -42,16 +41,16 @@ class Checkpoint:
 
     @classmethod
     def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
-        """The folder, made when it is absent; raises OtherJobError when it holds parts of another job.
+        """The folder, created if absent; raises OtherJobError when it holds parts of another job.
 
-        job: whatever decides the result, as JSON: data (see ``digest_of``) and parameters.
+        job: everything that decides the result, as JSON: data (see ``digest_of``) and parameters.
         """
-        stated = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
+        job_bytes = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
         _make_secret(folder)
-        kept = folder / _JOB_FILE
-        if not kept.exists():
-            _write(kept, lambda file: file.write(stated))
-        elif kept.read_bytes() != stated:
+        job_file = folder / _JOB_FILE
+        if not job_file.exists():
+            _write(job_file, lambda file: file.write(job_bytes))
+        elif job_file.read_bytes() != job_bytes:
             raise OtherJobError(
                 f"{folder} holds parts of a job with other data, parameters or version; remove it, or "
                 "choose another --output"
@@ -61,18 +60,17 @@ class Checkpoint:
     @classmethod
     @contextmanager
     def until_done(cls, folder: Path, job: Mapping[str, Any]) -> Iterator["Checkpoint"]:
-        """A folder in which nobody else works meanwhile, and which is removed when the block ends well.
+        """A locked folder, removed at the end of the block.
 
-        It is also removed when the block ends otherwise while it holds no part: nothing could be continued.
-        Raises as ``open`` does, OutputError when the folder cannot be written, and InUseError when somebody
-        works in it.
+        After an error it stays if it holds a part to continue from. Raises as ``open`` does, OutputError when
+        the folder cannot be written, and InUseError when another process holds it.
         """
-        with explained_write(folder):
+        with explain_write_errors(folder):
             _make_secret(folder)
             descriptor = os.open(folder, os.O_RDONLY)
         try:
             _lock(folder, descriptor)
-            with explained_write(folder):
+            with explain_write_errors(folder):
                 opened = cls.open(folder, job)
             try:
                 yield opened
@@ -84,26 +82,26 @@ class Checkpoint:
         finally:
             os.close(descriptor)
 
-    def kept(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
-        """The arrays of a part: read when it is finished, otherwise made and written, whole or not at all.
+    def load_or_make(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
+        """The arrays of a part: read when it is finished, otherwise made and written, complete or not at all.
 
-        apart: the name of an array that is not handed out. It lies in a file of its own, ``PART.bin``, for
-        those who need a few of its rows, and is read here only to find out whether it is damaged.
+        apart: an array that is not returned but stored in its own file, ``PART.bin``, for readers of a few
+        rows. It is read here only to check its checksum.
         """
         with suppress(OSError, InputError):
-            arrays = self.finished(part)
-            if apart is None or arrays.get(_SUM) == crc32_of(self.rows_of(part)):
+            arrays = self.load(part)
+            if apart is None or arrays.get(_SUM) == crc32_of(self.rows_path(part)):
                 return arrays
         arrays = dict(make())
         if apart is not None:
             rows = np.ascontiguousarray(arrays.pop(apart)).data
-            _write(self.rows_of(part), lambda file: file.write(rows))
+            _write(self.rows_path(part), lambda file: file.write(rows))
             arrays[_SUM] = np.array(zlib.crc32(rows))
         _write(self.folder / f"{part}.npz", lambda file: _fill(file, arrays))
         return arrays
 
-    def finished(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
-        """The arrays of a finished part, or those of these names.
+    def load(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
+        """The arrays of a finished part, or those with these names.
 
         Raises FileNotFoundError, and InputError for a damaged file.
         """
@@ -117,42 +115,44 @@ class Checkpoint:
             with np.load(file, allow_pickle=False) as stored:
                 return {name: stored[name] for name in names or stored.files}
 
-    def rows_of(self, part: str) -> Path:
-        """Where the array of a part lies that was put apart."""
+    def rows_path(self, part: str) -> Path:
+        """The file of the array of a part that is stored apart."""
         return self.folder / f"{part}.bin"
 
 
 def _make_secret(folder: Path) -> None:
-    """Make a folder that its owner alone can read; raises OSError where another one's is there."""
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
-        there = folder.stat()
-        if not stat.S_ISDIR(there.st_mode):
+        status = folder.stat()
+        if not stat.S_ISDIR(status.st_mode):
             raise
-        if there.st_mode & _OF_OTHERS:
+        if status.st_mode & _OF_OTHERS:
             try:
                 folder.chmod(stat.S_IRWXU)
             except PermissionError:
-                if there.st_uid != os.geteuid():  # else it is a file system that knows no rights
+                if status.st_uid != os.geteuid():  # else it is a file system that knows no rights
                     raise
 
 
 def _lock(folder: Path, descriptor: int) -> None:
-    """Take a folder for this process, until the descriptor is closed or the process ends, however it ends."""
+    """Lock a folder for this process, until the descriptor is closed or the process ends, however it ends."""
+    from filelock import lock_descriptor
+
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InUseError(
-            f"another command works in {folder}; wait until it has ended, or choose another --output"
-        ) from None
+        is_locked = lock_descriptor(descriptor, blocking=False)
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks: as if alone
             raise
+        return
+    if not is_locked:
+        raise InUseError(
+            f"another command works in {folder}; wait until it has ended, or choose another --output"
+        )
 
 
 def parts_folder(output: Path) -> Path:
-    """Where a release's finished parts lie until it is done; OutputError for an output without a name."""
+    """The folder of finished parts of a release; OutputError for an output without a name."""
     if not output.name:
         raise OutputError(f"'{output}' is no name for a new folder; give one with --output")
     return output.with_name(f"{output.name}.parts")
@@ -168,22 +168,21 @@ def digest_of(*columns: Numbers) -> str:
 
 
 def crc32_of(path: Path, length: int | None = None, *, start: int = 0) -> int:
-    """CRC-32 of a file, or of so many bytes from a place on (of all that there are, if there are fewer)."""
-    found, left = 0, sys.maxsize if length is None else length
+    """CRC-32 of a file, or of ``length`` bytes from ``start`` on, or of fewer at its end."""
+    checksum, remaining = 0, sys.maxsize if length is None else length
     with path.open("rb", buffering=0) as file:
         file.seek(start)
-        while piece := file.read(min(_AT_ONCE, left)):
-            found = zlib.crc32(piece, found)
-            left -= len(piece)
-    return found
+        while piece := file.read(min(_AT_ONCE, remaining)):
+            checksum = zlib.crc32(piece, checksum)
+            remaining -= len(piece)
+    return checksum
 
 
-def _in_digits(found: int) -> bytes:
-    return f"{found:0{_DIGITS}x}".encode()
+def _in_digits(checksum: int) -> bytes:
+    return f"{checksum:0{_DIGITS}x}".encode()
 
 
 def _fill(file: BinaryIO, arrays: Arrays) -> None:
-    """A zip file of arrays, and behind it what it sums up to."""
     np.savez(file, allow_pickle=False, **arrays)
     file.flush()
     file.write(_in_digits(crc32_of(Path(file.name))))

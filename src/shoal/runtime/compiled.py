@@ -1,8 +1,7 @@
-"""The jit decorator and its flags, once.
+"""The jit decorator and its flags.
 
-Kernels are compiled when they are first called, and kept as ``runtime/kernel_cache.py`` says. Importing a
-kernel imports no compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, which the test suite does,
-too.
+Kernels are compiled on their first call and cached by ``runtime/kernel_cache.py``. Importing a kernel imports
+no compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, which the tests do, too.
 """
 
 import os
@@ -17,7 +16,7 @@ _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in (
 
 
 class CompiledKernel:
-    """A function that is compiled for each combination of types of its arguments when it is first called."""
+    """A function that is compiled on its first call with each combination of argument types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
@@ -25,12 +24,12 @@ class CompiledKernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """What numba compiles, and Python calls."""
+        """The numba dispatcher that Python calls."""
         return self._dispatcher()
 
     @cached_property
     def inside(self) -> Any:
-        """What other kernels call: code that unpacks objects of Python was a tenth of all compiling."""
+        """The dispatcher for other kernels, without the wrapper for Python, a tenth of all compiling."""
         inside = self._dispatcher(no_cpython_wrapper=True)
         inside.get_call_template = partial(_without_literals, inside.get_call_template)
         return inside
@@ -46,31 +45,31 @@ class CompiledKernel:
 
     @property
     def _numba_type_(self) -> Any:
-        """What another kernel meets that calls this one; numba asks every object for it."""
+        """The type for other kernels; numba asks every object for this attribute."""
         return self.inside._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Compile it where that is due, and call it."""
+        """Compile if needed, and call."""
         try:
             return self.dispatcher(*arguments, **named)
         except BaseException:
-            from shoal.runtime.kernel_cache import give_up
+            from shoal.runtime.kernel_cache import abandon
 
-            give_up()
+            abandon()
             raise
 
 
 def _without_literals(
     template: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> Any:
-    """What one kernel calls in another: a number that stands in the call needs no form of its own."""
+    """Resolve a call between kernels: a literal number in a call needs no compiled form of its own."""
     from numba.core.types.misc import unliteral
 
     return template(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a function over plain arrays: kept, without the interpreter lock, 1 / 0 as in NumPy."""
+    """Compile a function over plain arrays: cached, without the interpreter lock, 1 / 0 as in NumPy."""
     if _SWITCHED_OFF:
         return function
     wrapped: Any = CompiledKernel(function)

@@ -1,17 +1,17 @@
-"""How long this process has spent on compiling kernels, which happens once, on their first use."""
+"""Time this process spends on compiling kernels, which happens once, on their first use."""
 
 import gc
 import time
 from collections.abc import Callable
 
 
-class Compiling:
-    """Counts kernels that are compiled, and seconds; those of a kernel inside another one count once.
+class CompileTimer:
+    """Counts compiled kernels and seconds; nested kernels count their seconds once.
 
-    Meanwhile Python does not look for garbage: a compiler makes so many objects that live on that looking
-    took a tenth of its time.
+    Garbage collection pauses meanwhile: compilers create many long-lived objects, and collecting took a tenth
+    of the time.
 
-    listeners: called whenever a kernel begins to be compiled.
+    listeners: called whenever a kernel starts to compile.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Compiling:
         self._collects = False  # garbage, as it did before
 
     def begin(self) -> None:
-        """A kernel begins to be compiled."""
+        """A kernel starts to compile."""
         if not self._depth:
             self._began_s = time.monotonic()
             self._collects = gc.isenabled()
@@ -34,7 +34,7 @@ class Compiling:
             listener()
 
     def end(self) -> None:
-        """The last that began is compiled."""
+        """The last started kernel is compiled."""
         if not self._depth:
             return  # it was given up
         self._depth -= 1
@@ -43,16 +43,16 @@ class Compiling:
             if self._collects:
                 gc.enable()
 
-    def give_up(self) -> None:
-        """None that began will be compiled."""
+    def abandon(self) -> None:
+        """No started kernel will be compiled."""
         while self._depth:
             self.end()
 
     @property
     def seconds(self) -> float:
-        """By the clock, up to now."""
+        """Elapsed seconds so far."""
         return self._seconds + (time.monotonic() - self._began_s if self._depth else 0.0)
 
 
-COMPILING = Compiling()
+COMPILING = CompileTimer()
 """That of this process."""

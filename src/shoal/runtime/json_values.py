@@ -1,15 +1,15 @@
-"""What JSON has no word for, and what it lets pass."""
+"""JSON without nan and without duplicate keys."""
 
 import math
 from typing import Any
 
 
 class NotJsonError(ValueError):
-    """A text that a lenient reader of JSON would take, and two readers not alike."""
+    """A text that lenient JSON readers accept and interpret differently."""
 
 
 def null_for_nan(value: Any) -> Any:
-    """The value with None for every float that is nan, also inside dictionaries, lists and tuples."""
+    """The value with None for every nan, also inside dictionaries, lists and tuples."""
     if isinstance(value, dict):
         return {name: null_for_nan(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -17,9 +17,9 @@ def null_for_nan(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The entries of a JSON object, for ``json.loads``; raises NotJsonError for a key that comes twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The entries of an object, as ``object_pairs_hook``; raises NotJsonError for a duplicate key."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         raise NotJsonError("a key stands there twice")
-    return found
+    return entries

@@ -1,7 +1,7 @@
-"""Where chance comes from: the operating system for a release, a seed for research.
+"""Sources of randomness: the operating system for a release, a seed for research.
 
-A method never draws from an ambient generator; it is handed one of these. Whoever holds a seed could undo the
-shuffle. So a seeded stream marks what it touches as not for publication, and never shows its seed.
+A method never draws from an ambient generator; it gets one of these. A seed would undo the shuffle, so a
+seeded stream marks its results as not for publication and never shows its seed.
 """
 
 import os
@@ -12,23 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.runtime.arrays import Integers, different
+from shoal.runtime.arrays import Integers, distinct
 from shoal.units import is_whole
 
 _PSEUDONYM_BYTES: Final = 8
 
 
 class Randomness:
-    """A stream of random bytes, and the few draws from it that releases need.
+    """A stream of random bytes, and the draws that releases need.
 
-    Make one with ``from_system`` or ``for_research``.
+    Create one with ``from_system`` or ``for_research``.
 
     Parameters
     ----------
     draw_bytes : callable
-        Gives so many fresh random bytes.
+        Returns this many fresh random bytes.
     publishable : bool
-        Whether what is made with it may be published.
+        Whether results may be published.
 
     Examples
     --------
@@ -46,12 +46,12 @@ class Randomness:
 
     @classmethod
     def from_system(cls) -> "Randomness":
-        """The operating system's generator: the only stream a published release may use."""
+        """The operating system's generator, the only one for published releases."""
         return cls(os.urandom, publishable=True)
 
     @classmethod
     def for_research(cls, seed: int) -> "Randomness":
-        """A repeatable stream, which marks what is made with it as not for publication."""
+        """A repeatable stream, whose results are marked as not for publication."""
         if not is_whole(seed) or seed < 0:
             raise MisuseError("a research seed must be a whole number of at least 0, for example 1")
         generator = np.random.Generator(np.random.PCG64(int(seed)))
@@ -60,23 +60,23 @@ class Randomness:
         return stream
 
     def generator(self) -> np.random.Generator:
-        """NumPy's draws from this stream, for measurements; a method keeps to the draws of this class.
+        """A NumPy generator from this stream, for measurements; methods use the draws of this class.
 
-        Of a research seed they are those of ``numpy.random.default_rng(seed)``.
+        With a research seed it equals ``numpy.random.default_rng(seed)``.
         """
         if self._generator is None:
             self._generator = np.random.default_rng(int.from_bytes(self._draw_bytes(32)))
         return self._generator
 
     def permutation(self, n: int) -> Integers:
-        """A uniformly random order of 0..n-1, by a 64-bit key each; if two are equal, all are drawn again."""
+        """A uniformly random order of 0..n-1, by 64-bit keys; equal keys cause a new draw."""
         while True:
             keys = np.frombuffer(self._draw_bytes(8 * n), dtype=np.uint64)
-            if len(different(keys)) == n:
+            if len(distinct(keys)) == n:
                 return np.argsort(keys).astype(np.int64)
 
     def permutations(self, rows: int, n: int) -> Integers:
-        """int64 [rows, n]: in each row a uniformly random order of 0..n-1, independent of the others."""
+        """int64 [rows, n]: independent uniformly random orders of 0..n-1."""
         orders = np.empty((rows, n), dtype=np.int64)
         waiting = np.arange(rows)
         while len(waiting):
@@ -93,16 +93,16 @@ class Randomness:
 
         Draws beyond the last full round are repeated.
         """
-        found = np.empty(count, dtype=np.int64)
+        numbers = np.empty(count, dtype=np.int64)
         waiting, full = np.arange(count), 2**63 - 2**63 % limit
         while len(waiting):
             drawn = np.frombuffer(self._draw_bytes(8 * len(waiting)), dtype=np.uint64) >> np.uint64(1)
-            found[waiting] = (drawn % np.uint64(limit)).astype(np.int64)
+            numbers[waiting] = (drawn % np.uint64(limit)).astype(np.int64)
             waiting = waiting[drawn >= full]
-        return found
+        return numbers
 
     def pseudonyms(self, n: int) -> tuple[str, ...]:
-        """``n`` different fresh names of 16 hexadecimal digits, without relation to anything."""
+        """``n`` distinct fresh names of 16 hexadecimal digits."""
         text, step = self.pseudonym_numbers(n).astype(">u8").tobytes().hex(), 2 * _PSEUDONYM_BYTES
         return tuple(text[at : at + step] for at in range(0, len(text), step))
 
@@ -125,7 +125,7 @@ class Randomness:
 
 
 def require_randomness(value: object) -> None:
-    """Raise MisuseError unless the value is a Randomness; it may be a seed, so no message shows it."""
+    """Raise MisuseError unless the value is a Randomness; the message hides it, as it may be a seed."""
     if not isinstance(value, Randomness):
         raise MisuseError(
             "chance is drawn from a shoal.Randomness: Randomness.from_system() for what is published, "

@@ -1,15 +1,16 @@
-"""What long work is handed: where to report progress, how many threads to use, where to keep parts."""
+"""How long work runs: progress, threads, stored parts, and tasks for engines."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from shoal.runtime.checkpoint import Arrays, Checkpoint
-from shoal.runtime.progress_bars import ProgressBars
+from shoal.runtime.progress import ProgressBars
 from shoal.runtime.timings import Timings
 
 Part = TypeVar("Part")
@@ -17,18 +18,18 @@ Result = TypeVar("Result")
 
 
 class Progress(Protocol):
-    """Receives how far a named piece of work has come."""
+    """Receives how far a named piece of work is."""
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Called from one thread, with ``done`` rising from 0 to ``total``."""
 
 
 def silent(label: str, done: int, total: int) -> None:
-    """Progress that nobody wants to see."""
+    """Progress that is not shown."""
 
 
 def available_cores() -> int:
-    """Processors this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -36,20 +37,20 @@ def available_cores() -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How a piece of work is carried out, never what its result is.
+    """How a piece of work is carried out, never its result.
 
-    The default is local and silent, and keeps nothing.
+    The default is local and silent, and stores nothing.
 
     Parameters
     ----------
     progress : Progress
-        Receives how far each named piece of work has come.
+        Receives how far each named piece of work is.
     threads : int
-        How many threads to use; all processors of this process unless told.
+        Number of threads; by default all processors of this process.
     checkpoint : Checkpoint or None
-        Where finished parts are kept, so that the same work continues after a stop.
+        Stores finished parts, so that the same work continues after a stop.
     timings : Timings or None
-        Counts what each stage costs.
+        Measures the cost of each stage.
 
     Examples
     --------
@@ -69,27 +70,27 @@ class Run:
         return cls(progress=ProgressBars())
 
     def stage(self, name: str) -> AbstractContextManager[None]:
-        """Count what the block takes under this name, when anybody wants to know."""
+        """Count the cost of the block under this name, if timings are measured."""
         return nullcontext() if self.timings is None else self.timings.stage(name)
 
-    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a part: from the checkpoint when it holds them, otherwise made, and kept there."""
-        return make() if self.checkpoint is None else self.checkpoint.kept(part, make)
+    def load_or_make(self, part: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a part: from the checkpoint if it holds them, otherwise made and stored there."""
+        return make() if self.checkpoint is None else self.checkpoint.load_or_make(part, make)
 
     @contextmanager
-    def beside(
+    def alongside(
         self, piece: Callable[[], Result], *, stage: str | None = None
     ) -> Iterator[Callable[[], Result]]:
-        """Begin a piece of work beside what the block does, and hand out what waits for its result.
+        """Run a piece of work in parallel with the block; yields a function that waits for its result.
 
-        With one thread it is done when its result is asked for. At the end of the block it has ended. stage:
-        what it counts for, if not for the stages that are open meanwhile; nothing in it may open one.
+        With one thread it runs when its result is requested. It has ended at the end of the block. stage: the
+        stage that it counts for, if not for the open ones; it must not open stages itself.
         """
         if self.threads == 1:
             yield cache(piece if stage is None else partial(self._in_stage, stage, piece))
             return
         if stage is not None and self.timings is not None:
-            piece = partial(self.timings.beside, stage, piece)
+            piece = partial(self.timings.alongside, stage, piece)
         with ThreadPoolExecutor(1) as aside:
             yield aside.submit(piece).result
 
@@ -102,8 +103,8 @@ class Run:
     ) -> Iterator[Result]:
         """Results in the order of ``parts``, computed on all threads, with progress under ``label``.
 
-        Kernels release the interpreter lock, so threads are enough. When the caller stops early or is
-        interrupted, parts that have not begun are dropped. One part alone is done by the caller's thread.
+        Kernels release the interpreter lock, so threads are enough. When the caller stops early, parts that
+        have not started are dropped. A single part runs in the caller's thread.
         """
         waiting = list(parts)
         report = silent if label is None else self.progress
@@ -121,3 +122,34 @@ class Run:
                 yield result
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Engine(Protocol):
+    """Carries out tasks, as a Run does in this process.
+
+    A task is a function that can be imported by name, and a small part that refers to data by location. The
+    function must return the same result every time: an engine repeats it when a worker is lost.
+    """
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part], /) -> Iterator[Result]:
+        """Results in the order of ``parts``. A lost worker costs only its task.
+
+        Raises what ``fn`` raises, EngineError when workers keep dying.
+        """
+
+
+def run_tasks(
+    fn: Callable[[Part], Result], parts: Sequence[Part], engine: Engine, run: Run, label: str
+) -> Iterator[Result]:
+    """Results in the order of ``parts``, with progress. A single task runs in this process."""
+    run.progress(label, 0, len(parts))
+    results = engine.map(fn, parts) if len(parts) > 1 else map(fn, parts)
+    for done, result in enumerate(results, start=1):
+        run.progress(label, done, len(parts))
+        yield result
+
+
+def split_evenly(n: int, at_most: int) -> list[tuple[int, int]]:
+    """(first, end) of the fewest runs of at most ``at_most`` of n things, of almost equal length."""
+    number = -(-n // at_most)
+    return list(pairwise(n * run // number for run in range(number + 1))) if n else []

@@ -1,4 +1,4 @@
-"""What is written is complete or absent: filled under a hidden name beside its own, and renamed last."""
+"""Complete output or none: written under a hidden name and renamed last."""
 
 import errno
 import glob
@@ -15,14 +15,14 @@ from shoal.errors import OutputError
 
 @contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """A new folder to fill that becomes ``target`` if the block ends without an error; else nothing stays.
+    """A new folder that becomes ``target`` if the block ends without an error; otherwise nothing stays.
 
     Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
     """
     require_absent(target)
     staging = partial_name(target)  # named before it is made: an interrupt in between must find it, too
     try:
-        with explained_write(target):
+        with explain_write_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             staging.mkdir(mode=0o700)
             yield staging
@@ -36,16 +36,16 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 
 def require_absent(target: Path) -> None:
-    """Raise OutputError when there is something under this name; what takes long asks before it begins."""
-    with explained_write(target):  # a name may be too long to ask for
-        taken = target.exists() or target.is_symlink()
-    if taken:
+    """Raise OutputError when this name exists; long work asks before it starts."""
+    with explain_write_errors(target):  # a name may be too long to ask for
+        occupied = target.exists() or target.is_symlink()
+    if occupied:
         raise OutputError(f"{target} exists; choose another --output or remove it first")
 
 
 @contextmanager
-def explained_write(target: Path) -> Iterator[None]:
-    """Turn the operating system's refusal to write into an OutputError that says what to do."""
+def explain_write_errors(target: Path) -> Iterator[None]:
+    """Turn a refused write into an OutputError that says what to do."""
     try:
         yield
     except OSError as error:
@@ -64,34 +64,33 @@ def explained_write(target: Path) -> Iterator[None]:
 
 @contextmanager
 def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o600) -> Iterator[None]:
-    """A file that ``write`` fills at once, and that gets its name when the block ends without an error.
+    """A file that ``write`` fills at once, renamed when the block ends without an error, else removed.
 
-    Otherwise nothing is left. mode: by default only its owner may read it. Raises OutputError when it
-    cannot be written.
+    mode: by default only its owner may read it. Raises OutputError when it cannot be written.
     """
     partial = partial_name(path)
-    with explained_write(path):
+    with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with (
-            explained_write(path),
+            explain_write_errors(path),
             os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file,
         ):
             write(file)
         yield
-        with explained_write(path):
+        with explain_write_errors(path):
             partial.rename(path)
     finally:
         partial.unlink(missing_ok=True)
 
 
 def partial_name(target: Path) -> Path:
-    """A fresh hidden name beside the target, for what is not complete yet."""
+    """A fresh hidden name in the target's folder, for incomplete output."""
     return target.with_name(f".{target.name}.partial-{secrets.token_hex(6)}")
 
 
-def left_behind(target: Path) -> list[Path]:
-    """What runs that were killed left beside the target under hidden names, or runs that still work."""
+def find_partials(target: Path) -> list[Path]:
+    """Hidden incomplete outputs of the target, of runs that were killed or still work."""
     try:
         return sorted(target.parent.glob(f".{glob.escape(target.name)}.partial-*"))
     except OSError:
@@ -112,7 +111,7 @@ def _umask() -> int:
 def write_private(path: Path, text: str) -> None:
     """A file that its owner alone can read, whole at every moment; an earlier one is replaced."""
     partial = partial_name(path)
-    with explained_write(path):
+    with explain_write_errors(path):
         try:
             with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(text)

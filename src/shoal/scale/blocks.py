@@ -19,8 +19,8 @@ import numpy as np
 from shoal.errors import ClaimError, MisuseError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import Glove
-from shoal.methods.hulls import rounded_outward
-from shoal.model.neighborhoods import bisected
+from shoal.methods.hulls import round_outward
+from shoal.model.neighborhoods import bisect_rows
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories, require_people
@@ -70,7 +70,7 @@ def split_into_blocks(
         at = at[np.lexsort((members[at], place_of[at, third], place_of[at, second]))]
         return np.concatenate([members[place < middle], members[at], members[place > middle]])
 
-    return list(bisected(np.arange(n), by_widest, parts=parts))
+    return list(bisect_rows(np.arange(n), by_widest, parts=parts))
 
 
 PEOPLE: Final = "people"
@@ -101,7 +101,7 @@ def anonymize_block(task: BlockTask) -> None:
 
     Raises ClaimError when its crowds do not keep the claim.
     """
-    Checkpoint(Path(task.folder)).kept(name_of(task.block), lambda: crowds_of(task), apart="boxes")
+    Checkpoint(Path(task.folder)).load_or_make(name_of(task.block), lambda: crowds_of(task), apart="boxes")
 
 
 def crowds_of(task: BlockTask) -> Arrays:
@@ -113,13 +113,13 @@ def crowds_of(task: BlockTask) -> Arrays:
     """
     folder = Path(task.folder)
     people = StoredPeople.open(folder / PEOPLE)
-    stored = Checkpoint(folder).finished(BLOCKS)
+    stored = Checkpoint(folder).load(BLOCKS)
     subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
     original = people.load(subjects)
     classes = task.method.classes(original, Run(threads=1))
     grid = original.snapped_grid()
     rng = Randomness.from_system() if task.stream is None else Randomness.for_research(task.stream)
-    crowds = list(rounded_outward(classes, task.method.hull, grid, rng))
+    crowds = list(round_outward(classes, task.method.hull, grid, rng))
     boxes = [crowd.boxes.sorted() for crowd in crowds]
     members = [crowd.members for crowd in crowds]
     return {

@@ -17,9 +17,8 @@ from typing import Any, Final, TypeVar
 from weakref import finalize
 
 from shoal.errors import EngineError, MisuseError
-from shoal.runtime.freed import keep_little
-from shoal.runtime.run import Run, available_cores
-from shoal.runtime.tasks import Engine
+from shoal.runtime.memory import limit_idle_memory
+from shoal.runtime.run import Engine, Run, available_cores
 
 KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS, spark, spark:MASTER"
 
@@ -183,7 +182,7 @@ def _stop(workers: list[_Worker]) -> None:
 def _serve(pipe: Connection) -> None:
     signal(SIGINT, SIG_IGN)  # interrupts are for the parent
     Thread(target=_end_with_parent, daemon=True).start()
-    keep_little()
+    limit_idle_memory()
     while True:
         try:
             fn, part = pipe.recv()

@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats
-from shoal.runtime.paths import path_of
+from shoal.runtime.files import local_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -192,7 +192,7 @@ def read_stations(path: Path | str) -> Stations:
     Outliers, repeats and unusable positions are dropped and counted in ``dropped``. Raises InputError
     when the file cannot be read, lacks a column, or holds fewer than two usable positions.
     """
-    path = path_of(path, "a file of stations")
+    path = local_path(path, "a file of stations")
     table = _read_table(path)
     lat, lon = (
         _degrees(table, names, what, path)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.box_measures import BoxColumns, Ownership, Points, covering_extents
-from shoal.model.linked import records_of
+from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -198,7 +198,7 @@ def extents_of_samples(
             f"the original is on {grid} and the release on {release.grid}; read the original as the release "
             "says it was read"
         )
-    return covering_extents_of(original, release, records_of(original, release, linkage))
+    return covering_extents_of(original, release, match_records(original, release, linkage))
 
 
 def covering_extents_of(

@@ -15,7 +15,7 @@ from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.measures.query import Estimate, Estimates, Zones, people_in_zones
 from shoal.model.claims import PayloadKind
-from shoal.model.linked import records_that_belong
+from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -69,7 +69,7 @@ class Facts:
         self.run = run or Run()
         self.exact = exact
         self.measurements: dict[str, Measurement] = {}
-        self.records: Integers = records_that_belong(original, release, linkage)
+        self.records: Integers = require_linked_records(original, release, linkage)
         if gaps is not None:
             self.gaps = tuple(gaps)
 

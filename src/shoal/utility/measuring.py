@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.model.claims import PayloadKind
-from shoal.model.summaries import table
+from shoal.model.html_table import html_table
 from shoal.runtime.json_values import null_for_nan
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Measured:
             (one.name, f"{one.found.value:.6g} {one.metric.unit}", one.metric.better, one.metric.question)
             for one in self
         ]
-        return table("Measured", rows, header=("metric", "value", "better", "question"))
+        return html_table("Measured", rows, header=("metric", "value", "better", "question"))
 
     def to_json(self) -> dict[str, Any]:
         """As ``shoal measure --json`` prints it; ``points`` is there for a release of points alone."""

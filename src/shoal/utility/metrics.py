@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.measures.query import begins_a_day
-from shoal.model.given import require_linkage, require_release, require_trajectories
+from shoal.model.argument_checks import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run

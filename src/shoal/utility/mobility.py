@@ -12,7 +12,7 @@ from shoal.measures.query import Estimates, runs_of_records, time_profile
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Floats, Integers, fixed
+from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 
@@ -119,7 +119,7 @@ def trip_lengths(release: Release) -> Estimates:
     for own in runs_of_records(offsets, _ROWS_AT_ONCE):
         some = boxes.take(slice(offsets[own.start], offsets[own.stop]))
         areas = Areas(some.x_min, some.y_min, some.x_max - 1, some.y_max - 1)
-        ends = fixed(offsets[own.start : own.stop + 1] - offsets[own.start])
+        ends = read_only(offsets[own.start : own.stop + 1] - offsets[own.start])
         moves = slice(begin, begin + _n_moves(ends))
         distances_between_middles(areas, ends, cell_m, expected[moves])
         distance_bounds(areas, ends, cell_m, minimum[moves], maximum[moves])

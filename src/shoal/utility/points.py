@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
-from shoal.model.linked import records_of
+from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -83,7 +83,7 @@ def measure_points(
     ----------
     Domingo-Ferrer and Trujillo-Rasua 2012, Def. 3, Sec. 4.1 and 7.1.4.
     """
-    return space_distortion(original, release, records_of(original, release, linkage), omega_m=omega_m)
+    return space_distortion(original, release, match_records(original, release, linkage), omega_m=omega_m)
 
 
 def space_distortion(

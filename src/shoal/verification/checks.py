@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.model.argument_checks import require_linkage, require_release, require_trajectories
 from shoal.model.claims import (
     Blurred,
     Claim,
@@ -17,7 +18,6 @@ from shoal.model.claims import (
     LocationPrivacy,
     TrajectoryPrivacy,
 )
-from shoal.model.given import require_linkage, require_release, require_trajectories
 from shoal.model.names import Pseudonyms
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population, Trajectories
@@ -195,7 +195,7 @@ def verdict_on(
     check = check_of(release.claim)
     case = Examination(original, release, linkage, check.parts)
     known = known or RawIdentifiers.of(original)
-    with run.beside(partial(known.hashes_in, Pseudonyms.of(release.trajectory_ids))):
+    with run.alongside(partial(known.hashes_in, Pseudonyms.of(release.trajectory_ids))):
         check.examine(release.claim, case, run)
     find_telling_names(case, known)
     return case.verdict()
@@ -243,7 +243,7 @@ def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _telling_pseudonyms(known: RawIdentifiers, pseudonyms: Pseudonyms) -> frozenset[str]:
     """The pseudonyms that are or hold an identifier. They must not be shown."""
-    strange = frozenset(pseudonyms.strange.values())
+    strange = frozenset(pseudonyms.irregular.values())
     names = known.among(strange, strange)
     read_alike = np.flatnonzero(among(pseudonyms.regular, known.numbers))
     return frozenset(

@@ -88,7 +88,7 @@ class Examination(Generic[People]):
 
 def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
     """Pseudonyms that more than one record carries."""
-    for place in Pseudonyms.of(release.trajectory_ids).repeated():
+    for place in Pseudonyms.of(release.trajectory_ids).duplicate_positions():
         name = release.trajectory_ids[place]
         yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
 

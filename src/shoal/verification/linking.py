@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.names import Pseudonyms, places_among
+from shoal.model.names import Pseudonyms, positions_among
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
@@ -46,8 +46,8 @@ class Links:
 
 def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
     """The linkage by position. Unknown names in it are never shown, for they may be raw identifiers."""
-    record = Pseudonyms.of(release.trajectory_ids).places_of(Pseudonyms.of(linkage.trajectory_ids))
-    subject = places_among(original.ids, linkage.uids)
+    record = Pseudonyms.of(release.trajectory_ids).positions_of(Pseudonyms.of(linkage.trajectory_ids))
+    subject = positions_among(original.ids, linkage.uids)
     known = (record >= 0) & (subject >= 0)
     kept = _first_of_each_pair(linkage, record, subject, known)
     findings = list(_unknown(linkage, record, known, kept))

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shoal.errors import InputError
-from shoal.runtime.staging import explained_write, write_private
+from shoal.runtime.staging import explain_write_errors, write_private
 
 CHOICES_FILE: Final = "choices.json"
 Unit = Literal["", "person", "device", "vehicle", "other"]
@@ -77,7 +77,7 @@ class Case:
         self.folder = folder
         self._file = folder / CHOICES_FILE
         self._lock = threading.Lock()
-        with explained_write(folder):
+        with explain_write_errors(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def choices(self) -> Choices:

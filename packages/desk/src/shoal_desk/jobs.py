@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 from shoal.errors import InputError, OutputError, ShoalError
 from shoal.io.sources.named_files import states
-from shoal.runtime.progress_file import Seen, read_progress
+from shoal.runtime.progress import ProgressReport, read_progress
 from shoal.runtime.staging import write_private
 from shoal.version import __version__
 from shoal_desk.commands import Plan
@@ -116,7 +116,7 @@ class Job:
         return int((self._status() or {}).get("command", 0))
 
     @property
-    def progress(self) -> Seen | None:
+    def progress(self) -> ProgressReport | None:
         """How far the command under way has come."""
         return read_progress(self.folder / PROGRESS_FILE)
 

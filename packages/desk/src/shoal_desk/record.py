@@ -29,7 +29,7 @@ from shoal.release_folder.statement import Statement
 from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
 from shoal.report.words.settings import method_name
 from shoal.report.words.terms import techniques_of
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 from shoal_desk.maps import density_map

@@ -11,8 +11,8 @@ from typing import Any, Final
 from shoal.errors import ShoalError
 from shoal.local_pages.forms import Form, RefusedError
 from shoal.methods import method_named
-from shoal.methods.parameters import Parameter, declared
-from shoal.methods.written import OFF, ON, default_text, in_options, texts_of, value_of
+from shoal.methods.parameters import Parameter, declared_parameters
+from shoal.methods.written import OFF, ON, choices_of, default_text, parse_value, with_option_names
 
 PREFIX: Final = "set-"
 K: Final = "k"
@@ -49,7 +49,7 @@ def fields_of(method: str, chosen: Mapping[str, str]) -> list[Field]:
             option=option,
             help=each.help,
             bound="" if each.bound is None else each.bound.words,
-            choices=texts_of(each),
+            choices=choices_of(each),
             default=default_text(each),
             text=chosen.get(option, default_text(each)),
             first=name in promised or option in chosen,
@@ -69,21 +69,21 @@ def settings_from(form: Form, method: str, chosen: Mapping[str, str]) -> dict[st
         option: form.one(PREFIX + option) if PREFIX + option in form else chosen.get(option, "")
         for option in own
     }
-    named = declared(method_named(method))
+    named = declared_parameters(method_named(method))
     values: dict[str, Any] = {}
     said: dict[str, str] = {}
     for option, (name, each) in own.items():
         if texts[option]:
             try:
-                values[name] = value_of(each, texts[option])
+                values[name] = parse_value(each, texts[option])
                 each.require(name, values[name])
             except ShoalError as error:
-                said[option] = in_options(error.as_written, named)
+                said[option] = with_option_names(error.cli_message, named)
     if not said:
         try:
             method_named(method)(**values)
         except ShoalError as error:
-            sentence = in_options(error.as_written, named)
+            sentence = with_option_names(error.cli_message, named)
             said[_named_first(sentence, own)] = sentence
     if said:
         shown = {PREFIX + option: sentence for option, sentence in said.items()}
@@ -103,14 +103,14 @@ def options_of(method: str, settings: Mapping[str, str]) -> dict[str, str | bool
 
 def needs_streets(method: str) -> bool:
     """Whether a method works on a street graph."""
-    return any(each.street_graph for each in declared(method_named(method)).values())
+    return any(each.street_graph for each in declared_parameters(method_named(method)).values())
 
 
 def _written(method: str) -> dict[str, tuple[str, Parameter]]:
     """Parameters that are written as text: name and declaration by option."""
     return {
         each.option_of(name): (name, each)
-        for name, each in declared(method_named(method)).items()
+        for name, each in declared_parameters(method_named(method)).items()
         if not each.street_graph
     }
 

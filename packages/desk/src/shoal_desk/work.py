@@ -5,7 +5,6 @@ that it holds, which no crash leaves behind. ``python -m shoal_desk.work FOLDER`
 it lets the command under way clean up, and says that it was canceled.
 """
 
-import fcntl
 import json
 import os
 import signal
@@ -18,8 +17,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO, Final
 
+from filelock import lock_descriptor
+
 from shoal.errors import OutputError
-from shoal.runtime.progress_file import ENVIRONMENT
+from shoal.runtime.progress import ENVIRONMENT
 from shoal.runtime.staging import write_private
 
 PLAN_FILE: Final = "plan.json"
@@ -55,11 +56,7 @@ def held(file: Path, *, tries: int = 1) -> Iterator[int | None]:
 
 def _locked(descriptor: int, *, wait_s: float) -> bool:
     time.sleep(wait_s)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    return lock_descriptor(descriptor, blocking=False)
 
 
 def result_file(folder: Path, number: int) -> Path:

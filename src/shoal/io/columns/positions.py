@@ -16,7 +16,7 @@ from shoal.io.columns.national_planes import likely_planes
 from shoal.io.columns.values import DecimalCommas, numbers, points
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
-from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words, lies_far
+from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
 
@@ -183,7 +183,7 @@ class Positions:
             plane = first[some], second[some]
             if self.keeps_degrees and self._working_crs is not None:
                 plane = transform(WGS84, self._working_crs, *plane)
-            self._lengths.look(*plane)
+            self._lengths.measure(*plane)
         if self.keeps_degrees:
             for begin in range(0, len(first), _SUMMED):  # few enough for a processor's cache
                 part = slice(begin, begin + _SUMMED)
@@ -218,7 +218,7 @@ class Positions:
             )
         own = self._own_plane() if self.keeps_degrees and self._rows else None
         if self._lengths is not None and self._rows and self._working_crs != own:
-            places, wrong, worst, _ = self._lengths.faults()
+            places, wrong, worst, _ = self._lengths.errors()
             if 2 * wrong > places:  # fewer are outliers, which the check of a release tells
                 raise InputError(
                     f"distances in the plane '{self._working_crs}' differ from true ones at the places of "
@@ -244,7 +244,7 @@ class Positions:
         if self.middle_lon_deg is None or not self._squares:
             return
         square, count = np.array(list(self._squares.items())).T
-        far = lies_far(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
+        far = is_far_from_center(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
         share = count[far].sum() / count.sum()
         if min(share, far.mean()) > 0.5:  # of fewer, the check of a release tells
             self.notes.append(

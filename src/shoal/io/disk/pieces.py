@@ -21,7 +21,7 @@ from shoal.io.columns.times import Times
 from shoal.io.formats.tables import Table, geometry_of
 from shoal.io.sources.sources import FileOpener, ObjectOpener, Opener, openers, without_blank
 from shoal.io.taken import Keep, Taken, add_counts, take_batch
-from shoal.model.intake import BESIDE_DEGREES, Reading
+from shoal.model.intake import DEGREES_IGNORED, Reading
 from shoal.runtime.run import Run
 
 STEPS: Final = 1000
@@ -204,8 +204,8 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Take
     )
     if positions.crs is None and columns.beside == "columns of degrees":
         taken.notes.append(
-            f"{BESIDE_DEGREES}: nothing shows that {columns.first} and {columns.second} are meters; read the "
-            "degrees instead"
+            f"{DEGREES_IGNORED}: nothing shows that {columns.first} and {columns.second} are meters; read "
+            "the degrees instead"
         )
     elif columns.beside:
         used = (

@@ -20,8 +20,8 @@ from shoal.io.snapping import Rows
 from shoal.io.taken import Taken
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.run import Engine
 from shoal.runtime.staging import partial_name
-from shoal.runtime.tasks import Engine
 
 BUCKETS: Final = 128  # a billion rows make buckets of 8 million
 NO_ROW: Final = np.iinfo(np.int64).max

@@ -29,9 +29,8 @@ from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUM
 from shoal.model.trajectories import Grid, require_snapped
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import crc32_of
-from shoal.runtime.run import Run
-from shoal.runtime.staging import explained_write
-from shoal.runtime.tasks import Engine, carried_out
+from shoal.runtime.run import Engine, Run, run_tasks
+from shoal.runtime.staging import explain_write_errors
 from shoal.units import DAY_S
 
 TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
@@ -48,7 +47,7 @@ def store_people(
     require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
     if (folder / PEOPLE_FILE).exists():
         return StoredPeople.open(folder)
-    with explained_write(folder):
+    with explain_write_errors(folder):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
         with Spill(folder / "spill", engine) as spill:
@@ -65,7 +64,7 @@ def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
         sums = json.loads((folder / SUMS_FILE).read_bytes())
         sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
         tasks = [SumTask(folder / SAMPLES_FILE, *one) for one in sums["samples"]]
-        return sound and all(carried_out(sums_up, tasks, engine, run, "looking at people on disk"))
+        return sound and all(run_tasks(sums_up, tasks, engine, run, "looking at people on disk"))
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -215,9 +214,7 @@ def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: E
     tasks = list(_tasks(folder, spill, rows, plane, grid, screened=screened))
     with (folder / SAMPLES_FILE).open("wb") as file:
         file.truncate(taken.rows_kept * ROW_BYTES)
-    every = [
-        part for some in carried_out(sort_buckets, tasks, engine, run, "sorting people") for part in some
-    ]
+    every = [part for some in run_tasks(sort_buckets, tasks, engine, run, "sorting people") for part in some]
     outside = sum(part.outside for part in every)
     if outside:
         reason = reason_outside(plane)

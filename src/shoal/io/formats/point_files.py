@@ -14,7 +14,7 @@ from shoal.io.formats.ecosystem import BoxAs, degrees_of
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats
-from shoal.runtime.staging import explained_write, staged_folder
+from shoal.runtime.staging import explain_write_errors, staged_folder
 
 PointFormat = Literal["gpx", "plt"]
 
@@ -50,7 +50,7 @@ def write_points(
             own = slice(first, end)
             name = _file_name(str(names[first]))
             path = staging / f"{name}.gpx" if how == "gpx" else staging / name / "Trajectory" / f"{name}.plt"
-            with explained_write(folder):
+            with explain_write_errors(folder):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("w", encoding="utf-8", newline="\n") as file:
                     file.writelines(_WRITERS[how](str(names[first]), note, t_s[own], lon[own], lat[own]))

@@ -201,7 +201,7 @@ def _numbered(name: str, number: str) -> Iterator[None]:
     except InputError as error:
         if not number or type(error) is not InputError:
             raise
-        raise InputError(error.as_written.replace(name, f"{name}{number}", 1)) from error
+        raise InputError(error.cli_message.replace(name, f"{name}{number}", 1)) from error
 
 
 def _numbering(table: Table, number: str) -> Table:

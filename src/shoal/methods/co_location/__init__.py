@@ -1,1 +1,1 @@
-"""NWA and W4M, the comparators that move points: people are moved into one cylinder."""
+"""NWA and W4M, which move people into a common cylinder."""

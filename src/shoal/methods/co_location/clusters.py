@@ -1,4 +1,4 @@
-"""What NWA and W4M share: greedy clusters with a limit of trash, the cylinder of a cluster, the release."""
+"""Shared by NWA and W4M: greedy clusters with limited trash, the cylinder of a cluster, the release."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.kernels.clusters import cluster_within
-from shoal.methods.assembly import assemble_points
+from shoal.methods.assembly import PointRecords, assemble_points
+from shoal.methods.method import microaggregation
 from shoal.methods.parameters import SHARE_BELOW_1, parameter
-from shoal.methods.techniques import microaggregation
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
@@ -26,10 +26,10 @@ _ROUNDINGS: Final = 8
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cluster:
-    """People who become co-located.
+    """People who are moved close to each other.
 
-    members: int64 [n], subjects; t: float64 [s], the times that all of them are published at; x, y: float64
-    [n, s], where they are; source: int64 [n, s], the raw sample that each point stands for, -1 = created.
+    members: int64 [n], subjects; t: float64 [s], their common times; x, y: float64 [n, s], their places;
+    source: int64 [n, s], the raw sample that each point stands for, -1 = created.
     """
 
     members: Integers
@@ -40,7 +40,7 @@ class Cluster:
 
 
 def delta_parameter() -> float:
-    """The diameter of the cylinder."""
+    """Declare the diameter of the cylinder."""
     return parameter(
         default=1_000.0,
         unit="m",
@@ -51,7 +51,7 @@ def delta_parameter() -> float:
 
 
 def trash_parameter() -> float:
-    """The limit of trash."""
+    """Declare the largest share of people left out."""
     return parameter(
         default=0.1,
         unit="share",
@@ -62,10 +62,10 @@ def trash_parameter() -> float:
 
 
 def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
-    """The pivot of everybody's cluster, -1 = trash: at most the share ``trash`` of the people.
+    """The pivot of each person's cluster, -1 for people left out: at most the share ``trash``.
 
-    distances: [n, n] with n >= k. The largest radius begins at half the median distance to the (k - 1)-th
-    nearest other, and grows by half until few enough people are left over (Abul, Bonchi and Nanni 2008; the
+    distances: [n, n] with n >= k. The largest radius starts at half the median distance to the (k - 1)-th
+    nearest neighbor and grows by half until few enough people remain (Abul, Bonchi and Nanni 2008; both
     figures are ours).
     """
     nearest = np.partition(distances, k - 1, axis=1)[:, k - 1]
@@ -82,24 +82,24 @@ def root_mean_square_distances(points: Floats) -> Floats:
     """[n, n] distances between rows of ``points`` [n, s, d]: the root of the mean squared distance over s."""
     n, steps, _ = points.shape
     flat = (points - points.reshape(-1, points.shape[2]).mean(axis=0)).reshape(n, -1)
-    own = np.einsum("ij,ij->i", flat, flat)
-    squared = own[:, None] + own[None, :] - 2 * (flat @ flat.T)
+    squared_norms = np.einsum("ij,ij->i", flat, flat)
+    squared = squared_norms[:, None] + squared_norms[None, :] - 2 * (flat @ flat.T)
     np.fill_diagonal(squared, 0)
     return np.asarray(np.sqrt(np.maximum(np.minimum(squared, squared.T), 0) / steps))
 
 
-def places_at(t: Floats, samples: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
-    """Where somebody with these samples (t, x, y) is at the times t, on straight lines between samples.
+def interpolate_places(t: Floats, samples: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
+    """Places at the times t, on straight lines between samples (t, x, y).
 
-    Of several places at one time the first counts.
+    Of several samples at one time the first counts.
     """
     own_t, x, y = samples
     moments, first = np.unique(own_t, return_index=True)
     return np.interp(t, moments, x[first]), np.interp(t, moments, y[first])
 
 
-def into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Floats]:
-    """The points of a cluster [n, s], each moved the shortest way to within delta_m / 2 of the middle."""
+def move_into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Floats]:
+    """Move each point of a cluster [n, s] the shortest way to within delta_m / 2 of the middle."""
     middle_x, middle_y = x.mean(axis=0), y.mean(axis=0)
     rounding = np.spacing(max(np.abs(x).max(), np.abs(y).max(), 1.0))
     radius = max(delta_m / 2 - _ROUNDINGS * float(rounding), 0.0)
@@ -121,9 +121,9 @@ def publish_clusters(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage]:
-    """The release of everybody in a cluster, moved into its cylinder; others are suppressed.
+    """Publish everybody in a cluster, moved into its cylinder; suppress all others.
 
-    clusters: emptied, so that each point is in memory once. Raises NothingLeftError when there is no cluster.
+    clusters: emptied here, so that each point is in memory once. Raises NothingLeftError without a cluster.
     """
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)
@@ -133,21 +133,18 @@ def publish_clusters(
     end = len(t)
     while clusters:
         cluster = clusters.pop()
-        own = slice(end - cluster.x.size, end)
-        moved = into_cylinder(cluster.x, cluster.y, claim.delta_m)
-        x[own], y[own] = (column.reshape(-1) for column in moved)
-        t[own] = np.tile(cluster.t, len(cluster.members))
-        source[own] = cluster.source.reshape(-1)
+        rows = slice(end - cluster.x.size, end)
+        moved = move_into_cylinder(cluster.x, cluster.y, claim.delta_m)
+        x[rows], y[rows] = (column.reshape(-1) for column in moved)
+        t[rows] = np.tile(cluster.t, len(cluster.members))
+        source[rows] = cluster.source.reshape(-1)
         end -= cluster.x.size
     release, linkage, _ = assemble_points(
         original,
-        members,
-        offsets,
-        Points(t=t, x=x, y=y),
+        PointRecords(members=members, offsets=offsets, points=Points(t=t, x=x, y=y), stands_for=source),
         claim=claim,
         method=method,
         parameters=parameters,
-        stands_for=source,
         rng=rng,
     )
     return release, linkage

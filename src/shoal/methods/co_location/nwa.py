@@ -1,4 +1,7 @@
-"""Never Walk Alone: people of one time span, moved into cylinders of k (Abul, Bonchi and Nanni 2008)."""
+"""Never Walk Alone: people with the same time span, moved into cylinders of k.
+
+Abul, Bonchi and Nanni 2008.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,15 +17,15 @@ from shoal.methods.co_location.clusters import (
     Cluster,
     delta_parameter,
     greedy_clusters,
-    places_at,
+    interpolate_places,
     publish_clusters,
     root_mean_square_distances,
     trash_parameter,
 )
 from shoal.methods.method import About
-from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
+from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, parameter_values, require_declared
+from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.given import require_given
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
@@ -33,24 +36,23 @@ from shoal.units import show_s
 
 @dataclass(frozen=True, kw_only=True)
 class Nwa:
-    """(k, delta)-anonymity: every published person has the same k - 1 others within ``delta_m`` all along.
+    """(k, delta)-anonymity: the same k - 1 others are within ``delta_m`` of a record at every time.
 
-    People with the same begin and end form a class; a class below k is left out. Everybody of a class is read
-    on one clock by linear interpolation, clustered, and moved into the cylinder of the cluster.
+    People with the same begin and end form a class; classes below k are left out. A class is interpolated
+    onto one clock and clustered; each cluster is moved into its cylinder.
 
     Parameters
     ----------
     k
         Smallest cluster.
     delta_m
-        Diameter of the cylinder in meters. 0 gives everybody in a cluster the same average trajectory.
+        Diameter of the cylinder in meters. 0 gives a cluster one average trajectory.
     pi_s
-        Trajectories begin and end only at multiples of this many seconds; what lies before and after is cut
-        off.
+        Trajectories begin and end only at multiples of this many seconds; the rest is cut off.
     step_s
-        Step of the clock of a class, in seconds. ``pi_s`` is a multiple.
+        Step of the clock in seconds; ``pi_s`` is a multiple.
     trash
-        The share of a class that clusters may leave out.
+        Largest share of a class that is left out.
 
     References
     ----------
@@ -108,22 +110,22 @@ class Nwa:
             )
 
     def claim(self) -> KDeltaAnonymity:
-        """(k, delta)-co-location; not k-anonymity of trajectories."""
+        """(k, delta)-co-location, which is not k-anonymity of trajectories."""
         return KDeltaAnonymity(k=self.k, delta_m=self.delta_m)
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
-        return stated(self)
+        """All parameters, as in the manifest."""
+        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and who became which record.
+        """The release and its linkage.
 
-        Raises MisuseError with fewer than k people or for snapped samples, NothingLeftError when every class
-        is smaller than k.
+        Raises MisuseError for fewer than k people or snapped samples, NothingLeftError when every class is
+        below k.
         """
-        require_given(original, rng)
+        require_method_inputs(original, rng)
         clusters = list(self.clusters(original, run or Run()))
         if not clusters:
             raise NothingLeftError(
@@ -141,10 +143,7 @@ class Nwa:
         )
 
     def classes(self, original: Trajectories) -> dict[tuple[int, int], list[int]]:
-        """The subjects by their begin and end, in multiples of pi_s.
-
-        Whoever has no multiple of pi_s within the own time span is in no class.
-        """
+        """Subjects by begin and end in multiples of pi_s; those without a multiple in between are missing."""
         spans: dict[tuple[int, int], list[int]] = {}
         for subject, (t, _, _) in enumerate(original):
             begin, end = ceil(float(t[0]) / self.pi_s), floor(float(t[-1]) / self.pi_s)
@@ -153,9 +152,9 @@ class Nwa:
         return spans
 
     def clusters(self, original: Trajectories, run: Run) -> Iterator[Cluster]:
-        """The clusters of every class of at least k people, before they are moved.
+        """Clusters of every class of at least k people, before they are moved.
 
-        Raises MisuseError with fewer than k people.
+        Raises MisuseError for fewer than k people.
         """
         original.require_points_as_given()
         require_people(original.n_subjects, self.k)
@@ -175,7 +174,8 @@ class Nwa:
             )
             chosen = (pivot_of == pivot for pivot in np.unique(pivot_of[pivot_of >= 0]))
             return [
-                Cluster(members=members[own], t=t, x=x[own], y=y[own], source=source[own]) for own in chosen
+                Cluster(members=members[rows], t=t, x=x[rows], y=y[rows], source=source[rows])
+                for rows in chosen
             ]
 
         for clusters in run.map(cluster, large, label="clustering classes"):
@@ -183,15 +183,12 @@ class Nwa:
 
 
 def _read_at(original: Trajectories, members: Integers, t: Floats) -> tuple[Floats, Floats, Integers]:
-    """Everybody's place [n, s] at the times t, on straight lines between samples.
-
-    Also the raw sample of that very time, or -1. Of several places at one time the first counts.
-    """
+    """Interpolated places [n, s] at the times t, and the raw sample of exactly that time, or -1."""
     x, y = np.empty((2, len(members), len(t)))
     source = np.empty((len(members), len(t)), dtype=np.int64)
     for row, member in enumerate(members.tolist()):
         samples = original.samples_of(member)
-        x[row], y[row] = places_at(t, samples)
+        x[row], y[row] = interpolate_places(t, samples)
         times, first = np.unique(samples[0], return_index=True)
         at = np.minimum(np.searchsorted(times, t), len(times) - 1)
         source[row] = np.where(times[at] == t, original.offsets[member] + first[at], -1)

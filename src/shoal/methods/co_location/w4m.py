@@ -16,7 +16,7 @@ from shoal.methods.co_location.clusters import (
     Cluster,
     delta_parameter,
     greedy_clusters,
-    places_at,
+    interpolate_places,
     publish_clusters,
     root_mean_square_distances,
     trash_parameter,
@@ -27,12 +27,12 @@ from shoal.methods.parameters import (
     at_least,
     k_parameter,
     parameter,
+    parameter_values,
     require_declared,
-    stated,
 )
+from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.given import require_given
-from shoal.model.neighborhoods import along_longest, bisected
+from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
@@ -49,25 +49,25 @@ _FRACTIONS: Final = 256  # of a trajectory's life at which LST compares places a
 class W4m:
     """(k, delta)-anonymity of trajectories that begin, end and are sampled at different times.
 
-    Whatever the distance, an optimal script of edits makes every member of a cluster like the pivot in time:
-    samples that match or are replaced move, others are created or deleted.
+    An optimal edit script aligns every member of a cluster with the pivot's times: samples that match or are
+    replaced move, others are created or deleted.
 
     Parameters
     ----------
     k
         Smallest cluster.
     delta_m
-        Diameter of the cylinder in meters. 0 puts everybody in a cluster in one place.
+        Diameter of the cylinder in meters. 0 puts a cluster in one place.
     distance
-        What counts as similar. "lst": everybody's whole life at constant speed between samples, compared at
-        equal fractions of it. "edr": the number of edits.
+        Similarity of trajectories. "lst": compares whole lives, at constant speed between samples, at equal
+        fractions. "edr": the number of edits.
     speed_m_s
-        How many meters a second too early or too late counts as. Two samples match within ``delta_m`` on each
-        axis and within ``delta_m / speed_m_s`` in time.
+        Meters that one second of time difference counts as. Samples match within ``delta_m`` on each axis and
+        within ``delta_m / speed_m_s`` in time.
     trash
-        The share of the people that clusters may leave out.
+        Largest share of people left out.
     chunk
-        People of one neighborhood that are clustered on their own (W4M-LC). 0 = all at once.
+        People of one neighborhood clustered together (W4M-LC). 0 = all at once.
 
     References
     ----------
@@ -126,21 +126,21 @@ class W4m:
             )
 
     def claim(self) -> KDeltaAnonymity:
-        """(k, delta)-co-location; not k-anonymity of trajectories."""
+        """(k, delta)-co-location, which is not k-anonymity of trajectories."""
         return KDeltaAnonymity(k=self.k, delta_m=self.delta_m)
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
-        return stated(self)
+        """All parameters, as in the manifest."""
+        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and who became which record.
+        """The release and its linkage.
 
-        Raises MisuseError with fewer than k people or for snapped samples.
+        Raises MisuseError for fewer than k people or snapped samples.
         """
-        require_given(original, rng)
+        require_method_inputs(original, rng)
         clusters = self.clusters(original, run or Run())
         return publish_clusters(
             original,
@@ -152,9 +152,9 @@ class W4m:
         )
 
     def clusters(self, original: Trajectories, run: Run) -> list[Cluster]:
-        """The clusters on their common time lines, before they are moved in space.
+        """Clusters on their common time lines, before they are moved.
 
-        Raises MisuseError with fewer than k people.
+        Raises MisuseError for fewer than k people.
         """
         original.require_points_as_given()
         require_people(original.n_subjects, self.k)
@@ -166,7 +166,9 @@ class W4m:
             axis=1,
         )
         everybody = np.arange(original.n_subjects)
-        chunks = list(bisected(everybody, along_longest(middles), most=self.chunk or len(everybody)))
+        chunks = list(
+            bisect_rows(everybody, order_by_longest_axis(middles), most=self.chunk or len(everybody))
+        )
         groups: list[tuple[int, Integers]] = []
         for done, chunk in enumerate(chunks):
             run.progress("clustering", done, len(chunks))
@@ -178,7 +180,7 @@ class W4m:
         return list(run.map(lambda group: self._edit(original, *group), groups, label="editing"))
 
     def distances(self, people: Trajectories, run: Run) -> Floats:
-        """[n, n] how much people differ: meters by LST, edits by EDR."""
+        """[n, n] distances between people: meters for LST, edits for EDR."""
         if self.distance == "lst":
             return root_mean_square_distances(_lives(people, self.speed_m_s))
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)
@@ -192,11 +194,9 @@ class W4m:
 
     @property
     def _match_s(self) -> float:
-        """Seconds within which two samples may match."""
         return self.delta_m / self.speed_m_s
 
     def _edit(self, original: Trajectories, pivot: int, members: Integers) -> Cluster:
-        """Everybody of a cluster at the times of its pivot."""
         times, first = np.unique(original.samples_of(pivot)[0], return_index=True)
         _, at_x, at_y = (column[first] for column in original.samples_of(pivot))
         x, y = np.empty((2, len(members), len(times)))
@@ -204,18 +204,18 @@ class W4m:
         for row, member in enumerate(members.tolist()):
             own_t, own_x, own_y = original.samples_of(member)
             bounds = float(self.delta_m), self._match_s, float(self.speed_m_s)
-            taken = align(own_t, own_x, own_y, times, at_x, at_y, *bounds)
-            on_lines_x, on_lines_y = places_at(times, (own_t, own_x, own_y))
-            x[row] = np.where(taken >= 0, own_x[taken], on_lines_x)
-            y[row] = np.where(taken >= 0, own_y[taken], on_lines_y)
-            source[row] = np.where(taken >= 0, original.offsets[member] + taken, -1)
+            matches = align(own_t, own_x, own_y, times, at_x, at_y, *bounds)
+            on_lines_x, on_lines_y = interpolate_places(times, (own_t, own_x, own_y))
+            x[row] = np.where(matches >= 0, own_x[matches], on_lines_x)
+            y[row] = np.where(matches >= 0, own_y[matches], on_lines_y)
+            source[row] = np.where(matches >= 0, original.offsets[member] + matches, -1)
         return Cluster(members=members, t=times, x=x, y=y, source=source)
 
 
 def _lives(people: Trajectories, speed_m_s: float) -> Floats:
-    """[n, 256, 3]: x, y and time in meters of everybody at equal fractions of their own lives."""
+    """[n, 256, 3]: x, y and time in meters at equal fractions of each person's life."""
     lives = np.empty((people.n_subjects, _FRACTIONS, 3))
     for row, samples in enumerate(people):
         at = np.linspace(samples[0].min(), samples[0].max(), _FRACTIONS)
-        lives[row] = np.stack([*places_at(at, samples), speed_m_s * at], axis=1)
+        lives[row] = np.stack([*interpolate_places(at, samples), speed_m_s * at], axis=1)
     return lives

@@ -1,4 +1,1 @@
-"""GLOVE: merge the two most similar fingerprints until every class holds k people.
-
-Source: Gramaglia and Fiore 2015.
-"""
+"""GLOVE: merge the two most similar trajectories until every class has k people."""

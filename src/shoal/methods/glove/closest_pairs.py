@@ -1,16 +1,13 @@
-"""Which two classes are closest, without looking at every pair: bands of a growing threshold.
+"""Find the two closest classes without comparing every pair. docs/bounds.md proves that nothing is missed.
 
-docs/bounds.md says why nothing is missed.
+Bands of a growing threshold: in each, every class gets a list of its nearest below the threshold, and classes
+are matched in order of effort. A list has limited length and holds all pairs of its owner up to its last
+entry. The end of a full list waits in the queue like a pair: when it comes up and its owner still exists, all
+people with full lists are searched for again. A class has the slot of its first member, so slots settle ties.
 
-Each band finds everybody's nearest below the threshold, and classes are matched in order of effort. A list
-holds a limited number and knows all pairs of its owner up to its last entry. So that nothing is missed, the
-end of a full list stands in the queue like a pair: when it comes up while its owner is still there, all
-people whose lists are full are searched for again. A class stands in the slot of its first member, so slots
-are the canonical order that settles ties.
-
-The search for a merged class seldom changes which pair comes next. So with several threads the next pairs in
-the queue are merged ahead and searched for on all threads while the loop goes on. A pair whose turn comes as
-foreseen is only compared with those that entered since. One that loses a member first is forgotten.
+Searching for a merged class seldom changes which pair comes next. With several threads, the next pairs in the
+queue are therefore merged and searched for ahead, on all threads. A foreseen pair is only compared with
+classes that entered since; it is dropped when it loses a member first.
 """
 
 from collections.abc import Iterator
@@ -43,7 +40,7 @@ Entry = tuple[float, int, int, int, int, int]
 
 
 class BandedPairs:
-    """The closest pairs among all classes that are still to be merged, one slot each."""
+    """The closest pairs among all unfinished classes, one slot each."""
 
     def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
         self._original, self._run = original, run
@@ -79,11 +76,11 @@ class BandedPairs:
 
     @property
     def tally(self) -> Integers:
-        """[2] pairs of single people whose evaluation has begun, and has ended; repeats count again."""
+        """[2] pairs of single people whose evaluation was started, and completed; repeats count again."""
         return self._near.tally
 
     def retire(self, a: int, b: int) -> None:
-        """Take two classes out."""
+        """Remove two classes."""
         self._retired = (a, b)
         for slot in (a, b):
             self._living[slot] = False
@@ -91,33 +88,37 @@ class BandedPairs:
             self._void[slot] += 1
             self._full[slot] = False
         self._n_living -= 2
-        for pair in [each for each in self._foreseen if each != (a, b) and not {a, b}.isdisjoint(each)]:
+        for pair in [
+            foreseen for foreseen in self._foreseen if foreseen != (a, b) and not {a, b}.isdisjoint(foreseen)
+        ]:
             self._foreseen.pop(pair).done.cancel()
 
     def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
-        """Put a merged class into an empty slot and look for those near it."""
+        """Put a merged class into an empty slot and search for its nearest."""
         if self._merged is None:
             self._merged = MergedCrowds(self._original, self._near, self._run.threads, _LIST)
         crowds, threshold = self._merged, self._threshold
-        begun = self._foreseen.pop(self._retired, None)
-        if begun is None:
+        search = self._foreseen.pop(self._retired, None)
+        if search is None:
             row = crowds.store(slot, merged)
-            begun = crowds.begin(row, np.flatnonzero(self._living), threshold)
-        since = sorted({each for each in crowds.entered[begun.until :] if self._living[each]})
-        crowds.enter(begun.row)
+            search = crowds.begin(row, np.flatnonzero(self._living), threshold)
+        since = sorted(
+            {slot_since for slot_since in crowds.entered[search.until :] if self._living[slot_since]}
+        )
+        crowds.enter(search.row)
         self._living[slot] = True
         self._n_living += 1
         self._look_ahead(ahead)
-        self._put_one(slot, crowds.end(begun), begun.until)
+        self._put_one(slot, crowds.end(search), search.until)
         if since:
-            near = crowds.nearest_of(begun.row, np.array(since), threshold)
+            near = crowds.nearest_of(search.row, np.array(since), threshold)
             self._put_one(slot, near, len(crowds.entered))
 
     def _look_ahead(self, ahead: Ahead) -> None:
-        """Begin to look for those near the crowds that come next, so that no thread waits."""
+        """Start searches for the crowds that come next, so that no thread waits."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
         most = min(self._ahead - len(self._foreseen), self._merged.spare_rows(self._n_living))
-        under_way = sum(not each.done.done() for each in self._foreseen.values())
+        under_way = sum(not search.done.done() for search in self._foreseen.values())
         if most <= 0 or under_way >= _ENOUGH * self._run.threads:
             return
         living = np.flatnonzero(self._living)
@@ -127,34 +128,33 @@ class BandedPairs:
             self._foreseen[a, b] = self._merged.begin(row, others, self._threshold)
 
     def _next_ones(self, ahead: Ahead, most: int) -> Iterator[tuple[tuple[int, int], EquivalenceClass]]:
-        """The next pairs in the queue that share nobody, will enter and were not foreseen.
+        """The next disjoint pairs in the queue that will enter and are not foreseen yet.
 
-        So many, up to the end of a list, behind which others may come next; and of many pairs of the same few
-        classes not all are looked at.
+        Stops at the end of a list, behind which other pairs may come, and after a bounded number of entries.
         """
-        seen: list[Entry] = []
-        taken: set[int] = set()
-        found = 0
-        while self._queue and found < most and len(seen) < _LIST * self._run.threads:
+        popped: list[Entry] = []
+        slots_used: set[int] = set()
+        count = 0
+        while self._queue and count < most and len(popped) < _LIST * self._run.threads:
             entry = heappop(self._queue)
             _, a, b, kind, first, second = entry
             if kind == _END and self._void[first] == second:
-                seen.append(entry)
-                if first not in taken:
+                popped.append(entry)
+                if first not in slots_used:
                     break
             elif kind == _PAIR and self._age[a] == first and self._age[b] == second:
-                seen.append(entry)
-                if taken.isdisjoint((a, b)):
-                    taken |= {a, b}
+                popped.append(entry)
+                if slots_used.isdisjoint((a, b)):
+                    slots_used |= {a, b}
                     merged = None if (a, b) in self._foreseen else ahead(a, b)
                     if merged is not None:
-                        found += 1
+                        count += 1
                         yield (a, b), merged
-        for entry in seen:
+        for entry in popped:
             heappush(self._queue, entry)
 
     def _search(self) -> None:
-        """Queue all pairs of the living below the threshold, as far as the lists reach."""
+        """Queue all pairs below the threshold, as far as the lists reach."""
         living = np.flatnonzero(self._living)
         self._queue.clear()
         single = living if self._merged is None else living[self._merged.sizes(living) == 1]
@@ -163,7 +163,7 @@ class BandedPairs:
             self._search_crowds(np.setdiff1d(living, single))
 
     def _search_again(self, owner: int) -> None:
-        """The list of ``owner`` has been used up: look again, and for all others whose lists may be soon."""
+        """Search again for the owner of a list that is used up, and for everyone whose list may soon be."""
         if not self._full[owner]:
             self._search_crowds(np.array([owner]))
             return
@@ -172,24 +172,23 @@ class BandedPairs:
         self._search_people(single, np.flatnonzero(self._full))
 
     def _search_people(self, single: Integers, owners: Integers) -> None:
-        """Queue the lists of these owners among all who are single."""
-        wanted = np.zeros(len(self._living), dtype=np.bool_)
-        wanted[owners] = True
-        found = self._near.nearest(single, _LIST_OF_PERSON, self._threshold, wanted)
-        self._full[owners] = found.length[owners] == _LIST_OF_PERSON
-        self._put(owners, found, owners)
+        is_owner = np.zeros(len(self._living), dtype=np.bool_)
+        is_owner[owners] = True
+        near = self._near.nearest(single, _LIST_OF_PERSON, self._threshold, is_owner)
+        self._full[owners] = near.length[owners] == _LIST_OF_PERSON
+        self._put(owners, near, owners)
 
     def _search_crowds(self, slots: Integers) -> None:
         assert self._merged is not None  # noqa: S101  (callers see to it)
         living = np.flatnonzero(self._living)
         self._put(slots, self._merged.nearest_of_many(slots, living, self._threshold), np.arange(len(slots)))
 
-    def _put(self, owners: Integers, found: Nearest, rows: Integers) -> None:
-        """Queue the lists of these slots, which stand in these rows; a pair that stands in two lists once."""
-        count, length = found.length[rows], found.partner.shape[1]
+    def _put(self, owners: Integers, nearest: Nearest, rows: Integers) -> None:
+        """Queue the lists in these rows; a pair in two lists enters once."""
+        count, length = nearest.length[rows], nearest.partner.shape[1]
         listed = np.arange(length) < count[:, None]
-        owner, other = np.repeat(owners, count), found.partner[rows][listed]
-        effort, a, b = found.effort[rows][listed], np.minimum(owner, other), np.maximum(owner, other)
+        owner, other = np.repeat(owners, count), nearest.partner[rows][listed]
+        effort, a, b = nearest.effort[rows][listed], np.minimum(owner, other), np.maximum(owner, other)
         order = np.lexsort((b, a, effort))
         a, b = a[order], b[order]
         first = np.ones(len(order), dtype=np.bool_)
@@ -203,20 +202,20 @@ class BandedPairs:
             )
         ]
         full = count == length
-        for own, row in zip(owners[full].tolist(), rows[full].tolist(), strict=True):
-            last = int(found.partner[row, -1])
-            end = float(found.effort[row, -1])
-            self._queue.append((end, min(own, last), max(own, last), _END, own, int(self._void[own])))
+        for slot, row in zip(owners[full].tolist(), rows[full].tolist(), strict=True):
+            last = int(nearest.partner[row, -1])
+            end = float(nearest.effort[row, -1])
+            self._queue.append((end, min(slot, last), max(slot, last), _END, slot, int(self._void[slot])))
         heapify(self._queue)
 
     def _put_one(self, slot: int, near: list[tuple[float, int]], until: int) -> None:
-        """Queue the list of one crowd, effort and slot of each, as far as they were there at ``until``."""
+        """Queue the list of one crowd, without classes that are gone or entered after ``until``."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
         others = np.array([other for _, other in near], dtype=np.int64)
-        there = self._living[others] & self._merged.entered_by(others, until)
-        for (effort, other), is_there in zip(near, there.tolist(), strict=True):
+        still_valid = self._living[others] & self._merged.entered_by(others, until)
+        for (effort, other), is_valid in zip(near, still_valid.tolist(), strict=True):
             a, b = min(slot, other), max(slot, other)
-            if is_there:
+            if is_valid:
                 heappush(self._queue, (effort, a, b, _PAIR, self._age[a], self._age[b]))
         if len(near) == _LIST:
             heappush(self._queue, (effort, a, b, _END, slot, int(self._void[slot])))

@@ -1,4 +1,4 @@
-"""GLOVE: merge the two most similar fingerprints until every class holds k people.
+"""GLOVE: merge the two most similar trajectories until every class has k people.
 
 Source: Gramaglia and Fiore 2015, Alg. 1.
 """
@@ -15,13 +15,19 @@ from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_box
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
-from shoal.methods.glove.merging import Bounds, merge
-from shoal.methods.glove.omission import Budget, fitted, omitted
-from shoal.methods.glove.refine import halved, refined
-from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
-from shoal.methods.hulls import hull_parameter, rounded_outward
-from shoal.methods.k_merge import merge_each, merge_members
-from shoal.methods.method import About
+from shoal.methods.glove.merging import (
+    GENERALIZE,
+    Bounds,
+    Generalize,
+    merge,
+    split_at_overlaps,
+    unite_overlaps,
+)
+from shoal.methods.glove.omission import Budget, fit_boxes, omit_samples
+from shoal.methods.glove.refine import halve_people, refine_classes
+from shoal.methods.hulls import hull_parameter, round_outward
+from shoal.methods.k_merge import merge_crowds, merge_members
+from shoal.methods.method import About, local_generalization
 from shoal.methods.parameters import (
     ABOVE_0,
     SHARE_ABOVE_0,
@@ -30,14 +36,13 @@ from shoal.methods.parameters import (
     at_least,
     k_parameter,
     parameter,
+    parameter_values,
     require_declared,
-    stated,
 )
-from shoal.methods.techniques import local_generalization
+from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.common import require_class
-from shoal.model.extents import EXTENT_FORMS, extents_at_most
-from shoal.model.given import require_given
+from shoal.model.extents import EXTENT_FORMS, parse_extents
 from shoal.model.omission import ANY_SHARE
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
@@ -60,47 +65,44 @@ ABOVE_NOTHING: Final = Bound(
 class Glove:
     """Full-length k-anonymity by specialized generalization.
 
-    Whoever knows any part of a person's movement, even all of it, finds at least k records that fit equally
-    well.
+    An observer who knows any part of a person's movement, even all of it, finds at least k equal records.
 
     Parameters
     ----------
     k
         Smallest equivalence class.
     suppress_space_m, suppress_time_s
-        Boxes with a larger extent (dx + dy in meters; duration in seconds) are dropped after each merge and
-        once more from the finished record (Sec. 7.1). None keeps all.
+        Drop boxes with a larger extent (dx + dy in meters; duration in seconds) after each merge and at the
+        end (Sec. 7.1). None keeps all.
     suppress_by
-        What is measured against these thresholds: "boxes" drops whole ones; "samples" leaves a sample out of
-        a merge when the hull of it and its own partner is larger, the second reading of Sec. 7.1. The second
-        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds.
+        What these thresholds apply to. "boxes": whole boxes. "samples": a sample is left out of a merge when
+        its hull with its partner is larger, the second reading of Sec. 7.1; needs a reading of the paper's
+        reshaping, and boxes may exceed the thresholds.
     extent_at_most
-        The largest extents of a box, dx + dy and duration, as ``extents_at_most`` reads them: "5km,2h". The
-        boxes of a finished class hold as many samples as fit, and the others are left out; with "k-merge"
-        alone. None covers everything.
+        Largest extents of a box, dx + dy and duration, such as "5km,2h". Boxes of a finished class hold as
+        many samples as fit; the others are left out. Only with "k-merge". None covers everything.
     generalize
-        What becomes of boxes that overlap in time: "k-merge" chooses classes as GLOVE does and generalizes
+        How boxes that overlap in time are resolved: "k-merge" forms classes as GLOVE does and generalizes
         their raw samples at least cost; the others are readings of the paper's reshaping (Sec. 6.2).
     leftover
-        What becomes of the last class below k: "merge" joins it to the closest finished one, "suppress"
-        leaves it out.
+        The last class below k: "merge" joins it to the closest finished one, "suppress" leaves it out.
     start
-        How classes are formed first: "greedy", as the paper says, or "halves": people are parted in two again
-        and again, by where they are and how active, which takes next to no time; with ``refine`` alone.
+        How classes are first formed: "greedy" as in the paper, or "halves", which splits people repeatedly by
+        place and activity and takes almost no time; only with ``refine``.
     refine
-        Whether a local search then exchanges people between classes, and cuts their samples into boxes, so
-        that extents shrink; with "k-merge" alone.
+        Exchange people between classes and cut their samples into boxes by a local search that shrinks
+        extents; only with "k-merge".
     refine_rounds
-        How many times the search goes over all classes; 0 leaves them as the greedy loop made them.
+        Rounds of that search over all classes; 0 = none.
     omit_at_most
-        Share of all samples, and of all people, that may be left out of finished classes where this makes
-        the others' boxes smaller; with "k-merge" alone. 0 covers everything.
+        Share of all samples, and of all people, that may be left out of finished classes where this shrinks
+        the other boxes; only with "k-merge". 0 covers everything.
     omit_of_one_at_most
-        Share of the samples of a person who stays; None = 4 times omit_at_most, and half at most.
+        The same share for each person who stays; None = 4 times omit_at_most, at most half.
     space_cap_m, time_cap_s
         Stretches in meters and seconds that count as total loss (Sec. 4.1).
     hull
-        How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
+        How far boxes extend beyond the hulls of their samples, as ``parse_hull`` reads it.
 
     References
     ----------
@@ -244,14 +246,12 @@ class Glove:
 
     @property
     def _suppresses(self) -> bool:
-        """Whether there is a threshold."""
         return self.suppress_space_m is not None or self.suppress_time_s is not None
 
     def _require_extents(self) -> None:
-        """Raise MisuseError for extents that nobody can read, or beside what drops boxes otherwise."""
         if self.extent_at_most is None:
             return
-        extents_at_most(self.extent_at_most)
+        parse_extents(self.extent_at_most)
         object.__setattr__(self, "extent_at_most", self.extent_at_most.replace(" ", ""))
         if self.generalize != "k-merge":
             raise MisuseError(
@@ -265,7 +265,6 @@ class Glove:
             )
 
     def _require_omission(self) -> None:
-        """Raise MisuseError for samples left out beside settings that leave out others, or need them."""
         if not self.omit_at_most:
             if self.omit_of_one_at_most is not None:
                 raise MisuseError(
@@ -303,15 +302,15 @@ class Glove:
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and who became which record.
+        """The release and its linkage.
 
-        Raises MisuseError with fewer than k people, NothingLeftError when suppression takes everybody.
+        Raises MisuseError for fewer than k people, NothingLeftError when suppression leaves no one.
         """
-        require_given(original, rng)
+        require_method_inputs(original, rng)
         classes = self.classes(original, run or Run())
         return assemble(
             original,
-            list(rounded_outward(classes, self.hull, original.snapped_grid(), rng)),
+            list(round_outward(classes, self.hull, original.snapped_grid(), rng)),
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),
@@ -319,25 +318,25 @@ class Glove:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
-        return stated(self)
+        """All parameters, as in the manifest."""
+        return parameter_values(self)
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
-        """The classes of at least k people, each with what is published for its members."""
+        """Classes of at least k people with their published boxes."""
         require_people(original.n_subjects, self.k)
         halves = self.start == "halves"
-        finished = halved(original, self.k, run) if halves else self._merged(original, run)
+        finished = halve_people(original, self.k, run) if halves else self._merged(original, run)
         if self.refine and self.refine_rounds and finished:
-            finished = refined(original, finished, self.k, self.refine_rounds, run)
+            finished = refine_classes(original, finished, self.k, self.refine_rounds, run)
         if self.extent_at_most is not None and finished:
-            finished = fitted(original, finished, extents_at_most(self.extent_at_most), run)
+            finished = fit_boxes(original, finished, parse_extents(self.extent_at_most), run)
         if self.omit_at_most and finished:
-            finished = omitted(original, finished, self._budget(), run)
-        published = [self._published(each, original) for each in finished]
-        return [each for each in published if len(each.boxes)]
+            finished = omit_samples(original, finished, self._budget(), run)
+        published = [self._published(crowd, original) for crowd in finished]
+        return [crowd for crowd in published if len(crowd.boxes)]
 
     def _merged(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
-        """The classes that the greedy loop makes, the last one below k among them or left out."""
+        """The classes of the greedy loop, with the last one below k merged in or left out."""
         grid = original.snapped_grid()
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale, bounds = caps.scale_on(grid), self._bounds(grid)
@@ -356,7 +355,7 @@ class Glove:
             )
 
         def finish(crowds: list[Integers]) -> Iterator[EquivalenceClass]:
-            for members, boxes in zip(crowds, merge_each(original, crowds, run), strict=True):
+            for members, boxes in zip(crowds, merge_crowds(original, crowds, run), strict=True):
                 yield EquivalenceClass(members=members, boxes=self._kept(boxes, grid))
 
         outcome = merge_greedily(
@@ -371,14 +370,13 @@ class Glove:
         if self.leftover == "merge" and finished:
             for short in outcome.short:
                 place = _closest(short, finished, scale)
-                first, second = sorted((finished[place], short), key=lambda each: int(each.members[0]))
+                first, second = sorted((finished[place], short), key=lambda crowd: int(crowd.members[0]))
                 grown = join(first, second)
                 if len(self._published(grown, original).boxes):
                     finished[place] = grown
         return finished
 
     def _published(self, finished: EquivalenceClass, original: Trajectories) -> EquivalenceClass:
-        """A finished class with what is published of it, by the reading of reshaping."""
         match self.generalize:
             case "none" | "k-merge":
                 boxes = finished.boxes
@@ -386,15 +384,13 @@ class Glove:
                 boxes = split_at_overlaps(finished.boxes)
             case _:
                 boxes = unite_overlaps(finished.boxes)
-        kept = self._kept(boxes, original.snapped_grid())
-        return finished if kept is finished.boxes else replace(finished, boxes=kept)
+        boxes_kept = self._kept(boxes, original.snapped_grid())
+        return finished if boxes_kept is finished.boxes else replace(finished, boxes=boxes_kept)
 
     def _budget(self) -> Budget:
-        """What may be left out."""
         return Budget.of(self.omit_at_most, self.omit_of_one_at_most)
 
     def _bounds(self, grid: Grid) -> Bounds | None:
-        """How far samples may lie from their partners; None = as far as they do."""
         if self.suppress_by != "samples" or not self._suppresses:
             return None
         space_m, time_s = (
@@ -403,23 +399,20 @@ class Glove:
         return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
 
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
-        """The boxes whose extents do not exceed the suppression thresholds."""
         if self.suppress_by != "boxes" or not self._suppresses:
             return boxes
-        kept = np.ones(len(boxes), dtype=np.bool_)
+        fits = np.ones(len(boxes), dtype=np.bool_)
         if self.suppress_space_m is not None:
-            kept &= (
+            fits &= (
                 boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
             ) * grid.cell_m <= self.suppress_space_m
         if self.suppress_time_s is not None:
-            kept &= (boxes.t_end - boxes.t_start) * grid.slot_s <= self.suppress_time_s
-        return boxes.take(kept)
+            fits &= (boxes.t_end - boxes.t_start) * grid.slot_s <= self.suppress_time_s
+        return boxes.take(fits)
 
 
 @dataclass(frozen=True)
 class _Singles:
-    """A class of one for each subject, made when it is asked for."""
-
     original: Trajectories
 
     def __len__(self) -> int:
@@ -431,13 +424,13 @@ class _Singles:
 
 
 def _closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:
-    """Position of the finished class with the least effort from the short one; the first of equals."""
-    own = samples_of_boxes(short.boxes)
+    """Position of the finished class with the least effort to the short one; the first of equals."""
+    samples = samples_of_boxes(short.boxes)
     return min(
         range(len(finished)),
         key=lambda place: (
             box_effort(
-                own,
+                samples,
                 len(short.members),
                 samples_of_boxes(finished[place].boxes),
                 len(finished[place].members),

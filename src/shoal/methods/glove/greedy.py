@@ -21,27 +21,24 @@ Finish = Callable[[list[Integers]], Iterable[EquivalenceClass]]
 class Singles(Protocol):
     """A class of one for each subject."""
 
-    def __len__(self) -> int:
-        """How many there are."""
+    def __len__(self) -> int: ...
 
-    def __getitem__(self, slot: int) -> EquivalenceClass:
-        """That of this subject."""
+    def __getitem__(self, slot: int) -> EquivalenceClass: ...
 
 
 class ClosestPairs(Protocol):
-    """Knows which two unfinished classes are closest; a class's slot is the position of its first member."""
+    """Knows the two closest unfinished classes; the slot of a class is the position of its first member."""
 
     def closest(self) -> tuple[int, int] | None:
         """The two slots with the least effort, the smallest (a, b) of equals; None below two."""
 
     def retire(self, a: int, b: int) -> None:
-        """Take two classes out."""
+        """Remove two classes."""
 
     def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
         """Put a merged class, still below k, into its slot.
 
-        ahead: what two slots would become if they came next, for whoever wants to begin with it; None if
-        that would not enter.
+        ahead: the class that two slots would form if they came next, or None if that class would not enter.
         """
 
 
@@ -49,7 +46,7 @@ class ClosestPairs(Protocol):
 class Merging:
     """The outcome of the greedy loop.
 
-    sequence: the merged slots in order; finished: classes of at least k; discarded: classes that lost every
+    sequence: merged slots in order; finished: classes of at least k; discarded: classes that lost every
     sample to suppression; short: the class left below k, if any.
     """
 
@@ -59,7 +56,7 @@ class Merging:
     short: list[EquivalenceClass] = field(default_factory=list)
 
     def ended(self, merged: EquivalenceClass, k: int) -> bool:
-        """Keep a class that merges no more; whether it is one."""
+        """Store a class that merges no more; whether it is one."""
         if not len(merged.boxes):
             self.discarded.append(merged)
         elif len(merged.members) >= k:
@@ -79,15 +76,15 @@ def merge_greedily(
 ) -> Merging:
     """Merge until at most one class has fewer than k members.
 
-    singles: a class of one for each subject, in canonical order. join: the merge of two classes, which may
-    leave no box at all. finish: the classes of those who have come to be k, which no merge asks for, all of
-    them in the end; None = ``join`` makes them, each in its turn.
+    singles: a class of one for each subject, in canonical order. join: merges two classes, perhaps to no box
+    at all. finish: makes all classes that reached k at the end, since no merge needs them; None = ``join``
+    makes each in its turn.
     """
     outcome = Merging()
     unfinished: dict[int, EquivalenceClass] = {}  # of more than one
-    left = set(range(len(singles)))
+    unmerged = set(range(len(singles)))
     ripe: list[Integers] = []
-    made: dict[tuple[int, int], EquivalenceClass] = {}
+    joined_ahead: dict[tuple[int, int], EquivalenceClass] = {}
 
     def members_in(slot: int) -> Integers:
         return unfinished[slot].members if slot in unfinished else np.array([slot])
@@ -98,9 +95,9 @@ def merge_greedily(
     def ahead(a: int, b: int) -> EquivalenceClass | None:
         if len(members_in(a)) + len(members_in(b)) >= k:
             return None
-        if (a, b) not in made:
-            made[a, b] = join(class_in(a), class_in(b))
-        return made[a, b] if len(made[a, b].boxes) else None
+        if (a, b) not in joined_ahead:
+            joined_ahead[a, b] = join(class_in(a), class_in(b))
+        return joined_ahead[a, b] if len(joined_ahead[a, b].boxes) else None
 
     label = "merging the closest"
     run.progress(label, 0, len(singles))
@@ -113,19 +110,19 @@ def merge_greedily(
         if finish is not None and len(first) + len(second) >= k:
             ripe.append(np.sort(np.concatenate([first, second])))
         else:
-            merged = made[pair] if pair in made else join(class_in(a), class_in(b))
+            merged = joined_ahead[pair] if pair in joined_ahead else join(class_in(a), class_in(b))
         for slot in pair:
-            left.remove(slot)
+            unmerged.remove(slot)
             unfinished.pop(slot, None)
-        for void in [each for each in made if not {a, b}.isdisjoint(each)]:
-            del made[void]
+        for void in [slots for slots in joined_ahead if not {a, b}.isdisjoint(slots)]:
+            del joined_ahead[void]
         if merged is not None and not outcome.ended(merged, k):
             unfinished[a] = merged
-            left.add(a)
+            unmerged.add(a)
             pairs.enter(a, merged, ahead)
-        run.progress(label, len(singles) - len(left), len(singles))
+        run.progress(label, len(singles) - len(unmerged), len(singles))
     for merged in finish(ripe) if finish is not None else ():
         outcome.ended(merged, k)
-    outcome.short.extend(class_in(slot) for slot in left)
+    outcome.short.extend(class_in(slot) for slot in unmerged)
     run.progress(label, len(singles), len(singles))
     return outcome

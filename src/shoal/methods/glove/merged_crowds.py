@@ -1,4 +1,4 @@
-"""What the search for closest pairs knows about merged classes: their boxes, and who is near them."""
+"""Boxes of merged classes and the search for their nearest, for ``closest_pairs``."""
 
 import math
 from collections import deque
@@ -33,10 +33,10 @@ _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
 
 
 class Begun(NamedTuple):
-    """The search for a crowd's nearest that a thread has begun, or will begin.
+    """A search for a crowd's nearest that is submitted to a thread.
 
-    row: of the crowd, whose list it fills. until: how many crowds had entered, of which it sees those that
-    live. done: it; task: the same, for whoever waits.
+    row: of the crowd, whose list it fills. until: how many crowds had entered; it sees those that live. task:
+    its arguments, for a caller that cannot wait.
     """
 
     row: int
@@ -46,16 +46,16 @@ class Begun(NamedTuple):
 
 
 class MergedCrowds:
-    """The boxes of all classes; those of merged ones stand behind those of single people.
+    """The boxes of all classes; those of merged ones come after those of single people.
 
-    A class is known outside by its slot, and here by a row that it keeps: that of a single person is its
-    slot, and each crowd that is made gets the next. So nothing that a search reads is written while it
-    runs, but the turn of its own crowd, which comes after all others that it sees, before and after.
+    Outside, a class is known by its slot; here by a row that never changes: a person's row is their slot,
+    each merged crowd gets the next. A running search therefore reads nothing that is written meanwhile,
+    except the turn of its own crowd, which comes after the turns of all others that it sees.
     """
 
     def __init__(self, original: Trajectories, near: NearPairs, threads: int, length: int) -> None:
         n, lengths, first = original.n_subjects, original.lengths, original.offsets[:-1]
-        own = Boxes.of_samples(original.t, original.x, original.y)
+        sample_boxes = Boxes.of_samples(original.t, original.x, original.y)
         hours = near.people.hours
         self._near = near
         self._most_boxes = int(lengths.max())
@@ -64,13 +64,15 @@ class MergedCrowds:
         short = np.flatnonzero(lengths < LANES)
         starts = first.copy()
         starts[short] = original.n_samples + LANES * np.arange(len(short))
-        again = first[short, None] + np.minimum(np.arange(LANES), lengths[short, None] - 1)
-        self._used = original.n_samples + again.size
+        padding = first[short, None] + np.minimum(np.arange(LANES), lengths[short, None] - 1)
+        self._used = original.n_samples + padding.size
         kind = np.int32 if self._most_narrow > 1 else np.int64
         room = self._used + self._used // 2
-        boxes = Samples(*(_with_room(column, room, kind) for column in (*own.columns(), own.t_end)))
+        boxes = Samples(
+            *(_with_room(column, room, kind) for column in (*sample_boxes.columns(), sample_boxes.t_end))
+        )
         for column in boxes:
-            column[original.n_samples : self._used] = column[again.ravel()]
+            column[original.n_samples : self._used] = column[padding.ravel()]
         rows = _ROWS * n
         bounding = Bounding(
             around=np.empty((rows, 4), dtype=np.int64),
@@ -107,7 +109,6 @@ class MergedCrowds:
         self._index_again(np.empty(0, dtype=np.int64))
 
     def _index_again(self, rows: Integers) -> None:
-        """Put these crowds into the index, and nobody else."""
         hours, nobody = self._near.people.hours, np.empty(0, dtype=np.int64)
         self._nobody = build_crowd_index(self.crowds, hours, nobody, nobody, 0)
         self._index = self._nobody
@@ -120,26 +121,26 @@ class MergedCrowds:
         self._since = len(self.entered)
 
     def sizes(self, slots: Integers) -> Integers:
-        """How many people the class in each of these slots has."""
+        """Number of people in the class of each slot."""
         return self.crowds.sizes[self._rows[slots]]
 
     def spare_rows(self, n_living: int) -> int:
-        """How many crowds may be stored beside those that so many classes can still become."""
+        """Number of crowds that may be stored besides those that this many classes can still become."""
         return len(self.crowds.sizes) - self._used_rows - n_living
 
     def enter(self, row: int) -> None:
-        """The crowd in this row is in its slot from now on."""
+        """Put the crowd of this row into its slot."""
         slot = int(self.crowds.slots[row])
         self._rows[slot] = row
         self.entered.append(slot)
         self.crowds.turns[row] = len(self.entered)
 
     def entered_by(self, slots: Integers, until: int) -> Numbers:
-        """Whether the class in each of these slots is among those who were there after so many entered."""
+        """Whether the class of each slot was there after this many crowds had entered."""
         return self.crowds.turns[self._rows[slots]] <= until
 
     def store(self, slot: int, merged: EquivalenceClass) -> int:
-        """Append the class's boxes behind those already held; its row, which has not entered."""
+        """Append the boxes of a class that has not entered yet; its row."""
         row = self._used_rows
         self._used_rows += 1
         ordered = samples_in_order(columns_in_order(merged.boxes.columns()))
@@ -153,9 +154,9 @@ class MergedCrowds:
             self.crowds = self.crowds._replace(boxes=boxes)
             if wider:
                 self._index_again(np.empty(0, dtype=np.int64))
-        for column, own in zip(boxes, ordered, strict=True):
-            column[start : start + m] = own
-            column[start + m : stop] = own[-1]
+        for column, source in zip(boxes, ordered, strict=True):
+            column[start : start + m] = source
+            column[start + m : stop] = source[-1]
         crowds = self.crowds
         crowds.starts[row], crowds.stops[row], crowds.sizes[row] = start, start + m, len(merged.members)
         crowds.slots[row], crowds.turns[row] = slot, _NOT_YET
@@ -165,18 +166,18 @@ class MergedCrowds:
         return row
 
     def begin(self, row: int, living: Integers, threshold: float) -> Begun:
-        """Begin to look for the nearest of a crowd among the living slots, below the threshold."""
+        """Start to search for a crowd's nearest among the living slots, below the threshold."""
         self._index_in_time(living)
         task = self._task(np.array([row]), self._rows[living], threshold, self._index)
         return Begun(row, len(self.entered), self._pool.submit(self._search, *task), task)
 
-    def end(self, begun: Begun) -> list[tuple[float, int]]:
-        """Effort and slot of each that it found; whoever waits for what no thread has begun does it."""
-        if begun.done.cancel():
-            self._search(*begun.task)
+    def end(self, search: Begun) -> list[tuple[float, int]]:
+        """Effort and slot of each neighbor found; runs the search itself if no thread has started it."""
+        if search.done.cancel():
+            self._search(*search.task)
         else:
-            begun.done.result()
-        return self._list_of(begun.row)
+            search.done.result()
+        return self._list_of(search.row)
 
     def nearest_of(self, row: int, slots: Integers, threshold: float) -> list[tuple[float, int]]:
         """The same among a few slots, at once."""
@@ -184,19 +185,18 @@ class MergedCrowds:
         return self._list_of(row)
 
     def _list_of(self, row: int) -> list[tuple[float, int]]:
-        known, found = self._found.length[row], self._found
-        return list(zip(found.effort[row, :known].tolist(), found.partner[row, :known].tolist(), strict=True))
+        count, nearest = self._found.length[row], self._found
+        return list(
+            zip(nearest.effort[row, :count].tolist(), nearest.partner[row, :count].tolist(), strict=True)
+        )
 
     def nearest_of_many(self, slots: Integers, living: Integers, threshold: float) -> Nearest:
-        """The nearest others of the crowds in these slots among the living, below the threshold.
-
-        Many crowds at once where there are enough. The lists are in the order of ``slots``.
-        """
+        """The nearest living others of the crowds in these slots, in the order of ``slots``."""
         single = living[self.sizes(living) == 1]
         rows, others = self._rows[slots], self._rows[living]
         self._index_in_time(living)
         if len(slots) < _BLOCK or len(single) < _BLOCK:
-            begun = [
+            searches = [
                 self._pool.submit(
                     self._search,
                     *self._task(rows[first :: self._threads].copy(), others, threshold, self._index),
@@ -205,15 +205,15 @@ class MergedCrowds:
             ]
         else:
             search = self._near.prepared(single, threshold)
-            begun = [
+            searches = [
                 self._pool.submit(self._search_block, search, block, others, threshold)
                 for block in self._blocks(slots)
             ]
-        for each in begun:
-            each.result()
-        found = self._found
-        return found._replace(
-            partner=found.partner[rows], effort=found.effort[rows], length=found.length[rows]
+        for future in searches:
+            future.result()
+        nearest = self._found
+        return nearest._replace(
+            partner=nearest.partner[rows], effort=nearest.effort[rows], length=nearest.length[rows]
         )
 
     def _blocks(self, slots: Integers) -> list[Integers]:
@@ -226,20 +226,26 @@ class MergedCrowds:
         return np.array_split(self._rows[slots[np.lexsort((places.y[main], strip))]], count)
 
     def _search_block(self, search: PairSearch, block: Integers, living: Integers, threshold: float) -> None:
-        own = self._lowest.popleft()
+        workspace = self._lowest.popleft()
         nearest_to_block(
-            self.crowds, search, block, living, threshold, self._found, self._index, own, self._most_boxes
+            self.crowds,
+            search,
+            block,
+            living,
+            threshold,
+            self._found,
+            self._index,
+            workspace,
+            self._most_boxes,
         )
-        self._lowest.append(own)
+        self._lowest.append(workspace)
 
     def _index_in_time(self, living: Integers) -> None:
-        """Make the index again once many have entered since."""
         if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
             rows = self._rows[living]
             self._index_again(rows[self.crowds.sizes[rows] > 1])
 
     def _task(self, rows: Integers, others: Integers, threshold: float, index: CrowdIndex) -> tuple[Any, ...]:
-        """What a search needs, with all that is replaced by others later."""
         return rows, others, threshold, self.crowds, index, self._lowest, self._most_boxes
 
     def _search(
@@ -252,7 +258,7 @@ class MergedCrowds:
         lowest: deque[LowerBounds],
         most_boxes: int,
     ) -> None:
-        own = lowest.popleft()
+        workspace = lowest.popleft()
         nearest_to_crowds(
             crowds,
             self._near.people,
@@ -261,15 +267,15 @@ class MergedCrowds:
             threshold,
             self._found,
             index,
-            own,
+            workspace,
             most_boxes,
             self._near.scale,
         )
-        lowest.append(own)
+        lowest.append(workspace)
 
 
 def _most_narrow(original: Trajectories, scale: Scale) -> int:
-    """The largest crowds whose costs beside each other fit 32 bits; 0 where not even coordinates do."""
+    """The largest crowd size whose mutual costs fit 32 bits; 0 where coordinates do not fit."""
     ends = [(int(column.min()), int(column.max()) + 1) for column in (original.t, original.x, original.y)]
     if any(first < -_IN_32_BITS or last > _IN_32_BITS for first, last in ends):
         return 0
@@ -279,7 +285,7 @@ def _most_narrow(original: Trajectories, scale: Scale) -> int:
 
 
 def _with_room(column: Integers, room: int, kind: Any) -> Numbers:
-    """A copy at the start of a longer array; memory that nothing has been written to costs nothing."""
+    """A copy at the start of a longer array; memory that is never written costs nothing."""
     longer = np.empty(room, dtype=kind)
     longer[: len(column)] = column[:room]
     return longer

@@ -1,6 +1,9 @@
-"""Two classes become one: the two-stage merge of their samples (Gramaglia and Fiore 2015, Sec. 6.2)."""
+"""Merge two classes sample by sample, and resolve boxes that overlap in time.
 
-from typing import Final, NamedTuple
+Gramaglia and Fiore 2015, Sec. 6.2, with several readings of its reshaping.
+"""
+
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -10,9 +13,12 @@ from shoal.measures.stretch import samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import BOX_COLUMNS, Boxes
 
+Generalize = Literal["k-merge", "reshape-final", "reshape-each", "overlap-split", "none"]
+GENERALIZE: Final[tuple[Generalize, ...]] = get_args(Generalize)
+
 
 class Bounds(NamedTuple):
-    """How far a box and its partner may lie apart to be merged: dx + dy of their hull, and its length."""
+    """Largest hull of a box and its partner in a merge: dx + dy in cells, and slots."""
 
     cells: float
     slots: float
@@ -24,10 +30,10 @@ _UNBOUNDED: Final = Bounds(np.inf, np.inf)
 def merge(
     first: EquivalenceClass, second: EquivalenceClass, scale: Scale, bounds: Bounds | None = None
 ) -> EquivalenceClass:
-    """The class of all members of both, each of its boxes the hull of at least one box of each.
+    """The class of all members of both; each of its boxes is the hull of at least one box of each class.
 
-    ``first`` stands before ``second`` in canonical order. Of boxes that stretch another equally, the first in
-    canonical order is chosen.
+    ``first`` precedes ``second`` in canonical order. Of boxes that stretch another equally, the first is
+    chosen.
     """
     longer, shorter = (second, first) if _second_is_longer(first, second, scale) else (first, second)
     cells, slots = bounds or _UNBOUNDED
@@ -53,3 +59,41 @@ def _second_is_longer(first: EquivalenceClass, second: EquivalenceClass, scale: 
     a, b = samples_of_boxes(first.boxes), samples_of_boxes(second.boxes)
     n_a, n_b = len(first.members), len(second.members)
     return bool(box_sum(b, n_b, a, n_a, scale, np.inf) > box_sum(a, n_a, b, n_b, scale, np.inf))
+
+
+def unite_overlaps(boxes: Boxes) -> Boxes:
+    """Replace boxes that overlap in time, transitively, by their hull; touching is no overlap."""
+    ordered = boxes.sorted()
+    if not len(ordered):
+        return ordered
+    first = np.flatnonzero(np.r_[True, ordered.t_start[1:] >= np.maximum.accumulate(ordered.t_end)[:-1]])
+    return ordered.hulls(first)
+
+
+def split_at_overlaps(boxes: Boxes) -> Boxes:
+    """Cut time wherever a box begins or ends; each piece covers the area of all boxes that span it.
+
+    A piece may hold no raw sample of a member, so this reading is not truthful. Neighboring pieces with the
+    same area become one.
+    """
+    ordered = boxes.sorted()
+    cuts = np.unique(np.concatenate([ordered.t_start, ordered.t_end]))
+    pieces: list[tuple[int, int, int, int, int, int]] = []
+    active = 0
+    for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        active = int(np.searchsorted(ordered.t_start, start, side="right"))
+        spans = np.flatnonzero(ordered.t_end[:active] > start)
+        if not spans.size:
+            continue
+        area = (
+            int(ordered.x_min[spans].min()),
+            int(ordered.y_min[spans].min()),
+            int(ordered.x_max[spans].max()),
+            int(ordered.y_max[spans].max()),
+        )
+        if pieces and pieces[-1][1] == start and pieces[-1][2:] == area:
+            pieces[-1] = (pieces[-1][0], end, *area)
+        else:
+            pieces.append((start, end, *area))
+    columns = np.array(pieces, dtype=np.int64).reshape(-1, 6).T.copy()
+    return Boxes(**dict(zip(("t_start", "t_end", "x_min", "y_min", "x_max", "y_max"), columns, strict=True)))

@@ -1,8 +1,8 @@
-"""Samples left out so that the boxes of the others shrink: a budget spent where it lowers extents most.
+"""Leave out samples so that the boxes of the others shrink: spend a budget where it lowers extents most.
 
-One price of a sample holds for all classes. Each leaves out those whose absence saves more than that, by the
-costs that the refinement lowers, without their ramp; the price is as low as the budget allows. Nothing is
-drawn by chance.
+One price per sample applies to all classes. Each leaves out the samples whose absence saves more than the
+price, by the costs of the refinement without their ramp; the price is as low as the budget allows.
+Deterministic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ from shoal.kernels.weighed_runs import Weights
 from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.refine import weights_of
-from shoal.methods.k_merge import joined
+from shoal.methods.k_merge import samples_by_time
 from shoal.model.extents import LargestExtents
-from shoal.model.omission import most_of
+from shoal.model.omission import most_allowed
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
@@ -35,20 +35,20 @@ _LABEL: Final = "leaving out samples"
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What may be missing: a share of all samples and of all people, and of each person who stays."""
+    """Shares that may be missing: of all samples and all people, and of each remaining person's samples."""
 
     of_all: float
     of_one: float
 
     @classmethod
     def of(cls, share: float, of_one: float | None) -> "Budget":
-        """A share of all; of one person as given, else 4 times that, and half at most."""
+        """A budget; ``of_one`` defaults to 4 times ``share``, at most half."""
         return cls(of_all=share, of_one=of_one or min(_HALF, float(_OF_ONE * Fraction(repr(share)))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Crowd:
-    """One class's samples. columns: [3, m] x, y, t; owner: [m] whose, in 0..k-1; lengths: [k] of each."""
+    """Samples of one class. columns: [3, m] x, y, t; owner: [m] in 0..k-1; lengths: [k]."""
 
     members: Integers
     columns: Integers
@@ -58,47 +58,45 @@ class _Crowd:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Answer:
-    """One class at a price. box_of: [m] each sample's box, NONE = left out; cost: of boxes and these."""
+    """One class at a price. box_of: [m] box of each sample, NONE = left out; cost: of boxes and those."""
 
     box_of: Integers
     cost: int
 
     @property
     def missing(self) -> int:
-        """How many samples are in no box."""
         return int(np.count_nonzero(self.box_of == NONE))
 
 
-def omitted(
+def omit_samples(
     original: Trajectories, start: Sequence[EquivalenceClass], budget: Budget, run: Run
 ) -> list[EquivalenceClass]:
-    """The classes with smaller boxes, some samples in none; whole classes may be missing.
+    """Classes with smaller boxes and some samples in none; whole classes may be missing.
 
-    start: with boxes that are disjoint in time. Without a price that keeps to the budget they stay as they
-    are.
+    start: boxes disjoint in time. Classes stay unchanged where no price meets the budget.
     """
     return _Search.on(original, start, run).spent(budget)
 
 
-def omitted_for_each(
+def omit_for_budgets(
     original: Trajectories, start: Sequence[EquivalenceClass], budgets: Sequence[Budget], run: Run
 ) -> Iterator[list[EquivalenceClass]]:
-    """The same for each budget. What a class does at a price is kept, as long as no person loses too much."""
-    search = _Search.on(original, start, run, kept={})
+    """The same for each budget; reuses a class's answer to a price unless a person would lose too much."""
+    search = _Search.on(original, start, run, answers_by_price={})
     for budget in budgets:
         yield search.spent(budget) if budget.of_all else list(start)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Search:
-    """For the price at which a budget is spent. kept: by price, what each class does if all may lose all."""
+    """Search for the price that spends a budget. answers_by_price: if each person may lose everything."""
 
     start: Sequence[EquivalenceClass]
     crowds: Sequence[_Crowd]
     wish: OmissionGoal
     prices: Sequence[int]
     run: Run
-    kept: dict[int, list[_Answer]] | None
+    answers_by_price: dict[int, list[_Answer]] | None
 
     @classmethod
     def on(
@@ -106,24 +104,22 @@ class _Search:
         original: Trajectories,
         start: Sequence[EquivalenceClass],
         run: Run,
-        kept: dict[int, list[_Answer]] | None = None,
+        answers_by_price: dict[int, list[_Answer]] | None = None,
     ) -> "_Search":
-        """The search among these classes."""
         weights = weights_of(original, start, ramp=False)
-        crowds = [_crowd(original, each.members) for each in start]
+        crowds = [_crowd(original, crowd.members) for crowd in start]
         return cls(
             start=start,
             crowds=crowds,
             wish=OmissionGoal(weights=weights, at_first=weights, longest=IMPOSSIBLE),
             prices=_prices(crowds, weights),
             run=run,
-            kept=kept,
+            answers_by_price=answers_by_price,
         )
 
     def spent(self, budget: Budget) -> list[EquivalenceClass]:
-        """The classes with this budget spent."""
-        n_samples = most_of(budget.of_all, sum(len(crowd.owner) for crowd in self.crowds))
-        n_people = most_of(budget.of_all, sum(len(crowd.members) for crowd in self.crowds))
+        n_samples = most_allowed(budget.of_all, sum(len(crowd.owner) for crowd in self.crowds))
+        n_people = most_allowed(budget.of_all, sum(len(crowd.members) for crowd in self.crowds))
         low, high = 0, len(self.prices)
         steps = high.bit_length()
         best: list[_Answer] | None = None
@@ -144,29 +140,27 @@ class _Search:
         return _with_boxes(self.start, self.crowds, best)
 
     def _at(self, place: int, budget: Budget) -> list[_Answer]:
-        """What every class does at the price in this place."""
         price = self.prices[place]
         bounds = [
-            np.array([most_of(budget.of_one, length) for length in crowd.lengths.tolist()])
+            np.array([most_allowed(budget.of_one, length) for length in crowd.lengths.tolist()])
             for crowd in self.crowds
         ]
-        if self.kept is None:
+        if self.answers_by_price is None:
             tasks = zip(self.crowds, bounds, strict=True)
             return list(self.run.map(lambda task: _at(task[0], price, task[1], self.wish), tasks))
-        if price not in self.kept:
-            self.kept[price] = list(
+        if price not in self.answers_by_price:
+            self.answers_by_price[price] = list(
                 self.run.map(lambda crowd: _at(crowd, price, crowd.lengths, self.wish), self.crowds)
             )
-        known = zip(self.crowds, bounds, self.kept[price], strict=True)
+        tasks_with_answers = zip(self.crowds, bounds, self.answers_by_price[price], strict=True)
         return list(
             self.run.map(
-                lambda one: one[2] if _keeps(*one) else _at(one[0], price, one[1], self.wish),
-                known,
+                lambda entry: entry[2] if _keeps(*entry) else _at(entry[0], price, entry[1], self.wish),
+                tasks_with_answers,
             )
         )
 
     def _with_classes_left_out(self, place: int, budget: Budget, n_people: int) -> list[_Answer]:
-        """The same, those that are left out whole without any box."""
         answers = self._at(place, budget)
         out = _left_out(self.crowds, answers, self.prices[place], n_people)
         return [
@@ -177,26 +171,30 @@ class _Search:
     def _with_the_rest_spent(
         self, chosen: Sequence[_Answer], place: int, budget: Budget, n_samples: int
     ) -> list[_Answer]:
-        """The next lower price for as many classes as the rest of the budget reaches, small steps first."""
+        """The next lower price for as many classes as the rest of the budget allows, small steps first."""
         lower = self._at(place, budget)
-        left = n_samples - _missing(chosen)
+        remaining = n_samples - _missing(chosen)
         spent = [after.missing - before.missing for before, after in zip(chosen, lower, strict=True)]
         best = list(chosen)
-        for one in sorted(range(len(lower)), key=lambda one: (spent[one], one)):
-            stays = 0 < lower[one].missing < len(self.crowds[one].owner) > chosen[one].missing
-            if stays and 0 < spent[one] <= left:
-                best[one] = lower[one]
-                left -= spent[one]
+        for place_of_class in sorted(
+            range(len(lower)), key=lambda place_of_class: (spent[place_of_class], place_of_class)
+        ):
+            stays = (
+                0
+                < lower[place_of_class].missing
+                < len(self.crowds[place_of_class].owner)
+                > chosen[place_of_class].missing
+            )
+            if stays and 0 < spent[place_of_class] <= remaining:
+                best[place_of_class] = lower[place_of_class]
+                remaining -= spent[place_of_class]
         return best
 
 
-def fitted(
+def fit_boxes(
     original: Trajectories, start: Sequence[EquivalenceClass], most: LargestExtents, run: Run
 ) -> list[EquivalenceClass]:
-    """The classes with boxes of at most these extents, which hold what fits.
-
-    A class without any such box is missing.
-    """
+    """Classes with boxes of at most these extents, which hold the samples that fit; others are left out."""
     grid = original.snapped_grid()
     widest = widest_cells(original)
     slots = int(np.ptp(original.t)) + 1
@@ -211,16 +209,15 @@ def fitted(
         at_first=Weights(place=sides, per_slot=1),
         longest=lasting,
     )
-    crowds = [_crowd(original, each.members) for each in start]
+    crowds = [_crowd(original, crowd_class.members) for crowd_class in start]
     answers = list(
         run.map(lambda crowd: _at(crowd, price, crowd.lengths, wish), crowds, label="fitting boxes")
     )
-    made = _with_boxes(start, crowds, answers)
-    return [replace(each, boxes=_within(each.boxes, cells, lasting)) for each in made]
+    classes = _with_boxes(start, crowds, answers)
+    return [replace(crowd_class, boxes=_within(crowd_class.boxes, cells, lasting)) for crowd_class in classes]
 
 
 def _within(boxes: Boxes, cells: int, slots: int) -> Boxes:
-    """The boxes with no larger extents than these."""
     sides = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
     return boxes.take((sides <= cells) & (boxes.t_end - boxes.t_start <= slots))
 
@@ -228,28 +225,26 @@ def _within(boxes: Boxes, cells: int, slots: int) -> Boxes:
 def _with_boxes(
     start: Sequence[EquivalenceClass], crowds: Sequence[_Crowd], answers: Sequence[_Answer]
 ) -> list[EquivalenceClass]:
-    """The classes with the boxes chosen for them; those without any are missing."""
     return [
-        replace(each, boxes=_boxes(crowd, answer))
-        for each, crowd, answer in zip(start, crowds, answers, strict=True)
+        replace(equivalence_class, boxes=_boxes(crowd, answer))
+        for equivalence_class, crowd, answer in zip(start, crowds, answers, strict=True)
         if answer.missing < len(crowd.owner)
     ]
 
 
 def _missing(answers: Sequence[_Answer]) -> int:
-    """How many samples are in no box."""
     return sum(answer.missing for answer in answers)
 
 
 def _crowd(original: Trajectories, members: Integers) -> _Crowd:
-    t, x, y, owner = joined(original, members)
+    t, x, y, owner = samples_by_time(original, members)
     return _Crowd(
         members=members, columns=np.stack([x, y, t]), owner=owner, lengths=original.lengths[members]
     )
 
 
 def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
-    """Prices to try, ascending by a tenth: from what the smallest box costs to what the largest costs all."""
+    """Prices to try, each a tenth higher: from the smallest box's cost to the largest's for all samples."""
     least = int(weights.place[min(2, len(weights.place) - 1)] + weights.per_slot)
     slots = max(int(crowd.columns[2, -1] - crowd.columns[2, 0]) + 1 for crowd in crowds)
     most = int(weights.place[-1] + weights.per_slot * slots) * max(len(crowd.owner) for crowd in crowds)
@@ -258,20 +253,18 @@ def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
 
 
 def _at(crowd: _Crowd, price: int, bounds: Integers, wish: OmissionGoal) -> _Answer:
-    """What one class does at a price, where its people may lose so many samples each."""
     box_of = np.empty(len(crowd.owner), dtype=np.int64)
     cost = choose_boxes(crowd.columns, crowd.owner, price, bounds, wish, box_of)
     return _Answer(box_of=box_of, cost=int(cost))
 
 
 def _keeps(crowd: _Crowd, bounds: Integers, answer: _Answer) -> bool:
-    """Whether nobody loses more samples than that."""
     lost = np.bincount(crowd.owner[answer.box_of == NONE], minlength=len(bounds))
     return bool((lost <= bounds).all())
 
 
 def _left_out(crowds: Sequence[_Crowd], answers: Sequence[_Answer], price: int, n_people: int) -> Flags:
-    """[classes] those left out whole: whose boxes cost most above their samples' prices, for each person."""
+    """[classes] those left out whole: the highest cost above their samples' prices per person first."""
     gains = np.array(
         [
             (answer.cost - price * len(crowd.owner)) / len(crowd.members)
@@ -279,22 +272,21 @@ def _left_out(crowds: Sequence[_Crowd], answers: Sequence[_Answer], price: int, 
         ]
     )
     out = np.zeros(len(crowds), dtype=np.bool_)
-    left = n_people
+    people_left = n_people
     for place in np.argsort(-gains, kind="stable").tolist():
         size = len(crowds[place].members)
-        if gains[place] > 0 and size <= left and np.count_nonzero(out) < len(crowds) - 1:
+        if gains[place] > 0 and size <= people_left and np.count_nonzero(out) < len(crowds) - 1:
             out[place] = True
-            left -= size
+            people_left -= size
     return out
 
 
 def _boxes(crowd: _Crowd, answer: _Answer) -> Boxes:
-    """The hulls of the samples in each box."""
-    kept = np.flatnonzero(answer.box_of >= 0)
-    kept = kept[np.argsort(answer.box_of[kept], kind="stable")]
-    first = np.flatnonzero(np.diff(answer.box_of[kept], prepend=-1))
+    samples = np.flatnonzero(answer.box_of >= 0)
+    samples = samples[np.argsort(answer.box_of[samples], kind="stable")]
+    first = np.flatnonzero(np.diff(answer.box_of[samples], prepend=-1))
     low, high = (
-        [bound.reduceat(column[kept], first) for column in crowd.columns]
+        [bound.reduceat(column[samples], first) for column in crowd.columns]
         for bound in (np.minimum, np.maximum)
     )
     return Boxes(

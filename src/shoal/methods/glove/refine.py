@@ -1,10 +1,10 @@
-"""Classes chosen better than greedily: a local search that starts where the greedy loop ends.
+"""Improve classes by a local search that starts where the greedy loop ends.
 
-What it lowers is what a reader sees: the extents of raw samples' boxes in place and in time, each counted in
-units of its mean before the refinement. The same costs decide where a class's samples are cut into boxes.
+It lowers the extents of raw samples' boxes in place and in time, each in units of its mean before the
+refinement. The same costs decide how a class's samples are cut into boxes.
 
-Neighborhoods of classes are searched one by one, on all threads. Each round cuts the population into other
-neighborhoods. Nothing is drawn by chance: who is in which class follows from raw data and parameters alone.
+Neighborhoods of classes are searched separately, on all threads; each round cuts the population into other
+neighborhoods. Deterministic: classes follow from raw data and parameters alone.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,11 @@ from shoal.kernels.regrouping import Classes, CostMemo, Regrouping, regroup
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, weighed_partition
 from shoal.measures.least_extents import squares_of, widest_cells
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.k_merge import joined, merge_members
-from shoal.model.hulls import hulls_of
-from shoal.model.neighborhoods import along_longest, bisected
+from shoal.methods.k_merge import merge_members, samples_by_time
+from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, fixed
+from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
@@ -37,7 +36,7 @@ _MARKS_SEED: Final = 0  # of marks that tell groups apart and decide nothing
 _LABEL: Final = "refining classes"
 
 
-def refined(
+def refine_classes(
     original: Trajectories,
     start: Sequence[EquivalenceClass],
     k: int,
@@ -48,30 +47,28 @@ def refined(
 ) -> list[EquivalenceClass]:
     """Classes of at least k of the same people, whose samples have smaller extents.
 
-    start: with boxes that are disjoint in time. weights: those of the start, with a ramp, unless given. What
-    is known after each round is kept in the run's checkpoint.
+    start: boxes disjoint in time. weights: default to those of ``start``, with a ramp. The run's checkpoint
+    stores the state after each round.
     """
     if weights is None:
         weights = weights_of(original, start, ramp=True)
-    members = [each.members for each in start]
+    members = [crowd.members for crowd in start]
     for turn in range(rounds):
         members = _after_round(original, members, k, weights, turn, rounds, run)
     return [
-        EquivalenceClass(members=own, boxes=merged_by_weights(original, own, weights)[0]) for own in members
+        EquivalenceClass(members=people, boxes=merge_by_weights(original, people, weights)[0])
+        for people in members
     ]
 
 
-def halved(original: Trajectories, k: int, run: Run) -> list[EquivalenceClass]:
-    """Classes of k or a few more to start from: people in two again and again, by place and activity.
-
-    Each with k-merge's boxes.
-    """
+def halve_people(original: Trajectories, k: int, run: Run) -> list[EquivalenceClass]:
+    """Classes of k or a few more people, split repeatedly by place and activity, with k-merge's boxes."""
     everybody = np.arange(original.n_subjects)
     around = _traits(original, np.split(everybody, everybody[1:]), 0)
-    parts = bisected(everybody, along_longest(around), parts=len(everybody) // k)
+    parts = bisect_rows(everybody, order_by_longest_axis(around), parts=len(everybody) // k)
     return list(
         run.map(
-            lambda own: EquivalenceClass(members=own, boxes=merge_members(original, own)[0]),
+            lambda people: EquivalenceClass(members=people, boxes=merge_members(original, people)[0]),
             parts,
             label="forming classes",
         )
@@ -79,22 +76,22 @@ def halved(original: Trajectories, k: int, run: Run) -> list[EquivalenceClass]:
 
 
 def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, ramp: bool) -> Weights:
-    """What extents cost: the root of dx + dy, and the duration, in units of the means of these boxes.
+    """Costs of extents: the root of dx + dy, and the duration, in units of the means of these boxes.
 
-    ramp: whether wider boxes also cost more up to 2.5 km, the more the fewer samples these boxes hold within
-    that. Means and shares are over raw samples. docs/decisions/0106 says why.
+    ramp: wider boxes also cost more up to 2.5 km, the more so the fewer samples these boxes hold within it.
+    Means and shares are over raw samples. docs/decisions/0106 gives the reason.
     """
     close = _CLOSE_M / original.snapped_grid().cell_m
     cells = slots = samples = far = 0
-    for each in classes:
-        boxes = each.boxes.sorted()
-        t = joined(original, each.members)[0]
-        held = np.searchsorted(t, boxes.t_end) - np.searchsorted(t, boxes.t_start)
+    for crowd in classes:
+        boxes = crowd.boxes.sorted()
+        t = samples_by_time(original, crowd.members)[0]
+        n_samples = np.searchsorted(t, boxes.t_end) - np.searchsorted(t, boxes.t_start)
         sides = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
-        samples += int(held.sum())
-        cells += int(held @ sides)
-        slots += int(held @ (boxes.t_end - boxes.t_start))
-        far += int(held[sides > close].sum())
+        samples += int(n_samples.sum())
+        cells += int(n_samples @ sides)
+        slots += int(n_samples @ (boxes.t_end - boxes.t_start))
+        far += int(n_samples[sides > close].sum())
     sides = np.arange(widest_cells(original) + 1)
     place = _PLACE * np.sqrt(sides * samples / cells)
     if ramp:
@@ -104,11 +101,11 @@ def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, r
     )
 
 
-def merged_by_weights(original: Trajectories, members: Integers, weights: Weights) -> tuple[Boxes, int]:
-    """The boxes of the partition of these subjects' samples with the least extents, and its cost."""
-    t, x, y, owner = joined(original, members)
+def merge_by_weights(original: Trajectories, members: Integers, weights: Weights) -> tuple[Boxes, int]:
+    """The boxes of the cheapest partition of these subjects' samples, and its cost."""
+    t, x, y, owner = samples_by_time(original, members)
     first, cost = weighed_partition(t, x, y, owner, len(members), weights)
-    return hulls_of(Boxes.of_samples(t, x, y), first), int(cost)
+    return Boxes.of_samples(t, x, y).hulls(first), int(cost)
 
 
 def _after_round(
@@ -120,30 +117,32 @@ def _after_round(
     rounds: int,
     run: Run,
 ) -> list[Integers]:
-    """The members of each class after one more round."""
 
     def make() -> Arrays:
         around = _traits(original, members, turn)
-        parts = list(bisected(np.arange(len(members)), along_longest(around), most=_TOGETHER))
-        found: list[Integers] = []
+        parts = list(bisect_rows(np.arange(len(members)), order_by_longest_axis(around), most=_TOGETHER))
+        groups: list[Integers] = []
         run.progress(_LABEL, turn * len(parts), rounds * len(parts))
-        for done, own in enumerate(
+        for done, part_groups in enumerate(
             run.map(lambda part: _part(original, members, part, k, weights), parts), start=1
         ):
-            found += own
+            groups += part_groups
             run.progress(_LABEL, turn * len(parts) + done, rounds * len(parts))
-        return {"members": np.concatenate(found), "sizes": np.array([len(own) for own in found])}
+        return {
+            "members": np.concatenate(groups),
+            "sizes": np.array([len(part_groups) for part_groups in groups]),
+        }
 
-    kept = run.kept(f"refined-{turn + 1:02d}", make)
-    return np.split(kept["members"], np.cumsum(kept["sizes"])[:-1])
+    stored = run.load_or_make(f"refined-{turn + 1:02d}", make)
+    return np.split(stored["members"], np.cumsum(stored["sizes"])[:-1])
 
 
 def _traits(original: Trajectories, members: Sequence[Integers], turn: int) -> Floats:
-    """[classes, 3]: where each class stands, on axes that turn from round to round, and how active it is."""
+    """[classes, 3]: place of each class on axes that turn from round to round, and its activity."""
     starts = original.offsets[:-1]
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
     people = np.stack([*middles, np.log2(original.lengths)], axis=1)
-    of_class = np.array([people[own].mean(axis=0) for own in members])
+    of_class = np.array([people[class_members].mean(axis=0) for class_members in members])
     of_class /= np.maximum(np.ptp(of_class, axis=0), 1e-9)
     east, north, active = of_class.T
     cos, sin = np.cos(turn * _TURN), np.sin(turn * _TURN)
@@ -153,24 +152,23 @@ def _traits(original: Trajectories, members: Sequence[Integers], turn: int) -> F
 def _part(
     original: Trajectories, members: Sequence[Integers], part: Integers, k: int, weights: Weights
 ) -> list[Integers]:
-    """The members of each class of one neighborhood after a search among them."""
-    own = [members[c] for c in part.tolist()]
-    return searched(original, own, k, weights, _COSTS_A_PERSON * sum(map(len, own)))
+    classes = [members[c] for c in part.tolist()]
+    return search_neighborhood(original, classes, k, weights, _COSTS_A_PERSON * sum(map(len, classes)))
 
 
-def searched(
+def search_neighborhood(
     original: Trajectories, members: Sequence[Integers], k: int, weights: Weights, allowance: int
 ) -> list[Integers]:
-    """These classes after a search among themselves, each ascending; all ways to change them are tried.
+    """These classes after a search among themselves, each ascending.
 
-    allowance: how many costs of classes may be computed.
+    allowance: most class costs that may be computed.
     """
     people = np.sort(np.concatenate(members))
     lengths = original.lengths[people]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     rows = np.arange(offsets[-1]) + np.repeat(original.offsets[people] - offsets[:-1], lengths)
-    tracks = Tracks(*map(fixed, (offsets, original.t[rows], original.x[rows], original.y[rows])))
-    sizes = np.array([len(own) for own in members])
+    tracks = Tracks(*map(read_only, (offsets, original.t[rows], original.x[rows], original.y[rows])))
+    sizes = np.array([len(class_members) for class_members in members])
     most = max(2 * k - 1, int(sizes.max())) + 1
     count = max(len(members), len(people) // k)
     classes = Classes(
@@ -183,9 +181,13 @@ def searched(
         changed=np.zeros(count, dtype=np.int64),
         examined=np.zeros(len(people), dtype=np.int64),
     )
-    for c, own in enumerate(members):
-        local = np.searchsorted(people, own)
-        classes.members[c, : len(own)], classes.size[c], classes.of[local] = local, len(own), c
+    for c, class_members in enumerate(members):
+        local = np.searchsorted(people, class_members)
+        classes.members[c, : len(class_members)], classes.size[c], classes.of[local] = (
+            local,
+            len(class_members),
+            c,
+        )
     longest = int(np.sort(lengths)[-most:].sum())
     places = 1 << (2 * (allowance + 3 * len(people) + 16)).bit_length()  # twice what is computed, or more
     search = Regrouping(

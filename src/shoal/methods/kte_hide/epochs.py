@@ -1,4 +1,4 @@
-"""Time cut into epochs, and what each subject did in each: a piece (Gramaglia et al. 2017, Sec. III-E)."""
+"""Cut time into epochs; a piece is what one subject did in one epoch (Gramaglia et al. 2017, Sec. III-E)."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from shoal.runtime.arrays import Integers
 class Epochs:
     """``count`` epochs in windows of ``width`` epochs.
 
-    Piece p is what subject[p] did in epoch[p], ordered by both. by_epoch: pieces in the order of epochs,
-    those of epoch e from starts[e] to starts[e + 1].
+    Piece p is what subject[p] did in epoch[p], ordered by both. by_epoch: pieces by epoch; those of epoch e
+    are starts[e] to starts[e + 1].
     """
 
     count: int
@@ -27,20 +27,20 @@ class Epochs:
 
     @property
     def samples(self) -> Integers:
-        """int64 [p]: how many samples each piece has."""
+        """int64 [p]: number of samples of each piece."""
         return self.pieces.end - self.pieces.first
 
     @property
     def n_windows(self) -> int:
-        """How many windows there are; one begins at every epoch with enough epochs after it."""
+        """Number of windows: one starts at every epoch with enough epochs after it."""
         return self.count - self.width + 1
 
     def is_empty(self, window: int) -> bool:
-        """Whether nobody has samples in a window, as in most of those of years with few days."""
+        """Whether a window has no samples, as most have in data of few days within years."""
         return bool(self.starts[window] == self.starts[window + self.width])
 
     def pieces_in(self, window: int) -> tuple[Integers, Integers]:
-        """Subjects with samples in a window [n], ascending, and their pieces [n, width], -1 where silent."""
+        """Subjects with samples in a window [n], ascending, and their pieces [n, width], -1 for none."""
         inside = self.by_epoch[self.starts[window] : self.starts[window + self.width]]
         subjects, row = np.unique(self.subject[inside], return_inverse=True)
         table = np.full((len(subjects), self.width), -1, dtype=np.int64)

@@ -1,10 +1,9 @@
-"""Which subjects hide each subject in each window, with suppression settled on the way.
+"""Choose who hides each subject in each window, and suppress who cannot be hidden.
 
-Gramaglia et al. 2017, Alg. 2.
-
-Windows are taken in the order of time. If a subject finds no hider, its samples of one epoch, or of all
-epochs of the window, become unpublished, and every window that holds a changed epoch is done again. So nobody
-covers, or is covered by, a record that is not published. Each step unpublishes something, so the walk ends.
+Gramaglia et al. 2017, Alg. 2. Windows are processed in time order. When a subject has no hider, its samples
+of one epoch, or of all epochs of the window, become unpublished, and every window with a changed epoch is
+repeated. So nobody covers, or is covered by, an unpublished record. Each step unpublishes something, so the
+loop ends.
 """
 
 from collections.abc import Collection, Iterator
@@ -17,7 +16,7 @@ import numpy as np
 
 from shoal.kernels.hiding import NO_ONE, HidingHistory, assign_hiders
 from shoal.methods.kte_hide.epochs import Epochs
-from shoal.model.neighborhoods import along_longest, cut_in_two
+from shoal.model.neighborhoods import order_by_longest_axis, split_rows
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
@@ -32,9 +31,9 @@ _LABEL: Final = "choosing hiders"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Window:
-    """One window's outcome.
+    """The result for one window.
 
-    subjects: [n]; table: [n, width] pieces published, -1 elsewhere; hiders: [n, k - 1] rows of this window.
+    subjects: [n]; table: [n, width] published pieces, -1 for none; hiders: [n, k - 1] rows of this window.
     """
 
     subjects: Integers
@@ -44,10 +43,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Search:
-    """Where hiders are looked for.
+    """Where hiders are searched for.
 
-    neighborhood: how many people at first; space_weight: how many more slots one cell of a pair's hull counts
-    as; cycles: whether hiders form greedy cycles instead of the assignment of least cost.
+    neighborhood: people at first; space_weight: slots that one cell of a pair's hull costs in addition;
+    cycles: hiders form greedy cycles instead of the assignment of least cost.
     """
 
     neighborhood: int
@@ -57,7 +56,7 @@ class Search:
 
 @dataclass(eq=False)
 class _Node:
-    """A neighborhood: rows of one window that may hide each other, and the larger one it was cut from."""
+    """Rows of one window that may hide each other, and the larger neighborhood they were cut from."""
 
     rows: Integers
     parent: "_Node | None"
@@ -66,7 +65,7 @@ class _Node:
 
 
 class _Pushed(NamedTuple):
-    """How a window was done last: the hiders of each subject, [n, k - 1], and versions of its past."""
+    """The last result for a window: hiders of each subject, [n, k - 1], and versions of its past."""
 
     subjects: Integers
     hiders: Integers
@@ -74,16 +73,16 @@ class _Pushed(NamedTuple):
     after: Integers
 
 
-_Found = dict[bytes, tuple[Integers, int]]
+_Solutions = dict[bytes, tuple[Integers, int]]
 
 
 @dataclass(eq=False, repr=False)
 class _Memory:
-    """Who has hidden whom, as a stack: windows are taken back in the reverse order.
+    """HidingHistory hiders of each subject, as a stack, since windows are undone in reverse order.
 
-    version: [subjects] equal only where all hiders so far are. So what was found for a neighborhood holds
-    again, when its window is done once more, if its pieces and versions are the same. pushed, found: of the
-    last windows, by number.
+    version: [subjects] equal only for equal hiders so far. The solution of a neighborhood is therefore reused
+    when its window is repeated with the same pieces and versions. pushed, solutions: of the last windows, by
+    number.
     """
 
     hiders: Integers
@@ -91,11 +90,10 @@ class _Memory:
     version: Integers
     n_versions: int = 1
     pushed: dict[int, _Pushed] = field(default_factory=dict)
-    found: dict[int, _Found] = field(default_factory=dict)
+    solutions: dict[int, _Solutions] = field(default_factory=dict)
 
     @classmethod
     def of_nobody(cls, n_subjects: int) -> "_Memory":
-        """Nobody has hidden anybody."""
         count, version = np.zeros((2, n_subjects), dtype=np.int64)
         return cls(np.full((n_subjects, 8), NO_ONE, dtype=np.int64), count, version)
 
@@ -138,7 +136,7 @@ class _Memory:
 
 @dataclass(eq=False, repr=False)
 class _Walk:
-    """How far the windows are done. What follows depends on this state alone, so a run can be continued."""
+    """Windows done so far. The rest depends on this state alone, so a run can be continued."""
 
     epochs: Epochs
     states: Integers
@@ -148,9 +146,9 @@ class _Walk:
     done: list[Window] = field(default_factory=list)
 
     def advance(self, goal: int, run: Run) -> Arrays:
-        """Continue until ``goal`` windows are done; returns the change, as ``repeat`` takes it."""
+        """Continue until ``goal`` windows are done; returns the change, for ``repeat``."""
         before = self.states.copy()
-        kept = len(self.done)
+        n_kept = len(self.done)
         none = np.empty(0, dtype=np.int64)
         nobody = Window(none, none.reshape(0, self.epochs.width), none.reshape(0, self.k - 1))
         while len(self.done) < goal:
@@ -167,17 +165,17 @@ class _Walk:
                 continue
             changed = _unpublish(self.epochs, self.states, at, window.table, pattern, failed, self.k)
             self._back_to(max(0, changed - self.epochs.width + 1))
-            kept = min(kept, len(self.done))
-        fresh = [window.hiders.astype(np.int32) for window in self.done[kept:]]
+            n_kept = min(n_kept, len(self.done))
+        fresh = [window.hiders.astype(np.int32) for window in self.done[n_kept:]]
         return {
-            "kept": np.array(kept),
+            "kept": np.array(n_kept),
             "sizes": np.array([len(hiders) for hiders in fresh], dtype=np.int64),
             "hiders": np.concatenate([np.empty((0, self.k - 1), dtype=np.int32), *fresh]),
             "unpublished": np.flatnonzero((before != self.states) & (self.states == UNPUBLISHED)),
         }
 
     def repeat(self, change: Arrays) -> None:
-        """Make the change that an earlier ``advance`` made from here."""
+        """Apply the change of an earlier ``advance`` from this state."""
         self._back_to(int(change["kept"]))
         self.states[change["unpublished"]] = UNPUBLISHED
         for hiders in (
@@ -199,15 +197,15 @@ class _Walk:
 def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
     """The hiders of every published subject in every window.
 
-    states: int64 [pieces], changed in place: UNPUBLISHED where suppressed. Only subjects with the same states
-    in all epochs of a window may hide each other there. The run keeps finished windows.
+    states: int64 [pieces], changed in place: UNPUBLISHED for suppressed ones. Only subjects with the same
+    states in all epochs of a window may hide each other there. The run's checkpoint stores finished windows.
     """
     n_subjects = int(epochs.subject.max()) + 1
     walk = _Walk(epochs, states, k, search, _Memory.of_nobody(n_subjects))
     run.progress(_LABEL, 0, epochs.n_windows)
     for begin in range(0, epochs.n_windows, WINDOWS_A_PART):
         goal = min(begin + WINDOWS_A_PART, epochs.n_windows)
-        change = run.kept(f"hiders-{begin}", partial(walk.advance, goal, run))
+        change = run.load_or_make(f"hiders-{begin}", partial(walk.advance, goal, run))
         if len(walk.done) < goal:  # read, not made
             walk.repeat(change)
             run.progress(_LABEL, goal, epochs.n_windows)
@@ -217,7 +215,7 @@ def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run:
 def _assign(
     epochs: Epochs, states: Integers, at: int, k: int, search: Search, memory: _Memory, run: Run
 ) -> tuple[Window, Integers, Integers]:
-    """One window's hiders, its states [n, width], and the rows that found none."""
+    """Hiders of one window, its states [n, width], and the rows without a hider."""
     subjects, table, pattern = _published_in(epochs, states, at)
     hiders = np.full((len(subjects), k - 1), NO_ONE, dtype=np.int64)
     places = _mean_places(epochs, table)
@@ -225,22 +223,29 @@ def _assign(
         leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighborhood)
     ]
     past = HidingHistory(memory.hiders, memory.count)
-    known: _Found = memory.found.get(at, {})
-    found = memory.found[at] = {}
-    memory.found.pop(at - _WINDOWS_REMEMBERED, None)
+    remembered: _Solutions = memory.solutions.get(at, {})
+    solved = memory.solutions[at] = {}
+    memory.solutions.pop(at - _WINDOWS_REMEMBERED, None)
 
     def solve(nodes: list[_Node]) -> None:
         for node in nodes:
-            pieces, own = table[node.rows], subjects[node.rows]
-            key = pieces.tobytes() + memory.version[own].tobytes()
-            if key in known:
-                node.hiders, node.missing = known[key]
+            pieces, people = table[node.rows], subjects[node.rows]
+            key = pieces.tobytes() + memory.version[people].tobytes()
+            if key in remembered:
+                node.hiders, node.missing = remembered[key]
             else:
-                node.hiders = np.full((len(own), k - 1), NO_ONE, dtype=np.int64)
+                node.hiders = np.full((len(people), k - 1), NO_ONE, dtype=np.int64)
                 node.missing = assign_hiders(
-                    epochs.pieces, pieces, own, past, search.space_weight, k - 1, search.cycles, node.hiders
+                    epochs.pieces,
+                    pieces,
+                    people,
+                    past,
+                    search.space_weight,
+                    k - 1,
+                    search.cycles,
+                    node.hiders,
                 )
-            found[key] = node.hiders, node.missing
+            solved[key] = node.hiders, node.missing
 
     while waiting:
         for _ in run.map(
@@ -258,15 +263,18 @@ def _assign(
 
 
 def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, Integers, Integers]:
-    """Who is published in a window [n], with which pieces, -1 elsewhere, and which states [n, width] each."""
+    """Published subjects of a window [n], their pieces, -1 for none, and their states, [n, width] each."""
     subjects, table = epochs.pieces_in(at)
     pattern = np.where(table >= 0, states[table], UNPUBLISHED)
-    shown = (pattern != UNPUBLISHED).any(axis=1)
-    return subjects[shown], np.where(pattern != UNPUBLISHED, table, -1)[shown], pattern[shown]
+    is_published = (pattern != UNPUBLISHED).any(axis=1)
+    return (
+        subjects[is_published],
+        np.where(pattern != UNPUBLISHED, table, -1)[is_published],
+        pattern[is_published],
+    )
 
 
 def _lies_in_another(node: _Node, others: Collection[_Node]) -> bool:
-    """Whether a larger neighborhood, solved at the same time, holds this one and would be torn apart."""
     while node.parent is not None:
         node = node.parent
         if node in others:
@@ -284,22 +292,24 @@ def _sets(pattern: Integers) -> Iterator[Integers]:
 
 
 def _mean_places(epochs: Epochs, table: Integers) -> Integers:
-    """Where each subject of a window is, [n, 2] in cells: the middle of its pieces' first samples."""
-    shown = table >= 0
-    first = epochs.pieces.first[np.where(shown, table, 0)]
-    number = np.maximum(shown.sum(axis=1), 1)
+    """[n, 2] in cells: the mean place of the first samples of each subject's pieces."""
+    is_published = table >= 0
+    first = epochs.pieces.first[np.where(is_published, table, 0)]
+    number = np.maximum(is_published.sum(axis=1), 1)
     return np.stack(
-        [np.where(shown, of[first], 0).sum(axis=1) // number for of in (epochs.pieces.x, epochs.pieces.y)],
+        [
+            np.where(is_published, of[first], 0).sum(axis=1) // number
+            for of in (epochs.pieces.x, epochs.pieces.y)
+        ],
         axis=1,
     )
 
 
 def _leaves(node: _Node, places: Integers, neighborhood: int) -> Iterator[_Node]:
-    """The node cut in halves until no part has more than ``neighborhood`` rows."""
     if len(node.rows) <= neighborhood:
         yield node
         return
-    for part in cut_in_two(node.rows, along_longest(places)):
+    for part in split_rows(node.rows, order_by_longest_axis(places)):
         yield from _leaves(_Node(np.sort(part), node), places, neighborhood)
 
 
@@ -308,24 +318,24 @@ def _unpublish(
 ) -> int:
     """Suppress failed rows in the epochs that cost fewest samples; returns the earliest changed epoch.
 
-    One epoch is enough if the subject is then among at least k - 1 others who are there already; otherwise it
-    takes the whole window. Of equal costs the latest epoch is chosen, which no earlier window holds.
+    One epoch is enough if at least k - 1 others already have the remaining states; otherwise the whole window
+    goes. Of equal costs the latest epoch is chosen, which no earlier window holds.
     """
-    kept = np.ones(len(pattern), dtype=np.bool_)
-    kept[failed] = False
+    is_hidden = np.ones(len(pattern), dtype=np.bool_)
+    is_hidden[failed] = False
     sizes: dict[bytes, int] = {}
-    for row in pattern[kept]:
+    for row in pattern[is_hidden]:
         sizes[row.tobytes()] = sizes.get(row.tobytes(), 0) + 1
     changed = epochs.count
     for row in failed.tolist():
-        shown = np.flatnonzero(pattern[row])
+        published = np.flatnonzero(pattern[row])
         options = []
-        for column in shown.tolist() if len(shown) > 1 else []:
+        for column in published.tolist() if len(published) > 1 else []:
             fewer = pattern[row].copy()
             fewer[column] = UNPUBLISHED
             if sizes.get(fewer.tobytes(), 0) >= k - 1:
                 options.append((int(epochs.samples[table[row, column]]), -column))
-        columns = [-min(options)[1]] if options else shown.tolist()
+        columns = [-min(options)[1]] if options else published.tolist()
         states[table[row, columns]] = UNPUBLISHED
         changed = min(changed, at + min(columns))
     return changed

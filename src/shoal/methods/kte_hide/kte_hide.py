@@ -1,4 +1,4 @@
-"""kte-hide: hiding sets that change, so that following somebody for tau teaches at most epsilon more.
+"""kte-hide: changing hiding sets, so that following a person for tau reveals at most epsilon more.
 
 Gramaglia et al. 2017, Alg. 2.
 """
@@ -13,22 +13,21 @@ import numpy as np
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.hiding import generalize_pieces
 from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.methods.hulls import hull_parameter, rounded_outward
+from shoal.methods.hulls import hull_parameter, round_outward
 from shoal.methods.kte_hide.epochs import Epochs, cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide.spectral import spectral_states
-from shoal.methods.method import About
+from shoal.methods.method import About, local_generalization
 from shoal.methods.parameters import (
     AT_LEAST_0,
     at_least,
     k_parameter,
     parameter,
+    parameter_values,
     require_declared,
-    stated,
 )
-from shoal.methods.techniques import local_generalization
+from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KteAnonymity
-from shoal.model.given import require_given
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.arrays import Integers
@@ -53,40 +52,39 @@ _NEIGHBORHOOD: Final = 64
 class KteHide:
     """k^(tau,epsilon)-anonymity by hiding sets that change at every epoch.
 
-    Windows of tau + epsilon begin at every epoch. In each window k - 1 others with samples in the same epochs
-    hide each subject: the cheapest ones nearby, and none of them twice. Data no longer than one window is a
-    single epoch, which is the special case of k-anonymity.
+    Windows of tau + epsilon start at every epoch. In each window k - 1 others with samples in the same epochs
+    hide each subject: the cheapest nearby, none of them twice. Data no longer than one window is a single
+    epoch, the special case of k-anonymity.
 
     Parameters
     ----------
     k
-        Records that fit whatever an attacker has seen in ``tau_s`` seconds.
+        Records that match what an attacker observed in ``tau_s`` seconds.
     tau_s
-        How long an attacker may have followed somebody, in seconds. A multiple of ``epsilon_s``.
+        Seconds that an attacker may have followed a person. A multiple of ``epsilon_s``.
     epsilon_s
         Length of an epoch in seconds, after which others hide a subject. A multiple of the data's slot.
     hiding
-        "clusters": only subjects that share the spectral clusters of all epochs of a window may hide each
-        other (Alg. 2); "neighbors": any.
+        "clusters": only subjects in the same spectral clusters in all epochs of a window hide each other
+        (Alg. 2); "neighbors": any.
     cluster_size
-        How many people a cluster should hold. None: twice as many as hide one person in a window, over the
-        share of people who are active all through it.
+        Target size of a cluster. None: twice as many people as hide one person in a window, divided by the
+        share of people active throughout.
     clustering_by
-        "spectral": of all people of a block; "kasp": of representatives that k-means finds first (Sec.
-        III-G).
+        "spectral": on all people of a block; "kasp": on representatives found by k-means (Sec. III-G).
     assignment
-        "least-cost": the hiders of a turn are the assignment of least cost; "cycles": one cycle through
-        everybody, each step the cheapest left (Alg. 2, line 11).
+        "least-cost": the hiders of a turn are the assignment of least cost; "cycles": one cycle through all
+        people, each step the cheapest left (Alg. 2, line 11).
     neighborhood
-        People among whom hiders are looked for at first. None: 64, or 2 k where that is more.
+        People among whom hiders are searched for at first. None: 64, or 2 k if larger.
     space_weight_s
-        A pair costs what k-merge costs, and besides the sides of its hull (dx + dy) as if they lasted so many
-        seconds. 0 is the paper's cost.
+        A pair costs its k-merge cost plus the sides of its hull (dx + dy) times this many seconds. 0 is the
+        paper's cost.
     hiders
-        "change": others hide a subject after every epoch. "stay": the same ones over the whole data, and
-        which of the k records that hold a subject is its own is drawn; tau and epsilon then bound nothing.
+        "change": others hide a subject after every epoch. "stay": the same ones over the whole data; which of
+        the k records that hold a subject is theirs is drawn, and tau and epsilon then bound nothing.
     hull
-        How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
+        How far boxes extend beyond the hulls of their samples, as ``parse_hull`` reads it.
 
     References
     ----------
@@ -186,19 +184,19 @@ class KteHide:
     def __post_init__(self) -> None:
         self.claim()
         require_declared(self)
-        if self.looked_among < 2 * self.k:
+        if self.neighborhood_size < 2 * self.k:
             raise MisuseError(
                 f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
                 f"least {2 * self.k}"
             )
 
     @property
-    def looked_among(self) -> int:
-        """People among whom hiders are looked for at first."""
+    def neighborhood_size(self) -> int:
+        """People among whom hiders are searched for at first."""
         return max(_NEIGHBORHOOD, 2 * self.k) if self.neighborhood is None else self.neighborhood
 
     def claim(self) -> KteAnonymity:
-        """k^(tau,epsilon)-anonymity; with hiders that stay, k records that are alike to whoever knows all."""
+        """k^(tau,epsilon)-anonymity; k-concealment with hiders that stay."""
         return KteAnonymity(
             k=self.k,
             tau_s=self.tau_s,
@@ -208,18 +206,18 @@ class KteHide:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them: the neighborhood as it was."""
-        return {**stated(self), "neighborhood": self.looked_among}
+        """All parameters, as in the manifest, with the neighborhood used."""
+        return {**parameter_values(self), "neighborhood": self.neighborhood_size}
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and who became which record.
+        """The release and its linkage.
 
-        Raises MisuseError with fewer than k people or when epsilon is not a multiple of the slot,
-        NothingLeftError when nobody can be hidden.
+        Raises MisuseError for fewer than k people or an epsilon that is no multiple of the slot,
+        NothingLeftError when no one can be hidden.
         """
-        require_given(original, rng)
+        require_method_inputs(original, rng)
         run = run or Run()
         epochs = self._epochs(original)
         apart = self.hiding == "clusters"
@@ -229,11 +227,11 @@ class KteHide:
             else np.ones(len(epochs.subject), dtype=np.int64)
         )
         weight = round(self.space_weight_s / original.snapped_grid().slot_s)
-        search = Search(self.looked_among, weight, self.assignment == "cycles")
+        search = Search(self.neighborhood_size, weight, self.assignment == "cycles")
         windows = choose_hiders(epochs, states, self.k, search, run)
         classes = list(generalize(epochs, states, windows, run))
         if self.hiders == "stay":
-            classes = drawn_owners(classes, windows, rng)
+            classes = draw_owners(classes, windows, rng)
         if not classes:
             raise NothingLeftError(
                 f"nobody can be hidden among {self.k}: in no {show_s(self.tau_s + self.epsilon_s)} are there "
@@ -242,7 +240,7 @@ class KteHide:
             )
         return assemble(
             original,
-            list(rounded_outward(classes, self.hull, original.snapped_grid(), rng)),
+            list(round_outward(classes, self.hull, original.snapped_grid(), rng)),
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),
@@ -250,7 +248,6 @@ class KteHide:
         )
 
     def _epochs(self, original: Trajectories) -> Epochs:
-        """The data cut into epochs of epsilon; raises MisuseError where that cannot be."""
         grid = original.snapped_grid()
         require_people(original.n_subjects, self.k)
         self.require_steps(grid)
@@ -273,26 +270,23 @@ class KteHide:
 def generalize(
     epochs: Epochs, states: Integers, windows: list[Window], run: Run
 ) -> Iterator[EquivalenceClass]:
-    """Each published subject, in a class of one, with its boxes.
-
-    In each epoch these are the k-merge of its own piece with the pieces of all that hide it there.
-    """
+    """Each published subject in a class of one: per epoch the k-merge of its piece and its hiders' pieces."""
     chosen = np.flatnonzero(states != UNPUBLISHED)
     if not len(chosen):
         return
     hosts, guests = _pairs(windows)
-    shown = np.flatnonzero(states[hosts] != UNPUBLISHED)
-    shown = shown[np.argsort(hosts[shown], kind="stable")]
-    hosts, guests = hosts[shown], guests[shown]
+    pairs = np.flatnonzero(states[hosts] != UNPUBLISHED)
+    pairs = pairs[np.argsort(hosts[pairs], kind="stable")]
+    hosts, guests = hosts[pairs], guests[pairs]
     starts = np.append(np.searchsorted(hosts, chosen), len(hosts))
     room = np.concatenate([[0], np.cumsum(epochs.samples[chosen])])
     boxes = np.empty((int(room[-1]), 6), dtype=np.int64)
     counts = np.zeros(len(chosen), dtype=np.int64)
 
     def merge(part: tuple[int, int]) -> None:
-        own = slice(*part)
+        rows = slice(*part)
         ends = starts[part[0] : part[1] + 1]
-        generalize_pieces(epochs.pieces, chosen[own], ends, guests, room[own], boxes, counts[own])
+        generalize_pieces(epochs.pieces, chosen[rows], ends, guests, room[rows], boxes, counts[rows])
 
     cuts = [*range(0, len(chosen), _PIECES_AT_ONCE), len(chosen)]
     for _ in run.map(merge, list(pairwise(cuts)), label="generalizing"):
@@ -304,26 +298,25 @@ def generalize(
     for subject, start, stop in zip(
         people.tolist(), first.tolist(), [*first[1:].tolist(), len(boxes)], strict=True
     ):
-        own = Boxes(**dict(zip(BOX_COLUMNS, boxes[start:stop].T, strict=True)))
-        yield EquivalenceClass(members=np.array([subject]), boxes=own)
+        person_boxes = Boxes(**dict(zip(BOX_COLUMNS, boxes[start:stop].T, strict=True)))
+        yield EquivalenceClass(members=np.array([subject]), boxes=person_boxes)
 
 
-def drawn_owners(
+def draw_owners(
     classes: list[EquivalenceClass], windows: list[Window], rng: Randomness
 ) -> list[EquivalenceClass]:
-    """The same records, each now of one of the k people whom it holds, drawn; everybody has one of them.
+    """The same records, each assigned at random to one of the k people whom it holds; each person has one.
 
     A subject and its hiders of each turn make k assignments of people to records, and no person has the same
-    record in two of them. One of these assignments is drawn for all people who hide each other, directly or
-    through others: so each of the k records that hold a person is the person's with a chance of 1 in k,
-    whatever the data is.
+    record in two of them. One assignment is drawn for all people who hide each other, directly or through
+    others: so each of the k records that hold a person is theirs with a chance of 1 in k, whatever the data.
     """
     (window,) = windows
     n, turns = window.hiders.shape
     drawn = rng.below(turns + 1, n)[_first_of_group(window.hiders)]
     owner = np.where(drawn == 0, np.arange(n), window.hiders[np.arange(n), drawn - 1])
     owner_of = dict(zip(window.subjects.tolist(), window.subjects[owner].tolist(), strict=True))
-    return [replace(each, members=np.array([owner_of[int(each.members[0])]])) for each in classes]
+    return [replace(record, members=np.array([owner_of[int(record.members[0])]])) for record in classes]
 
 
 def _first_of_group(hiders: Integers) -> Integers:
@@ -338,11 +331,11 @@ def _first_of_group(hiders: Integers) -> Integers:
 
 
 def _pairs(windows: list[Window]) -> tuple[Integers, Integers]:
-    """Pairs of a piece and another one that is merged into it, over all windows."""
+    """Pairs of a piece and a piece that is merged into it, over all windows."""
     hosts, guests = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for window in windows:
-        shown = window.table >= 0
+        published = window.table >= 0
         for hider in window.hiders.T:
-            hosts.append(window.table[shown])
-            guests.append(window.table[hider][shown])
+            hosts.append(window.table[published])
+            guests.append(window.table[hider][published])
     return np.concatenate(hosts), np.concatenate(guests)

@@ -1,11 +1,8 @@
-"""The paper's way to cheap hiding sets: clusters of each epoch's subjects by their k-merge costs.
+"""Spectral clusters of each epoch's subjects by k-merge costs (Gramaglia et al. 2017, Alg. 2, lines 2-5).
 
-Gramaglia et al. 2017, Alg. 2, lines 2-5.
-
-The paper leaves the number of clusters open. Here it follows from the data: if everybody stayed in one
-cluster, twice as many of its people as hide one person would be active in all epochs of a window. Costs and
-clusters are computed within blocks of at most a few hundred neighbors, so that no matrix grows with the
-square of the data.
+The paper leaves the number of clusters open. Here, if everybody stayed in one cluster, twice as many of its
+people as hide one person would be active in all epochs of a window. Costs and clusters are computed within
+blocks of a few hundred neighbors, so that no matrix grows with the square of the data.
 """
 
 import math
@@ -18,7 +15,7 @@ from shoal.errors import MissingExtraError
 from shoal.kernels.hiding import pair_costs
 from shoal.methods.kte_hide.epochs import Epochs
 from shoal.methods.kte_hide.hiding_sets import WINDOWS_A_PART
-from shoal.model.neighborhoods import along_longest, bisected
+from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
@@ -29,7 +26,7 @@ _LABEL: Final = "clustering epochs"
 
 
 def cluster_size(epochs: Epochs, k: int) -> int:
-    """How many people a cluster should hold: 2 (1 + w (k - 1)) over the share active all through a window."""
+    """Target size of a cluster: 2 (1 + w (k - 1)) over the share of people active all through a window."""
     follows = (np.diff(epochs.subject) == 0) & (np.diff(epochs.epoch) == 1)
     stays = max(float(follows.mean()), 0.05) if len(follows) else 1.0
     return math.ceil(2 * (1 + epochs.width * (k - 1)) / stays ** (epochs.width - 1))
@@ -38,11 +35,11 @@ def cluster_size(epochs: Epochs, k: int) -> int:
 def spectral_states(
     epochs: Epochs, k: int, run: Run, *, size: int | None = None, kasp: bool = False
 ) -> Integers:
-    """int64 [pieces]: the cluster of each piece, counted from 1 anew in every epoch.
+    """int64 [pieces]: the cluster of each piece, counted from 1 in every epoch.
 
-    size: people of a cluster, None = as many as ``cluster_size`` says. kasp: k-means first, and the spectral
-    step on one piece near each mean (Yan, Huang and Jordan 2009, which the paper cites). Raises
-    MissingExtraError if scikit-learn is not installed.
+    size: people per cluster, None = ``cluster_size``. kasp: k-means first, then the spectral step on one
+    piece near each mean (Yan, Huang and Jordan 2009, cited by the paper). Raises MissingExtraError without
+    scikit-learn.
     """
     try:
         from sklearn.cluster import spectral_clustering
@@ -58,27 +55,29 @@ def spectral_states(
         first = epochs.pieces.first[inside]
         places = np.stack([epochs.pieces.x[first], epochs.pieces.y[first]], axis=1)
         used = 1
-        ordering = along_longest(places)
-        for rows in bisected(
-            np.arange(len(inside)), lambda own, cut: ordering(np.sort(own), cut), most=_LARGEST_BLOCK
+        ordering = order_by_longest_axis(places)
+        for rows in bisect_rows(
+            np.arange(len(inside)),
+            lambda selected, cut: ordering(np.sort(selected), cut),
+            most=_LARGEST_BLOCK,
         ):
-            wanted = len(rows) // size
+            number_of_clusters = len(rows) // size
             labels = np.zeros(len(rows), dtype=np.int64)
-            if wanted > 1:
+            if number_of_clusters > 1:
                 chosen, stands_for = np.arange(len(rows)), np.arange(len(rows))
                 if kasp:
-                    chosen, stands_for = _represented(epochs, inside[rows], wanted)
+                    chosen, stands_for = _represented(epochs, inside[rows], number_of_clusters)
                 costs = pair_costs(epochs.pieces, inside[rows[chosen]], 0).astype(np.float64)
                 affinity = 1 / (1 + costs / np.median(costs))
                 labels = spectral_clustering(
                     affinity,
-                    n_clusters=wanted,
+                    n_clusters=number_of_clusters,
                     eigen_solver="arpack",
                     assign_labels="cluster_qr",
                     random_state=0,
                 ).astype(np.int64)[stands_for]
             states[inside[rows]] = used + labels
-            used += max(wanted, 1)
+            used += max(number_of_clusters, 1)
 
     def block(begin: int, stop: int) -> Arrays:
         for _ in run.map(cluster, list(range(begin, stop))):
@@ -89,15 +88,15 @@ def spectral_states(
         run.progress(_LABEL, begin, epochs.count)
         stop = min(begin + WINDOWS_A_PART, epochs.count)
         inside = epochs.by_epoch[epochs.starts[begin] : epochs.starts[stop]]
-        states[inside] = run.kept(f"clusters-{begin}", partial(block, begin, stop))["states"]
+        states[inside] = run.load_or_make(f"clusters-{begin}", partial(block, begin, stop))["states"]
     run.progress(_LABEL, epochs.count, epochs.count)
     return states
 
 
-def _represented(epochs: Epochs, pieces: Integers, wanted: int) -> tuple[Integers, Integers]:
-    """Pieces that stand for others, and for each piece which of them stands for it, by k-means.
+def _represented(epochs: Epochs, pieces: Integers, n_clusters: int) -> tuple[Integers, Integers]:
+    """Representative pieces by k-means, and for each piece the index of its representative.
 
-    A piece is its mean place in cells and its first slot; there are several representatives to a cluster.
+    A piece is its mean place in cells and its first slot; a cluster has several representatives.
     """
     from sklearn.cluster import KMeans
 
@@ -107,7 +106,7 @@ def _represented(epochs: Epochs, pieces: Integers, wanted: int) -> tuple[Integer
     count = np.bincount(rows)
     places = [np.bincount(rows, weights=axis[at]) / count for axis in (epochs.pieces.x, epochs.pieces.y)]
     features = np.stack([*places, epochs.pieces.t[first]], axis=1)
-    means = KMeans(min(_REPRESENTATIVES * wanted, len(pieces)), n_init=1, random_state=0).fit(features)
+    means = KMeans(min(_REPRESENTATIVES * n_clusters, len(pieces)), n_init=1, random_state=0).fit(features)
     away = ((features - means.cluster_centers_[means.labels_]) ** 2).sum(axis=1)
     order = np.lexsort((away, means.labels_))
     labels, begins = np.unique(means.labels_[order], return_index=True)

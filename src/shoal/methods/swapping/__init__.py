@@ -1,1 +1,1 @@
-"""SwapLocations and ReachLocations (Domingo-Ferrer and Trujillo-Rasua 2012): points change hands."""
+"""SwapLocations and ReachLocations (Domingo-Ferrer and Trujillo-Rasua 2012): points are exchanged."""

@@ -1,7 +1,4 @@
-"""What SwapLocations and ReachLocations publish: true times and places under other people's records.
-
-The release goes with a trace of which raw sample gave the time and which the place of each point.
-"""
+"""Publish swapped points: true times and places in other people's records, with a trace of their sources."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.assembly import assemble_points
+from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.model.claims import Claim
 from shoal.model.omission import NOTHING_SWAPPED
 from shoal.model.release import Linkage, Points, Release
@@ -24,10 +21,10 @@ from shoal.runtime.randomness import Randomness
 class Exchange:
     """The outcome of swapping.
 
-    record_of: int64 [p], ascending, the subject whose record each point is in; time_from, place_from: int64
-    [p], the raw samples that gave its time and its place. swap_set: int64 [m], the set in which a raw sample
-    was swapped, -1 = none. Set s has the raw samples set_rows[set_offsets[s]:set_offsets[s + 1]], the leading
-    one first.
+    record_of: int64 [p], ascending, the subject whose record holds each point; time_from, place_from: int64
+    [p], the raw samples of its time and its place. swap_set: int64 [m], the set of each raw sample, -1 =
+    none. Set s is set_rows[set_offsets[s]:set_offsets[s + 1]], the leader first. facts: figures of the run.
+    left_out: subjects suppressed before swapping, by reason.
     """
 
     record_of: Integers
@@ -36,6 +33,9 @@ class Exchange:
     swap_set: Integers
     set_offsets: Integers
     set_rows: Integers
+    facts: Mapping[str, float]
+    left_out: Mapping[str, int]
+    streets: StreetGraph | None = None
 
 
 def publish_exchange(
@@ -45,26 +45,25 @@ def publish_exchange(
     claim: Claim,
     method: str,
     parameters: Mapping[str, Any],
-    facts: Mapping[str, float],
-    left_out: Mapping[str, int],
     rng: Randomness,
-    streets: StreetGraph | None = None,
 ) -> tuple[Release, Linkage]:
-    """The release, and the linkage with its trace.
+    """The release, and its linkage with the trace.
 
-    left_out: subjects suppressed before anything was swapped, by reason; other suppressed subjects had no
-    swapped point. Raises NothingLeftError when nothing was swapped.
+    Suppressed subjects that ``left_out`` does not count had no swapped point. Raises NothingLeftError when
+    nothing was swapped.
     """
     members, counts = np.unique(exchange.record_of, return_counts=True)
     release, linkage, rows = assemble_points(
         original,
-        members,
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        _points_of(original, exchange.time_from, exchange.place_from),
+        PointRecords(
+            members=members,
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            points=_points_of(original, exchange.time_from, exchange.place_from),
+            stands_for=exchange.time_from,
+        ),
         claim=claim,
         method=method,
         parameters=parameters,
-        stands_for=exchange.time_from,
         rng=rng,
     )
     time_from, place_from = exchange.time_from[rows], exchange.place_from[rows]
@@ -75,20 +74,18 @@ def publish_exchange(
         set_offsets=exchange.set_offsets,
         set_rows=exchange.set_rows,
         place_of=_people_at(original, place_from),
-        facts=facts,
-        streets=streets,
+        facts=exchange.facts,
+        streets=exchange.streets,
     )
-    return _with_reasons(release, left_out), replace(linkage, trace=trace)
+    return _with_reasons(release, exchange.left_out), replace(linkage, trace=trace)
 
 
 def _people_at(original: Trajectories, rows: Integers) -> tuple[str, ...]:
-    """The subject of each of these raw samples."""
     owners = np.searchsorted(original.offsets, rows, side="right") - 1
     return tuple(original.ids[i] for i in owners.tolist())
 
 
 def _points_of(original: Trajectories, time_from: Integers, place_from: Integers) -> Points:
-    """Points with the times of some raw samples and the places of others."""
     degrees = (
         {}
         if original.lat is None or original.lon is None
@@ -98,7 +95,6 @@ def _points_of(original: Trajectories, time_from: Integers, place_from: Integers
 
 
 def _with_reasons(release: Release, left_out: Mapping[str, int]) -> Release:
-    """The release with its suppressed subjects by reason."""
     rest = release.losses.subjects_suppressed - sum(left_out.values())
     reasons = {reason: count for reason, count in {**left_out, NOTHING_SWAPPED: rest}.items() if count}
     return replace(release, losses=replace(release.losses, subjects_by_reason=reasons))

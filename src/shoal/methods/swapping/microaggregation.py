@@ -1,8 +1,8 @@
-"""Trajectories in groups of k by distance: MDAV with medoids, and the simple greedy clustering of Sec. 7.1.1.
+"""Group trajectories by distance: MDAV with medoids, and the greedy clustering of Sec. 7.1.1.
 
-A distance between trajectories has no centroid, so the middle of what is left is its medoid: the trajectory
-with the least sum of distances. Both ways leave up to k - 1 trajectories over, which join the groups to which
-they add least. Ties go to the first position.
+Distances between trajectories have no centroid, so the middle is the medoid: the trajectory with the least
+sum of distances. Both ways leave up to k - 1 trajectories, which join the group to which they add least. Ties
+go to the first position.
 """
 
 from collections.abc import Callable
@@ -20,95 +20,96 @@ CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 
 
 def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[Integers]:
-    """Groups of k to 2 k - 1 positions, each ascending, that take everybody.
+    """Groups of k to 2 k - 1 positions, each ascending, that cover everybody.
 
-    distances: [n, n], symmetric, finite, with n >= k; left as it was.
+    distances: [n, n], symmetric, finite, with n >= k; unchanged at the end.
     """
-    left = np.ones(len(distances), dtype=np.bool_)
-    groups = _mdav(distances, k, left) if clustering == "mdav" else _greedy(distances, k, left)
-    return _with_those_over(groups, np.flatnonzero(left), lambda one: distances[one])
+    ungrouped = np.ones(len(distances), dtype=np.bool_)
+    groups = _mdav(distances, k, ungrouped) if clustering == "mdav" else _greedy(distances, k, ungrouped)
+    return _with_those_over(groups, np.flatnonzero(ungrouped), lambda position: distances[position])
 
 
 def microaggregate_graph(distances: Distances, members: Integers, k: int) -> list[Integers]:
-    """As ``microaggregate`` does, "greedy", without a matrix.
+    """``microaggregate`` with "greedy", without a matrix.
 
     members: ascending, at least k that paths join.
     """
-    left = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
-    left[members] = True
-    groups = list(form_groups(distances, k, left))
+    ungrouped = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
+    ungrouped[members] = True
+    groups = list(form_groups(distances, k, ungrouped))
     return _with_those_over(
-        groups, np.flatnonzero(left), lambda one: distances_from(distances, one, one + 1)[0]
+        groups,
+        np.flatnonzero(ungrouped),
+        lambda position: distances_from(distances, position, position + 1)[0],
     )
 
 
 def _with_those_over(
-    groups: list[Integers], over: Integers, distances: Callable[[int], Floats]
+    groups: list[Integers], leftover: Integers, distances: Callable[[int], Floats]
 ) -> list[Integers]:
-    """Whoever is left over joins the group to which it adds least; distances: of one from all."""
     grown = [[group] for group in groups]
-    for one in over.tolist():
-        apart = distances(one)
-        grown[int(np.argmin([apart[group].sum() for group in groups]))].append(np.array([one]))
+    for position in leftover.tolist():
+        apart = distances(position)
+        grown[int(np.argmin([apart[group].sum() for group in groups]))].append(np.array([position]))
     return [np.sort(np.concatenate(parts)) for parts in grown]
 
 
 def distances_within_graph(distances: Distances, groups: list[Integers]) -> float:
-    """As ``distances_within``, without a matrix."""
+    """``distances_within`` without a matrix."""
     return float(sum(distances_among(distances, group).sum() for group in groups) / 2)
 
 
 def distances_within(distances: Floats, groups: list[Integers]) -> float:
-    """The sum of the distances of all pairs that share a group."""
+    """Sum of the distances of all pairs within a group."""
     return float(sum(distances[np.ix_(group, group)].sum() for group in groups) / 2)
 
 
-def _greedy(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Integers]:
-    """The closest two that are left, then whoever adds the least distance, until the group is full.
+def _greedy(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
+    """The closest two left, then whichever adds least distance, until the group is full.
 
-    ``left`` loses them.
+    Updates ``ungrouped``.
     """
-    apart, own = distances, distances.diagonal().copy()
+    apart, own_distances = distances, distances.diagonal().copy()
     np.fill_diagonal(apart, np.inf)  # for now: a copy would double the memory
     nearest = np.argmin(apart, axis=1)
     # to the nearest that was left when it was looked up, so never too large
     least = apart[np.arange(len(apart)), nearest]
     groups = []
-    for _ in range(np.count_nonzero(left) // k):
+    for _ in range(np.count_nonzero(ungrouped) // k):
         first = int(np.argmin(least))
-        while not left[nearest[first]]:
-            to_others = np.where(left, apart[first], np.inf)
+        while not ungrouped[nearest[first]]:
+            to_others = np.where(ungrouped, apart[first], np.inf)
             nearest[first] = np.argmin(to_others)
             least[first] = to_others[nearest[first]]
             first = int(np.argmin(least))
         group = [first, int(nearest[first])]
-        added = np.where(left, apart[group].sum(axis=0), np.inf)
+        added = np.where(ungrouped, apart[group].sum(axis=0), np.inf)
         while len(group) < k:
             group.append(int(np.argmin(added)))
             added += apart[group[-1]]
         groups.append(np.array(group))
-        left[group], least[group] = False, np.inf
-    np.fill_diagonal(apart, own)
+        ungrouped[group], least[group] = False, np.inf
+    np.fill_diagonal(apart, own_distances)
     return groups
 
 
-def _mdav(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Integers]:
+def _mdav(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
     """The trajectory farthest from the medoid with its k - 1 nearest, then the one farthest from that.
 
-    ``left`` loses them.
+    Updates ``ungrouped``.
     """
     groups: list[Integers] = []
     to_all = distances.sum(axis=0)
     extreme: int | None = None
-    while np.count_nonzero(left) >= k:
+    while np.count_nonzero(ungrouped) >= k:
         if extreme is None:
-            extreme = int(np.argmin(np.where(left, to_all, np.inf)))
-        seed = int(np.argmax(np.where(left, distances[extreme], -1.0)))
-        to_seed = np.where(left, distances[seed], np.inf)
+            extreme = int(np.argmin(np.where(ungrouped, to_all, np.inf)))
+        seed = int(np.argmax(np.where(ungrouped, distances[extreme], -1.0)))
+        to_seed = np.where(ungrouped, distances[seed], np.inf)
         to_seed[seed] = -1.0
         group = np.argsort(to_seed, kind="stable")[:k]
         groups.append(group)
-        left[group] = False
+        ungrouped[group] = False
         to_all -= distances[group].sum(axis=0)
         extreme = seed if len(groups) % 2 else None
     return groups

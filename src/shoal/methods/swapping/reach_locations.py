@@ -1,4 +1,4 @@
-"""ReachLocations: places change hands along a street graph, times stay.
+"""ReachLocations: exchange places along a street graph, and keep times.
 
 Source: Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 4.
 """
@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.kernels.streets import NearestPlaces, Pieces, Raster, Roads, list_pieces, nearest_places
 from shoal.kernels.trading import (
     REMOVED,
     SWAPPED,
@@ -19,24 +20,23 @@ from shoal.kernels.trading import (
     TradeState,
     trade_places,
 )
-from shoal.methods.method import About
-from shoal.methods.parameters import k_parameter, parameter, require_declared, stated
+from shoal.methods.method import About, permutation
+from shoal.methods.parameters import k_parameter, parameter, parameter_values, require_declared
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
-from shoal.methods.swapping.street_places import place_points, roads_of
-from shoal.methods.techniques import permutation
+from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import LocationPrivacy
-from shoal.model.given import require_given
 from shoal.model.omission import OFF_STREETS
 from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories, require_people
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 _CACHE_BYTES: Final = 512 << 20
 _FEWEST_ROWS: Final = 16  # a search needs the rows of eight nodes at once
 _PART: Final = 20
+_PIECES_PER_CELL: Final = 2.0
 _MOST_LEAST_SUM: Final = 3
 SetMembers = Literal["nearest", "least-sum"]
 SET_MEMBERS: Final[tuple[str, ...]] = get_args(SetMembers)
@@ -46,26 +46,25 @@ SET_MEMBERS: Final[tuple[str, ...]] = get_args(SetMembers)
 class ReachLocations:
     """Location k-diversity in the sense of Def. 9, by trading places along a street graph.
 
-    Every published place is a true place, and every time is a true time of its record's subject.
+    Every published place is a true place, and every time is a true time of the record's subject.
 
     Parameters
     ----------
     k
         Points in a swap set.
     time_threshold_s
-        How far apart in seconds the points of a set may be (R^t).
+        Largest time difference in seconds within a set (R^t).
     space_threshold_m
-        The longest path along the streets, in meters, between points of a set, and from those to the
-        neighboring points of whoever takes them (R^s).
+        Longest path along the streets, in meters, between points of a set, and to the neighboring points of
+        the person who takes them (R^s).
     both_sides
-        Whether the new place must be within ``space_threshold_m`` of the neighboring points of both who
-        trade. False: of the leader's only, which is all that the paper checks.
+        Whether a new place must be within ``space_threshold_m`` of the neighboring points of both who trade.
+        False: only of the leader's, which is all that the paper checks.
     set_members
-        Which points make a set with the leading one: the "nearest" by path, or those with the "least-sum" of
-        paths within the set, which condition (4) of Alg. 4 asks for; that is a search over all pairs, for k
-        of 2 and 3.
+        Members of the leader's set: the "nearest" by path, or those with the "least-sum" of paths within the
+        set, which condition (4) of Alg. 4 asks for; that searches all pairs, for k of 2 and 3.
     most_off_street_m
-        Points farther than this many meters from every street are left out and counted.
+        Points farther than this from every street are left out and counted.
     streets
         The street graph. Required to anonymize.
 
@@ -147,18 +146,18 @@ class ReachLocations:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them; of the streets only how many there are."""
-        return stated(self)
+        """All parameters, as in the manifest; of the streets only their size."""
+        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release, and who became which record (the one with the trajectory's times), with its trace.
+        """The release and its linkage with a trace; a record has the times of its subject.
 
-        Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is
+        Raises MisuseError without streets or for fewer than k trajectories, NothingLeftError when nothing is
         swapped.
         """
-        require_given(original, rng)
+        require_method_inputs(original, rng)
         original.require_points_as_given()
         if self.streets is None:
             raise MisuseError(
@@ -183,14 +182,6 @@ class ReachLocations:
         swap_set = np.full(original.n_samples, -1, dtype=np.int64)
         swap_set[leaders] = np.arange(len(leaders))
         swap_set[state.place[leaders]] = np.arange(len(leaders))
-        exchange = Exchange(
-            record_of=owner[published],
-            time_from=published,
-            place_from=state.place[published],
-            swap_set=swap_set,
-            set_offsets=self.k * np.arange(len(leaders) + 1, dtype=np.int64),
-            set_rows=np.column_stack([leaders, members]).ravel(),
-        )
         off = int(np.count_nonzero(np.bincount(owner[on_street], minlength=original.n_subjects) == 0))
         away = placed.away[on_street]
         facts = {
@@ -199,16 +190,24 @@ class ReachLocations:
             "largest_off_street_m": float(away.max(initial=0.0)),
             "components_of_streets": streets.summary()["components"],
         }
+        exchange = Exchange(
+            record_of=owner[published],
+            time_from=published,
+            place_from=state.place[published],
+            swap_set=swap_set,
+            set_offsets=self.k * np.arange(len(leaders) + 1, dtype=np.int64),
+            set_rows=np.column_stack([leaders, members]).ravel(),
+            facts=facts,
+            left_out={OFF_STREETS: off},
+            streets=self.streets,
+        )
         return publish_exchange(
             original,
             exchange,
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),
-            facts=facts,
-            left_out={OFF_STREETS: off},
             rng=rng,
-            streets=self.streets,
         )
 
     def _trade(
@@ -260,7 +259,7 @@ class ReachLocations:
 
 
 def _nothing_swapped(edge: Integers, n_edges: int) -> TradeState:
-    """All samples on a street wait on their edge; the others are removed before anything begins."""
+    """Before the first trade: samples wait on their edge; those off the streets are removed."""
     m = len(edge)
     status = np.where(edge < 0, REMOVED, 0).astype(np.int64)
     waiting = np.argsort(np.where(edge < 0, n_edges, edge), kind="stable")
@@ -274,4 +273,75 @@ def _nothing_swapped(edge: Integers, n_edges: int) -> TradeState:
         counts.astype(np.int64),
         waiting,
         waiting_at,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Placed:
+    """Positions of points on the graph.
+
+    edge: int64 [m], -1 = farther from every edge than allowed; along: [m], meters from its end u; away: [m],
+    meters off it.
+    """
+
+    edge: Integers
+    along: Floats
+    away: Floats
+
+
+def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> Placed:
+    """The nearest point on an edge for each of [m] points. streets: on the plane of the points."""
+    inner = np.ones(len(streets.shape_x) - 1, dtype=np.bool_)
+    inner[streets.shape_offsets[1:-1] - 1] = False
+    at = np.flatnonzero(inner)
+    edge = np.searchsorted(streets.shape_offsets, at, side="right") - 1
+    x0, y0, x1, y1 = (
+        streets.shape_x[at],
+        streets.shape_y[at],
+        streets.shape_x[at + 1],
+        streets.shape_y[at + 1],
+    )
+    steps = np.hypot(x1 - x0, y1 - y0)
+    ends = np.cumsum(steps)
+    drawn = np.bincount(edge, weights=steps, minlength=streets.n_edges)
+    before = np.concatenate([[0.0], np.cumsum(drawn)])[edge]
+    whole = np.where(drawn[edge] > 0, drawn[edge], 1.0)
+    pieces = Pieces(
+        edge,
+        x0,
+        y0,
+        x1,
+        y1,
+        np.clip((ends - steps - before) / whole, 0, 1),
+        np.clip((ends - before) / whole, 0, 1),
+    )
+    x_min, y_min = min(x0.min(), x1.min()), min(y0.min(), y1.min())
+    wide, tall = max(x0.max(), x1.max()) - x_min, max(y0.max(), y1.max()) - y_min
+    cell_m = max(np.sqrt(max(wide * tall, 1.0) * _PIECES_PER_CELL / len(at)), max(wide, tall) / 2000, 1e-6)
+    across, down = int(wide // cell_m) + 1, int(tall // cell_m) + 1
+    offsets = np.zeros(across * down + 1, dtype=np.int64)
+    raster = Raster(x_min, y_min, cell_m, across, offsets, listed=np.empty(0, dtype=np.int64))
+    list_pieces(pieces, raster)
+    raster = raster._replace(listed=np.empty(int(offsets[-1]), dtype=np.int64))
+    list_pieces(pieces, raster)
+    nearest = NearestPlaces(np.full(len(x), -1, dtype=np.int64), np.zeros(len(x)), np.full(len(x), np.inf))
+    nearest_places(x, y, most_m, pieces, raster, nearest)
+    return Placed(
+        edge=nearest.edge, along=nearest.share * streets.length_m[nearest.edge], away=nearest.distance
+    )
+
+
+def roads_of(streets: StreetGraph) -> Roads:
+    """The graph as rows of neighbors for kernels."""
+    ends = np.concatenate([streets.u, streets.v])
+    order = np.argsort(ends, kind="stable")
+    edges = np.tile(np.arange(streets.n_edges), 2)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=streets.n_nodes))]).astype(np.int64)
+    return Roads(
+        np.ascontiguousarray(streets.u),
+        np.ascontiguousarray(streets.v),
+        streets.length_m,
+        offsets,
+        edges[order],
+        np.concatenate([streets.v, streets.u])[order],
     )

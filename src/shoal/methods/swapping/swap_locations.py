@@ -1,4 +1,4 @@
-"""SwapLocations: cluster trajectories, and shuffle whole triples in each cluster.
+"""SwapLocations: cluster trajectories and shuffle triples within each cluster.
 
 Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 2 and 3.
 """
@@ -20,8 +20,8 @@ from shoal.measures.trajectory_distance import (
     only_among,
     trajectory_graph,
 )
-from shoal.methods.method import About
-from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter, require_declared, stated
+from shoal.methods.method import About, permutation
+from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter, parameter_values, require_declared
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.microaggregation import (
     CLUSTERING,
@@ -31,9 +31,8 @@ from shoal.methods.swapping.microaggregation import (
     microaggregate,
     microaggregate_graph,
 )
-from shoal.methods.techniques import permutation
+from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import TrajectoryPrivacy
-from shoal.model.given import require_given
 from shoal.model.omission import APART, NO_DURATION
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories, require_people
@@ -48,25 +47,25 @@ _STEPS: Final = 1 << 32  # of a chance
 class SwapLocations:
     """Trajectory k-anonymity in the sense of Def. 7, by permutation.
 
-    Every published triple (time and place) is somebody's true triple, under another person's record.
+    Every published triple (time and place) is somebody's true triple, in another person's record.
 
     Parameters
     ----------
     k
         Smallest cluster of trajectories.
     time_threshold_s, space_threshold_m
-        How far a triple may be, in seconds and in meters, from the one that leads its swap set (R^t and R^s).
+        Largest distance of a triple, in seconds and in meters, from the leader of its swap set (R^t and R^s).
     clustering
-        How trajectories form clusters: "greedy" (Sec. 7.1.1) or "mdav" with medoids.
+        "greedy" (Sec. 7.1.1) or "mdav" with medoids.
     paths
-        Where a distance is a shortest path through other trajectories: "disjoint", between those that do not
+        Which distances are shortest paths through other trajectories: "disjoint", between those that do not
         overlap in time, or "all".
     penalty
-        What little common time costs: "inverse" divides a distance by the percentage of common time (Def.
-        12), "inverse-square" by its square, "none" by nothing.
+        Cost of little common time: "inverse" divides a distance by the percentage of common time (Def. 12),
+        "inverse-square" by its square, "none" by nothing.
     publish_share
-        Each swap set is published with this chance and else removed, so that fewer points are left to join
-        into paths.
+        Chance of each swap set to be published and not removed, so that fewer points can be joined into
+        paths.
 
     References
     ----------
@@ -146,56 +145,56 @@ class SwapLocations:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
-        return stated(self)
+        """All parameters, as in the manifest."""
+        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release, and who became which record (the one whose place a trajectory took), with its trace.
+        """The release and its linkage with a trace; a record is the subject's whose place it took.
 
         Raises MisuseError when fewer than k trajectories overlap, directly or through others,
         NothingLeftError when nothing is swapped.
         """
-        require_given(original, rng)
+        require_method_inputs(original, rng)
         clusters, left_out, facts = self.clusters(original, run or Run())
         return self.swap(original, clusters, left_out, facts, rng)
 
     def clusters(
         self, original: Trajectories, run: Run
     ) -> tuple[list[Integers], dict[str, int], dict[str, float]]:
-        """Clusters of positions, how many trajectories are in none by reason, and figures."""
+        """Clusters of positions, trajectories in none by reason, and figures."""
         original.require_points_as_given()
         require_people(original.n_subjects, self.k)
-        kept = run.kept("clusters", lambda: self._clustered(original, run))
-        clusters = np.split(kept["members"], np.cumsum(kept["sizes"])[:-1])
-        left_out = {NO_DURATION: int(kept["left_out"][0]), APART: int(kept["left_out"][1])}
+        stored = run.load_or_make("clusters", lambda: self._clustered(original, run))
+        clusters = np.split(stored["members"], np.cumsum(stored["sizes"])[:-1])
+        left_out = {NO_DURATION: int(stored["left_out"][0]), APART: int(stored["left_out"][1])}
         return (
             clusters,
             left_out,
             {
                 "clusters": len(clusters),
-                "components": int(kept["left_out"][2]),
-                "distances_within_clusters": float(kept["within"][0]),
+                "components": int(stored["left_out"][2]),
+                "distances_within_clusters": float(stored["within"][0]),
             },
         )
 
     def _clustered(self, original: Trajectories, run: Run) -> dict[str, Any]:
-        found, component = trajectory_graph(original, paths=self.paths, penalty=self.penalty, run=run)
-        kept, not_comparable = np.flatnonzero(component == 0), int(np.count_nonzero(component < 0))
-        if len(kept) < self.k:
+        graph, component = trajectory_graph(original, paths=self.paths, penalty=self.penalty, run=run)
+        connected, not_comparable = np.flatnonzero(component == 0), int(np.count_nonzero(component < 0))
+        if len(connected) < self.k:
             raise MisuseError(
                 f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; the "
-                f"largest group here has {len(kept)} of {original.n_subjects} ({not_comparable} have "
+                f"largest group here has {len(connected)} of {original.n_subjects} ({not_comparable} have "
                 "fewer than two different times); choose a smaller k"
             )
         if self.clustering == "greedy":
-            members = microaggregate_graph(found, kept, self.k)
-            within = distances_within_graph(found, members)
+            members = microaggregate_graph(graph, connected, self.k)
+            within = distances_within_graph(graph, members)
         else:
-            matrix = only_among(matrix_of(found, run), kept)
+            matrix = only_among(matrix_of(graph, run), connected)
             groups = microaggregate(matrix, self.k, self.clustering)
-            members, within = [kept[group] for group in groups], distances_within(matrix, groups)
+            members, within = [connected[group] for group in groups], distances_within(matrix, groups)
         return {
             "members": np.concatenate(members),
             "sizes": np.array([len(group) for group in members]),
@@ -215,7 +214,7 @@ class SwapLocations:
     ) -> tuple[Release, Linkage]:
         """Alg. 3 in each cluster: a random member leads, the others are asked in random order.
 
-        Every set is shuffled uniformly, so that a triple may also stay where it was.
+        Every set is shuffled uniformly, so a triple may also stay where it was.
         """
         used = np.zeros(original.n_samples, dtype=np.bool_)
         owner_after = np.full(
@@ -254,6 +253,8 @@ class SwapLocations:
             swap_set=swap_set,
             set_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             set_rows=set_rows,
+            facts=facts,
+            left_out=left_out,
         )
         return publish_exchange(
             original,
@@ -261,7 +262,5 @@ class SwapLocations:
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),
-            facts=facts,
-            left_out=left_out,
             rng=rng,
         )

@@ -1,10 +1,9 @@
-"""What a release promises: one type and one file for each claim, in numbers and in words. Frozen data.
+"""Claims of releases: frozen data, one type and one file each.
 
-A claim says everything that follows from its type alone: which payload it is about (``payload``), whether
-records come in classes of identical ones (``in_classes``), its ``name``, its ``promise``, its ``cautions``
-and ``limits``, when a raw sample has ``vanished``, and its ``privacy_model`` in the terms of ISO/IEC 20889.
-How the verifier checks it is one row of ``verification/checks.py``. A claim that lacks one of these is an
-error, never a default.
+A claim declares everything that follows from its type: ``payload``, ``in_classes`` (records come in classes
+of identical ones), ``name``, ``promise``, ``cautions``, ``limits``, when a raw sample has ``vanished``, and
+its ``privacy_model`` in the terms of ISO/IEC 20889. Its check is one row of ``verification/checks.py``. A
+missing declaration is an error, never a default.
 """
 
 from collections.abc import Mapping
@@ -41,12 +40,12 @@ CLAIMS: Final[dict[str, type[Claim]]] = {claim.type: claim for claim in get_args
 
 
 def claim_to_json(claim: Claim) -> dict[str, Any]:
-    """The claim as the manifest holds it: its type and its numbers."""
+    """The claim as in the manifest: its type and its numbers."""
     return {"type": claim.type, **asdict(claim)}
 
 
 def claim_from_json(fields: Mapping[str, Any]) -> Claim:
-    """The claim in a manifest.
+    """The claim of a manifest.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def claim_from_json(fields: Mapping[str, Any]) -> Claim:
     Raises
     ------
     InputError
-        When this version does not know the type, or a number is missing, unknown or out of bounds.
+        For an unknown type, or a number that is missing, unknown or out of bounds.
     """
     numbers = {name: value for name, value in fields.items() if name != "type"}
     kind = CLAIMS.get(str(fields.get("type")))

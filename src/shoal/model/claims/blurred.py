@@ -1,4 +1,4 @@
-"""Blurred at the source: each person's own device published areas and intervals, none of them small."""
+"""Blurred at the source: each person's device published areas and intervals of a least size."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -9,14 +9,14 @@ from shoal.units import show_m, show_s
 
 @dataclass(frozen=True, kw_only=True)
 class Blurred:
-    """Every box holds a true sample of its own person, and none is smaller than these numbers.
+    """Every box holds a true sample of its person, and none is smaller than these numbers.
 
     Parameters
     ----------
     width_m
-        The least side of a box, in meters.
+        Least side of a box, in meters.
     duration_s
-        The least duration of a box, in seconds.
+        Least duration of a box, in seconds.
 
     Raises
     ------
@@ -58,14 +58,14 @@ class Blurred:
 
     @property
     def name(self) -> str:
-        """The property and its numbers."""
+        """Title with its numbers."""
         return (
             f"blurred at the source, boxes of at least {show_m(self.width_m)} and {show_s(self.duration_s)}"
         )
 
     @property
     def promise(self) -> str:
-        """What is promised, in a sentence."""
+        """The promise in a sentence."""
         return (
             "Every published box holds a true sample of its own person, and is at least "
             f"{show_m(self.width_m)} wide and high and {show_s(self.duration_s)} long."
@@ -73,12 +73,12 @@ class Blurred:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What somebody who chooses these numbers is told at once: nothing that the limits do not say."""
+        """Warnings for this choice of numbers: none beyond the limits."""
         return ()
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the claim does not promise, a paragraph each."""
+        """What is not promised, in paragraphs."""
         return (
             "A crowd. Whether others share a record cannot be seen in it: each person's device asked and "
             "decided, and what it was told stays there. Whoever knows some points of a person often finds "

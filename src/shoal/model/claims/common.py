@@ -1,4 +1,4 @@
-"""What several claims share: bounds on their numbers, and sentences that are true of more than one."""
+"""Bounds and sentences that several claims share."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -33,9 +33,9 @@ UNTANGLING: Final = (
 
 
 def for_pairs(k: int, learned: str) -> tuple[str, ...]:
-    """What each of a set of two learns of the other, where sets of two are allowed."""
-    told = f"Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
-    return (told,) if k == 2 else ()
+    """The caution for sets of two people; none for a larger k. learned: what they learn of each other."""
+    caution = f"Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
+    return (caution,) if k == 2 else ()
 
 
 _MOST_PEOPLE: Final = 1 << 40
@@ -43,7 +43,7 @@ _LONGEST: Final = 1e15  # seconds or meters
 
 
 def require_class(k: int) -> None:
-    """Raise MisuseError when a class of k hides nobody."""
+    """Raise MisuseError for a k that hides nobody."""
     if not is_whole(k):
         raise MisuseError(f"k = {k!r} is not a whole number; choose k >= 2, for example 5")
     if k < 2:

@@ -1,7 +1,7 @@
-"""What somebody expects a release to claim, and where a claim falls short of it.
+"""Expected claims, and how a claim falls short of one.
 
-Each number of a claim says in its own declaration which way it becomes a stronger promise: ``MORE`` or
-``LESS``. The names, the units and the form of an expectation in text follow from the claims' fields.
+Each number of a claim declares which way it is stronger: ``MORE`` or ``LESS``. The text form of an
+expectation follows from the claims' fields.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,21 +11,21 @@ from typing import Any, Final
 from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, Claim
 from shoal.model.claims.common import STRONGER, require_class
-from shoal.units import duration_s, length_m, share_of, show_m, show_s, show_share
+from shoal.units import duration_s, length_m, parse_share, show_m, show_s, show_share
 
 _BOUNDS: Final = {"more": "at least ", "less": "at most ", "same": ""}
 _UNITS: Final = {"_m": (length_m, show_m), "_s": (duration_s, show_s)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
-    """An expectation: the type of a claim, and the least that some of its numbers must promise.
+class ExpectedClaim:
+    """A type of claim and the least that some of its numbers must promise.
 
     Examples
     --------
     >>> from shoal.model.claims import KAnonymity
-    >>> from shoal.model.claims.expected import Expected
-    >>> list(Expected.parse("k-anonymity:5,truthful").shortfalls(KAnonymity(k=2)))
+    >>> from shoal.model.claims.expected import ExpectedClaim
+    >>> list(ExpectedClaim.parse("k-anonymity:5,truthful").shortfalls(KAnonymity(k=2)))
     ['k = 2, expected at least 5']
     """
 
@@ -33,71 +33,71 @@ class Expected:
     numbers: Mapping[str, Any]
 
     @classmethod
-    def of(cls, claim: Claim) -> "Expected":
-        """The whole of a claim, and no less."""
+    def of(cls, claim: Claim) -> "ExpectedClaim":
+        """Everything that a claim promises."""
         return cls(type=claim.type, numbers=asdict(claim))
 
     @classmethod
-    def parse(cls, text: str) -> "Expected":
-        """An expectation in text.
+    def parse(cls, text: str) -> "ExpectedClaim":
+        """An expectation from text.
 
         Parameters
         ----------
         text
             TYPE[:K][,NAME[=VALUE]...], such as ``k-anonymity:5,truthful`` or
-            ``kte-anonymity:2,tau=30min,epsilon=30min``. The names are those of the claim's numbers with
-            dashes and without their unit; a name alone stands for yes.
+            ``kte-anonymity:2,tau=30min,epsilon=30min``. Names are those of the claim's numbers, with dashes
+            and without unit; a name alone means yes.
 
         Raises
         ------
         MisuseError
-            When the type or a name is not known, or a value cannot be read.
+            For an unknown type or name, or a value that cannot be read.
         """
         kind, _, rest = text.strip().partition(":")
         if kind not in CLAIMS:
             raise MisuseError(f"'{kind}' is no claim; choose from {', '.join(CLAIMS)}")
-        names = {_shown_name(each.name): each.name for each in fields(CLAIMS[kind])}
+        names = {_shown_name(number.name): number.name for number in fields(CLAIMS[kind])}
         numbers: dict[str, Any] = {}
         for part in filter(None, (part.strip() for part in rest.split(","))):
             name, is_given, value = part.partition("=")
             if part.isdecimal():
                 name, is_given, value = "k", "=", part
             if name not in names:
-                known = ", ".join(names)
-                raise MisuseError(f"'{name}' is no number of {kind}; known: {known}, for example {kind}:5")
+                valid = ", ".join(names)
+                raise MisuseError(f"'{name}' is no number of {kind}; known: {valid}, for example {kind}:5")
             if names[name] in numbers:
                 raise MisuseError(f"'{name}' stands twice in '{text}'; leave one out")
             numbers[names[name]] = _value(names[name], value if is_given else None, CLAIMS[kind])
         return cls(type=kind, numbers=numbers)
 
     def shortfalls(self, claim: Claim) -> Iterator[str]:
-        """In words, everything that the claim promises less of; nothing where it promises as much or more."""
+        """A sentence for each number that promises less than expected."""
         if claim.type != self.type:
             yield f"it claims {claim.type}, expected {self.type}"
             return
-        stronger = {each.name: _direction(claim, each.metadata) for each in fields(claim)}
+        stronger = {number.name: _direction(claim, number.metadata) for number in fields(claim)}
         for name, least in self.numbers.items():
-            found, way = getattr(claim, name), stronger[name]
-            if {"more": found < least, "less": found > least, "same": found != least}[way]:
-                bound = "" if isinstance(least, bool) else _BOUNDS[way]
-                shown = show_number(name, least)
-                yield f"{_shown_name(name)} = {show_number(name, found)}, expected {bound}{shown}"
+            claimed, direction = getattr(claim, name), stronger[name]
+            if {"more": claimed < least, "less": claimed > least, "same": claimed != least}[direction]:
+                bound = "" if isinstance(least, bool) else _BOUNDS[direction]
+                expected = show_number(name, least)
+                yield f"{_shown_name(name)} = {show_number(name, claimed)}, expected {bound}{expected}"
 
     @property
     def words(self) -> str:
-        """As people read it."""
-        told = (f"{_shown_name(name)} {show_number(name, value)}" for name, value in self.numbers.items())
-        return ", ".join([self.type, *told])
+        """The expectation for people."""
+        texts = (f"{_shown_name(name)} {show_number(name, value)}" for name, value in self.numbers.items())
+        return ", ".join([self.type, *texts])
 
 
 def numbers_in_words(claim: Claim) -> str:
-    """Every number of a claim, those included that its name and its promise leave out."""
-    told = (f"{_shown_name(name)} = {show_number(name, value)}" for name, value in asdict(claim).items())
-    return ", ".join(told)
+    """Every number of a claim, including those that its name and promise omit."""
+    texts = (f"{_shown_name(name)} = {show_number(name, value)}" for name, value in asdict(claim).items())
+    return ", ".join(texts)
 
 
 def show_number(name: str, value: Any) -> str:
-    """A number of a claim as people write it."""
+    """A number of a claim for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     unit = _UNITS.get(name[-2:])
@@ -107,13 +107,11 @@ def show_number(name: str, value: Any) -> str:
 
 
 def _shown_name(name: str) -> str:
-    """The name of a number without its unit."""
     return (name[:-2] if name[-2:] in _UNITS else name).replace("_", "-")
 
 
 def _value(name: str, text: str | None, kind: type[Claim]) -> Any:
-    """One number from text; raises MisuseError when it cannot be read."""
-    declared = {each.name: each.type for each in fields(kind)}[name]
+    declared = {number.name: number.type for number in fields(kind)}[name]
     label = _shown_name(name)
     if declared is bool:
         if text not in (None, "yes", "no", "true", "false"):
@@ -127,7 +125,7 @@ def _value(name: str, text: str | None, kind: type[Claim]) -> Any:
     if name[-2:] in _UNITS:
         return 0.0 if text.strip() == "0" else _UNITS[name[-2:]][0](text)
     if declared is float:
-        return share_of(text)
+        return parse_share(text)
     try:
         value = int(text)
     except ValueError as error:
@@ -138,7 +136,6 @@ def _value(name: str, text: str | None, kind: type[Claim]) -> Any:
 
 
 def _direction(claim: Claim, metadata: Mapping[Any, Any]) -> str:
-    """Which way a number becomes a stronger promise; raises MisuseError where its claim does not say so."""
     if STRONGER not in metadata:
         raise MisuseError(f"a number of {claim.type} does not say which way it is a stronger promise")
     return str(metadata[STRONGER])

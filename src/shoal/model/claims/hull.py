@@ -1,7 +1,7 @@
-"""How far a published box may reach beyond the hull of its samples.
+"""How far a published box may extend beyond the hull of its samples.
 
-Not at all, by a few cells drawn by chance for each side, or to a coarser grid. Only in space: the times of a
-box are always those of its first and its last sample.
+Not at all, by a few random cells on each side, or to a coarser grid. Only in space: times are always those of
+the first and the last sample.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ _MOST_CELLS: Final = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class HullRule:
-    """What a text as ``outward:3`` says.
+    """A parsed rule.
 
-    outward_cells: each side lies up to so many cells outside the hull. grid_m: each side lies on the nearest
-    line outside the hull of a grid of this many meters, counted from the plane's origin; None = no grid.
+    outward_cells: most cells that a side may lie outside the hull. grid_m: sides lie on the nearest outer
+    lines of a grid of this many meters, from the plane's origin; None = no grid.
     """
 
     outward_cells: int = 0
@@ -32,13 +32,13 @@ class HullRule:
         return not self.outward_cells and self.grid_m is None
 
 
-def hull_rule(text: str) -> HullRule:
-    """The rule that a text names.
+def parse_hull(text: str) -> HullRule:
+    """The rule for a text.
 
     Parameters
     ----------
     text
-        ``tight``, ``outward:CELLS`` with a whole number of 1 to 10,000, or ``grid:LENGTH``.
+        ``tight``, ``outward:CELLS`` with 1 to 10,000 cells, or ``grid:LENGTH``.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def hull_rule(text: str) -> HullRule:
 
     Examples
     --------
-    >>> hull_rule("outward:3").outward_cells, hull_rule("grid:2km").grid_m
+    >>> parse_hull("outward:3").outward_cells, parse_hull("grid:2km").grid_m
     (3, 2000.0)
     """
     kind, _, amount = str(text).partition(":")
@@ -64,8 +64,8 @@ def hull_rule(text: str) -> HullRule:
 
 
 def hull_in_words(text: str) -> str:
-    """A sentence behind a space for a rule that is not tight, nothing for one that is."""
-    rule = hull_rule(text)
+    """A sentence after a space for a rule that is not tight; otherwise empty."""
+    rule = parse_hull(text)
     if rule.grid_m is not None:
         return f" In space, boxes are rounded outward to a grid of {show_m(rule.grid_m)}."
     if rule.outward_cells:

@@ -1,4 +1,4 @@
-"""k-anonymity: every record is identical to at least k - 1 others (GLOVE, static generalization)."""
+"""k-anonymity: every record equals at least k - 1 others (GLOVE, static generalization)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -13,34 +13,33 @@ from shoal.model.claims.common import (
     for_pairs,
     require_class,
 )
-from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
+from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
 from shoal.model.omission import ANY_SHARE, missing_in_words, require_shares
 
 
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity:
-    """Every record is identical, sample for sample, to at least k - 1 others.
+    """Every record equals at least k - 1 others, sample for sample.
 
     Parameters
     ----------
     k
-        Members of the smallest equivalence class, at least 2.
+        Size of the smallest equivalence class, at least 2.
     truthful
-        Every published box holds a raw sample of each member of its class and is the exact hull of the
-        members' samples inside it.
+        Every box holds a raw sample of each member and is the exact hull of the members' samples inside it.
     disjoint_in_time
-        No two boxes of one record share a moment.
+        No two boxes of a record share a moment.
     hull
-        How far in space a truthful box may reach beyond that hull, as ``hull_rule`` reads it.
+        How far in space a truthful box may extend beyond that hull, as ``parse_hull`` reads it.
     missing_at_most
-        Share of all raw samples, and of all people, that may be missing in the release. 1 bounds nothing.
+        Largest share of all raw samples, and of all people, that may be missing. 1 bounds nothing.
     missing_of_one_at_most
-        Share of the samples of a person with a record that may be missing.
+        The same for the samples of a person with a record.
 
     Raises
     ------
     MisuseError
-        When k is below 2, for a hull that is not known, or a share that is not of 0 to 1.
+        For k below 2, an unknown hull, or a share outside 0 to 1.
 
     References
     ----------
@@ -68,17 +67,17 @@ class KAnonymity:
 
     def __post_init__(self) -> None:
         require_class(self.k)
-        hull_rule(self.hull)
+        parse_hull(self.hull)
         require_shares(self.missing_at_most, self.missing_of_one_at_most)
 
     @property
     def name(self) -> str:
-        """The property and its numbers."""
+        """Title with its numbers."""
         return f"k-anonymity, k = {self.k}"
 
     @property
     def promise(self) -> str:
-        """What is promised, in a sentence."""
+        """The promise in a sentence."""
         others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
         truth = "; every published sample holds a true sample of each member of its class" * self.truthful
         rounded = hull_in_words(self.hull)
@@ -89,7 +88,7 @@ class KAnonymity:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        """Warnings for this choice of numbers, also among the limits."""
         return for_pairs(
             self.k,
             "The boxes of a crowd of two are spanned by the samples of both. Whoever is in it takes away the "
@@ -98,5 +97,5 @@ class KAnonymity:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the claim does not promise, a paragraph each."""
+        """What is not promised, in paragraphs."""
         return (SHARED_IN_A_CLASS, *self.cautions)

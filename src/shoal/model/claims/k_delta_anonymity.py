@@ -1,4 +1,4 @@
-"""(k, delta)-co-location: k records that keep within delta of each other (NWA, W4M)."""
+"""(k, delta)-co-location: k records that stay within delta of each other (NWA, W4M)."""
 
 from dataclasses import dataclass, field
 from math import isfinite
@@ -19,7 +19,7 @@ _NAMED: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class KDeltaAnonymity:
-    """Every record is in a set of k records that stay within delta_m of each other at every published time.
+    """Every record is in a set of k records within delta_m of each other at every published time.
 
     The records of a set have points at the same times; with delta_m = 0 they are equal. With delta_m > 0 this
     is not k-anonymity of trajectories (Trujillo-Rasua and Domingo-Ferrer 2013).
@@ -29,12 +29,12 @@ class KDeltaAnonymity:
     k
         Records in a set, at least 2.
     delta_m
-        The greatest distance between any two of them, in meters, at least 0.
+        Largest distance between any two of them, in meters, at least 0.
 
     Raises
     ------
     MisuseError
-        When k is below 2, or delta_m is negative or not finite.
+        For k below 2, or a delta_m that is negative or not finite.
 
     References
     ----------
@@ -75,12 +75,12 @@ class KDeltaAnonymity:
 
     @property
     def name(self) -> str:
-        """The property and its numbers."""
+        """Title with its numbers."""
         return f"(k, delta)-co-location, k = {self.k}, delta = {show_m(self.delta_m)}"
 
     @property
     def promise(self) -> str:
-        """What is promised, in a sentence."""
+        """The promise in a sentence."""
         others = (
             "at least one other that is within"
             if self.k == 2
@@ -91,7 +91,7 @@ class KDeltaAnonymity:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        """Warnings for this choice of numbers, also among the limits."""
         return (_NAMED, *self._between_two)
 
     @property
@@ -104,7 +104,7 @@ class KDeltaAnonymity:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the claim does not promise, a paragraph each."""
+        """What is not promised, in paragraphs."""
         return (
             _NAMED,
             "Points were moved, created and deleted: what is published did not happen so.",

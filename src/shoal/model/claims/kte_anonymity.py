@@ -1,4 +1,4 @@
-"""k^(tau,epsilon)-anonymity: k records fit whatever was seen in an interval of length tau (kte-hide)."""
+"""k^(tau,epsilon)-anonymity: k records match what was observed in any interval of length tau (kte-hide)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -15,34 +15,34 @@ from shoal.model.claims.common import (
     require_class,
     require_positive,
 )
-from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
+from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
 from shoal.units import show_s
 
 
 @dataclass(frozen=True, kw_only=True)
 class KteAnonymity:
-    """Whoever knows any tau_s seconds of a person's movement finds at least k records that fit.
+    """An observer who knows any tau_s seconds of a person's movement finds at least k matching records.
 
     Parameters
     ----------
     k
         Candidate records in every interval, at least 2.
     tau_s
-        Length of what the attacker knows, in seconds; a multiple of epsilon_s.
+        Length of the attacker's knowledge, in seconds; a multiple of epsilon_s.
     epsilon_s
-        How much further all candidates may go on together, in seconds.
+        How much longer all candidates may stay together, in seconds.
     hiders_stay
-        The k records hold the person over all the data, with a sample of the person in each of their boxes,
-        and each of them could be the person's own: people and records can be paired so, everybody with one
-        record that holds them (k-concealment). tau_s and epsilon_s then bound nothing further.
+        The k records hold the person over all the data, with a sample of the person in each box, and each
+        could be the person's: people can be paired with records so that everybody has one that holds them
+        (k-concealment). tau_s and epsilon_s then bound nothing further.
     hull
-        How far in space a box may reach beyond the hull of its samples, as ``hull_rule`` reads it.
+        How far in space a box may extend beyond its samples, as ``parse_hull`` reads it.
 
     Raises
     ------
     MisuseError
-        When k is below 2, a length is not finite and positive, tau_s is not a multiple of epsilon_s, or
-        the hull is not known.
+        For k below 2, a length that is not finite and positive, a tau_s that is no multiple of epsilon_s, or
+        an unknown hull.
 
     References
     ----------
@@ -75,7 +75,7 @@ class KteAnonymity:
 
     def __post_init__(self) -> None:
         require_class(self.k)
-        hull_rule(self.hull)
+        parse_hull(self.hull)
         for name, value in (("tau", self.tau_s), ("epsilon", self.epsilon_s)):
             require_positive(f"{name} =", value, "s", "30 min")
         epochs = self.tau_s / self.epsilon_s
@@ -88,7 +88,7 @@ class KteAnonymity:
 
     @property
     def name(self) -> str:
-        """The property and its numbers."""
+        """Title with its numbers."""
         if self.hiders_stay:
             return f"k-concealment, k = {self.k}"
         lengths = f"tau = {show_s(self.tau_s)}, epsilon = {show_s(self.epsilon_s)}"
@@ -96,7 +96,7 @@ class KteAnonymity:
 
     @property
     def promise(self) -> str:
-        """What is promised, in a sentence."""
+        """The promise in a sentence."""
         if self.hiders_stay:
             return (
                 f"Whoever knows any part of a person's movement, even all of it, finds at least {self.k} "
@@ -112,7 +112,7 @@ class KteAnonymity:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        """Warnings for this choice of numbers, also among the limits."""
         if self.hiders_stay:
             return for_pairs(
                 self.k,
@@ -126,7 +126,7 @@ class KteAnonymity:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the claim does not promise, a paragraph each."""
+        """What is not promised, in paragraphs."""
         if self.hiders_stay:
             return (
                 f"What all {self.k} records say together. The person was in a box of each of them at a time, "

@@ -1,4 +1,4 @@
-"""Location p-privacy: places change hands in sets of k, times stay (ReachLocations)."""
+"""Location p-privacy: places are exchanged in sets of k, times stay (ReachLocations)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -18,30 +18,27 @@ from shoal.model.claims.common import (
 
 @dataclass(frozen=True, kw_only=True)
 class LocationPrivacy:
-    """Whoever knows some triples of a person learns another one with probability at most 1 / k.
-
-    Places change hands while times stay.
+    """An observer who knows some triples of a person learns another one with probability at most 1 / k.
 
     Parameters
     ----------
     k
         Trajectories in a swap set, at least 2.
     time_threshold_s
-        How far in time a point may be from the one that led its set, in seconds.
+        Largest time difference to the leader of a set, in seconds.
     space_threshold_m
-        The longest path along the streets between two points of a set, and from those to the neighbors of the
-        point that takes them, in meters.
+        Longest path along the streets, in meters, between two points of a set, and to the neighbors of the
+        point that takes them.
     most_off_street_m
-        How far from a street a swapped point may lie, in meters. The check finds no path from points farther
-        away.
+        Largest distance of a swapped point from a street, in meters. The check finds no path from farther
+        points.
     both_sides
-        Whether the neighbors of both points that trade places stay within reach, not only those of the
-        leading one.
+        Whether the neighbors of both points that trade places stay within reach, not only the leader's.
 
     Raises
     ------
     MisuseError
-        When k is below 2, or a length is not finite and positive.
+        For k below 2, or a length that is not finite and positive.
 
     References
     ----------
@@ -83,12 +80,12 @@ class LocationPrivacy:
 
     @property
     def name(self) -> str:
-        """The property and its numbers."""
+        """Title with its numbers."""
         return f"location p-privacy, p = 1/{self.k}"
 
     @property
     def promise(self) -> str:
-        """What is promised, in a sentence."""
+        """The promise in a sentence."""
         return (
             "By the exchange alone, whoever knows some points of a person learns a further one, place and "
             f"time, with a chance of 1 in {self.k} at most; nothing is promised about the person's path."
@@ -96,7 +93,7 @@ class LocationPrivacy:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        """Warnings for this choice of numbers, also among the limits."""
         return for_pairs(
             self.k,
             "Whoever finds a strange place in the own record knows that it is the place of the one other "
@@ -105,7 +102,7 @@ class LocationPrivacy:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the claim does not promise, a paragraph each."""
+        """What is not promised, in paragraphs."""
         return (
             "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever "
             "knows some of them finds it.",

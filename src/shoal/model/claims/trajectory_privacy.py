@@ -1,4 +1,4 @@
-"""Trajectory p-privacy: whole triples change hands in sets of at least k (SwapLocations)."""
+"""Trajectory p-privacy: whole triples are exchanged in sets of at least k (SwapLocations)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -17,24 +17,24 @@ from shoal.model.claims.common import (
 
 @dataclass(frozen=True, kw_only=True)
 class TrajectoryPrivacy:
-    """Whoever knows some triples of a person links the person's record with probability at most 1 / k.
+    """An observer who knows some triples of a person links their record with probability at most 1 / k.
 
-    Whole triples (time and place) change hands. Each is a true triple of somebody and was shuffled with those
-    of at least k - 1 other trajectories, within both thresholds of the triple that led its set.
+    Each triple (time and place) is a true one of somebody, shuffled with those of at least k - 1 other
+    trajectories within both thresholds of the leader of its set.
 
     Parameters
     ----------
     k
         Trajectories in the smallest swap set, at least 2.
     time_threshold_s
-        How far in time a triple may be from the one that led its set, in seconds.
+        Largest time difference to the leader of a set, in seconds.
     space_threshold_m
-        How far in space, in meters.
+        Largest distance to it, in meters.
 
     Raises
     ------
     MisuseError
-        When k is below 2, or a threshold is not finite and positive.
+        For k below 2, or a threshold that is not finite and positive.
 
     References
     ----------
@@ -71,12 +71,12 @@ class TrajectoryPrivacy:
 
     @property
     def name(self) -> str:
-        """The property and its numbers."""
+        """Title with its numbers."""
         return f"trajectory p-privacy, p = 1/{self.k}"
 
     @property
     def promise(self) -> str:
-        """What is promised, in a sentence."""
+        """The promise in a sentence."""
         return (
             "By the exchange alone, whoever knows some points of a person finds the person's record with a "
             f"chance of 1 in {self.k} at most; nothing is promised about the person's path."
@@ -84,7 +84,7 @@ class TrajectoryPrivacy:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        """Warnings for this choice of numbers, also among the limits."""
         return for_pairs(
             self.k,
             "Whoever exchanged points with one other person takes away the own ones: all others in the two "
@@ -93,7 +93,7 @@ class TrajectoryPrivacy:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the claim does not promise, a paragraph each."""
+        """What is not promised, in paragraphs."""
         return (
             UNTANGLING,
             "Every point is a true one of somebody, time and place together. Whoever was seen there is "

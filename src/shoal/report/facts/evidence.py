@@ -17,7 +17,7 @@ from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
 from shoal.report.facts.release import ReleaseFacts, release_facts
 from shoal.runtime.arrays import Floats
-from shoal.runtime.freed import give_back
+from shoal.runtime.memory import release_idle_memory
 from shoal.utility import METRICS, Facts, Measurement, measured
 from shoal.utility.vanished import Presence, Vanished, vanished_of
 
@@ -56,7 +56,7 @@ class Evidence:
     def measure_exposure(self) -> None:
         """Measure the k-gaps, which take more memory than all else but the attacks, and give it back."""
         _ = self.facts.gaps
-        give_back()
+        release_idle_memory()
 
     def measure(self) -> None:
         """Measure all of it but the attacks, which take most memory."""

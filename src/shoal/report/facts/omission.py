@@ -11,9 +11,9 @@ import numpy as np
 
 from shoal.kernels.box_measures import BoxColumns, Ownership, Points, covering_extents
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.glove.omission import Budget, omitted_for_each
-from shoal.methods.glove.refine import merged_by_weights, weights_of
-from shoal.methods.k_merge import joined, merge_members
+from shoal.methods.glove.omission import Budget, omit_for_budgets
+from shoal.methods.glove.refine import merge_by_weights, weights_of
+from shoal.methods.k_merge import merge_members, samples_by_time
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.release import crowds_of
@@ -68,7 +68,7 @@ def omission_frontier(facts: Facts) -> OmissionFrontier | None:
     )
     shares = sorted({*SHARES, own.get("omit_at_most") or 0.0})
     budgets = [Budget.of(share, own.get("omit_of_one_at_most")) for share in shares]
-    each = omitted_for_each(facts.original, start, budgets, facts.run)
+    each = omit_for_budgets(facts.original, start, budgets, facts.run)
     people = sum(len(members) for members in crowds)
     samples = int(sum(facts.original.lengths[members].sum() for members in crowds))
     rows = []
@@ -119,14 +119,14 @@ def _covering_all(
         return plain
     weights = weights_of(original, plain, ramp=True)
     return [
-        EquivalenceClass(members=members, boxes=merged_by_weights(original, members, weights)[0])
+        EquivalenceClass(members=members, boxes=merge_by_weights(original, members, weights)[0])
         for members in crowds
     ]
 
 
 def extents_of_classes(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Extents:
     """The extents of the box that holds each raw sample of these classes."""
-    columns = [joined(original, each.members)[:3] for each in classes]
+    columns = [samples_by_time(original, each.members)[:3] for each in classes]
     t, x, y = (np.concatenate(one) for one in zip(*columns, strict=True))
     owned = Ownership(
         np.cumsum([0, *(len(own[0]) for own in columns)]),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from shoal.model.plotting import rectangles, short_list
+from shoal.model.plotting import rectangles, rounded_list
 from shoal.model.trajectories import Grid
 from shoal.report.facts.example import Example
 from shoal.report.figures import axes
@@ -15,13 +15,13 @@ _ROW: Final = 0.06  # how high the row of a member is, to the width of the drawi
 def example_in_space(example: Example, grid: Grid) -> Drawing:
     """Each member's raw cells against the published boxes."""
     km = grid.cell_m / 1000
-    x, y = rectangles(example.boxes, km)
+    x, y = rectangles(example.boxes.edges_km(grid))
     published = Areas(name="published", x=x, y=y, number=GRAY)
     members = [
         Marks(
             name=f"member {number + 1}",
-            x=short_list((cells_x + 0.5) * km),
-            y=short_list((cells_y + 0.5) * km),
+            x=rounded_list((cells_x + 0.5) * km),
+            y=rounded_list((cells_y + 0.5) * km),
             number=number,
             symbol=_SHAPES[number % len(_SHAPES)],
         )
@@ -51,7 +51,7 @@ def example_in_time(example: Example, grid: Grid) -> Drawing:
     members = [
         Marks(
             name=f"member {number + 1}",
-            x=short_list((t - start + 0.5) * hours),
+            x=rounded_list((t - start + 0.5) * hours),
             y=[float(top - 1 - number)] * len(t),
             number=number,
             symbol="tick",

@@ -45,7 +45,7 @@ def release_map(
     x, y = (west_m / 1000, east_m / 1000), (south_m / 1000, north_m / 1000)
     area_km2 = (density.window.side * grid.cell_m / 1000) ** 2
     x_axis, y_axis, height = axes.of_a_map(f"east, {plane}", f"north, {plane}", x, y)
-    box_x, box_y = rectangles(examples, grid.cell_m / 1000)
+    box_x, box_y = rectangles(examples.edges_km(grid))
     layers: list[Layer] = [
         *([_pictures(tiles)] if tiles.tiles else []),
         density_cells(density.expected / area_km2, x, y, of),

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal.methods import method_named
-from shoal.methods.parameters import Parameter, declared
+from shoal.methods.parameters import Parameter, declared_parameters
 from shoal.model.release import Release
 from shoal.units import show_m, show_s
 
@@ -35,7 +35,7 @@ def settings_of(release: Release) -> list[Setting]:
     """
     read = _settings_of_reading(release)
     taken = {setting.name for setting in read}
-    own = declared(method_named(release.method))
+    own = declared_parameters(method_named(release.method))
     rows = []
     for name, value in release.parameters.items():
         if name not in own:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from shoal.methods import method_named
-from shoal.methods.techniques import Technique, rounding
+from shoal.methods.method import Technique, rounding
 from shoal.model.release import Release
 
 _PSEUDONYMS: Final = Technique(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shoal.model.claims import KAnonymity
-from shoal.model.omission import most_of
+from shoal.model.omission import most_allowed
 from shoal.model.release import Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding
@@ -161,7 +161,7 @@ def beyond_shares(claim: KAnonymity, original: Population, covered: int, links: 
         ("raw samples", original.n_samples, covered),
         ("people", original.n_subjects, links.n_subjects_with_record),
     ):
-        most = most_of(claim.missing_at_most, total)
+        most = most_allowed(claim.missing_at_most, total)
         if total - found > most:
             message = f"{total - found} of {total} {what} are missing; the claim allows {most}"
             yield Finding("too-much-missing", message)
@@ -181,7 +181,7 @@ def beyond_own_share(
     of_record = np.append(missing, 0)[links.subject_of]  # -1, nobody, misses nothing
     for record in np.flatnonzero(of_record).tolist():
         samples = int(original.lengths[links.subject_of[record]])
-        if of_record[record] > most_of(claim.missing_of_one_at_most, samples):
+        if of_record[record] > most_allowed(claim.missing_of_one_at_most, samples):
             message = (
                 f"more of this record's person is missing than {show_share(claim.missing_of_one_at_most)} of "
                 "the samples, which the claim allows"

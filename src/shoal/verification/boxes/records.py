@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.claims.hull import hull_rule
+from shoal.model.claims.hull import parse_hull
 from shoal.model.omission import samples_by_reason
 from shoal.model.release import Release
 from shoal.model.trajectories import Grid, Population, Trajectories
@@ -122,7 +122,7 @@ class Allowance:
 
 def allowance_of(hull: str, grid: Grid) -> Allowance:
     """The rule in cells of a grid."""
-    rule = hull_rule(hull)
+    rule = parse_hull(hull)
     if rule.grid_m is not None:
         steps = Fraction(repr(rule.grid_m)) / Fraction(repr(float(grid.cell_m)))
         align = steps.numerator if steps.denominator == 1 else 0

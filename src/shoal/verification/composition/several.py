@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.model.linked import records_that_belong
+from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
@@ -178,7 +178,7 @@ def _require_it_belongs(one: Issued, newest: Issued) -> Integers:
             "put together"
         )
     try:
-        records = records_that_belong(one.original, one.release, one.linkage)
+        records = require_linked_records(one.original, one.release, one.linkage)
     except InputError as error:
         raise InputError(f"{one.label}: {error}") from error
     require_candidates(one)

@@ -87,8 +87,8 @@ def looking(folder: Path, run: Run, expected: Release | None = None) -> Iterator
     passed = columns_of(manifest, in_degrees=False)
     read = partial(read_written, folder / RELEASE_FILE, run, look=decoding.look, passed=passed)
     with (
-        run.beside(read) as written,
-        run.beside(lambda: _rows_of(folder, manifest, written(), decoding)) as rows,
+        run.alongside(read) as written,
+        run.alongside(lambda: _rows_of(folder, manifest, written(), decoding)) as rows,
     ):
         yield Looked(folder=folder, manifest=manifest, about=lambda: _about(manifest, written()), rows=rows)
 
@@ -174,7 +174,7 @@ def verify_looked(
         manifest,
         in_degrees=original.lat is not None,
     )
-    with run.beside(lambda: list(leaks())) as leaking:
+    with run.alongside(lambda: list(leaks())) as leaking:
         rows = looked.rows()
         release = rows.release
         if judged is not None and _is_the_same(release, judged[0]):
@@ -189,7 +189,7 @@ def verify_looked(
             *parameter_findings(beyond_parameters(release), release.kind),
         ]
         notes = [*notes_on(folder, original, rows.plane, rows.precision), *rows.packing]
-    return with_notes(on_claim.and_also(findings), notes)
+    return with_notes(on_claim.with_findings(findings), notes)
 
 
 def notes_on(

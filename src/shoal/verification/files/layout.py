@@ -16,7 +16,7 @@ from typing import Any, Final
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.runtime.json_values import once
+from shoal.runtime.json_values import require_unique_keys
 from shoal.runtime.run import Run
 from shoal.verification.files.pages import (
     PHYSICAL,
@@ -352,7 +352,7 @@ def _is_geo(text: bytes) -> bool:
     A number has one spelling there: behind the digits that count, any others could stand.
     """
     try:
-        about = json.loads(text, object_pairs_hook=once)
+        about = json.loads(text, object_pairs_hook=require_unique_keys)
         column = about["columns"]["geometry"]
         return (
             text == json.dumps(about).encode()

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.model.intake import BESIDE_DEGREES
+from shoal.model.intake import DEGREES_IGNORED
 from shoal.model.release import Boxes, Points
 from shoal.model.trajectories import Grid, Population
 from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words
@@ -50,7 +50,7 @@ class PlaneCheck:
     def findings(self) -> Iterator[Finding]:
         """A finding when distances in the plane are wrong though a plane around the data has them right."""
         if self._lengths is not None:
-            places, wrong, worst, _ = self._lengths.faults()
+            places, wrong, worst, _ = self._lengths.errors()
             if wrong:
                 yield Finding(
                     "plane-not-in-meters",
@@ -62,14 +62,14 @@ class PlaneCheck:
         """What the lengths of the claim rest on, where that is not the earth."""
         if self._lengths is None:
             yield LOCAL_METERS
-            yield from (note for note in original.intake.notes if note.startswith(BESIDE_DEGREES))
+            yield from (note for note in original.intake.notes if note.startswith(DEGREES_IGNORED))
         else:
             if not (_CODE.fullmatch(self._text) or all(map(_PARAMETER.fullmatch, self._text.split(" ")))):
                 yield (
                     f"the manifest describes the plane in {len(self._text):,} characters that are neither a "
                     "code nor parameters of PROJ alone: what else they say was not looked at"
                 )
-            places, _, _, far = self._lengths.faults()
+            places, _, _, far = self._lengths.errors()
             if far:
                 yield (
                     f"{far:,} of {places:,} places of the release lie so far from its middle that distances "
@@ -79,7 +79,7 @@ class PlaneCheck:
 
     def _look(self, x: Floats, y: Floats) -> None:
         if self._lengths is not None and len(x):
-            self._lengths.look(x, y)
+            self._lengths.measure(x, y)
 
 
 def _different(x: Sequence[Integers], y: Sequence[Integers]) -> tuple[Integers, Integers]:

@@ -23,7 +23,7 @@ from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.point_table import lon_lat, places_in
-from shoal.runtime.arrays import Flags, Floats, Integers, fixed
+from shoal.runtime.arrays import Flags, Floats, Integers, read_only
 from shoal.verification.files.loops import are_multiples, are_outlines, round_to
 
 _NUMBERS: Final = (pa.int64(), pa.float64())
@@ -283,7 +283,7 @@ def _values(table: pa.Table, column: str) -> Floats:
             f"the column {column} of {RELEASE_FILE} holds missing, infinite or impossibly large values; "
             "write the release again"
         )
-    return fixed(numbers)
+    return read_only(numbers)
 
 
 def _around(one: Floats, other: Floats) -> Floats:

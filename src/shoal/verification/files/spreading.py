@@ -200,7 +200,7 @@ class Spread:
     @property
     def names(self) -> Pseudonyms:
         """In the order of the file."""
-        self._names = [Pseudonyms.joined(self._names)]
+        self._names = [Pseudonyms.concatenate(self._names)]
         return self._names[0]
 
     def _name(self, names: Pseudonyms) -> None:
@@ -209,7 +209,7 @@ class Spread:
 
     def faults(self) -> Iterator[Finding]:
         """What the order of the rows shows."""
-        if self.names.repeated():
+        if self.names.duplicate_positions():
             yield Finding("row-order", "the rows of one record do not stand together")
         if self.unsorted:
             yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")

@@ -19,7 +19,7 @@ from shoal.release_folder.manifest import (
     manifest_text,
 )
 from shoal.release_folder.statement import Statement
-from shoal.runtime.hashing import sha256_of
+from shoal.runtime.files import sha256_of
 
 PAGE_NOT_HELD: Final = (
     f"{REPORT_FILE} was not held against the data: it is the page that the manifest names, and its figures "

@@ -51,7 +51,7 @@ def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
 
 def strange_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
     """Pseudonyms that are not what releases have, and so could say anything in plain words."""
-    if n := len(Pseudonyms.of(names).strange):
+    if n := len(Pseudonyms.of(names).irregular):
         yield Finding(
             "unexpected-pseudonym",
             f"{counted(n, 'pseudonym is', 'pseudonyms are')} not 16 hexadecimal digits",

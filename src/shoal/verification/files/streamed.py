@@ -26,9 +26,8 @@ from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.folder import without_boxes
 from shoal.release_folder.manifest import RELEASE_FILE, read_manifest
-from shoal.runtime.hashing import sha256_of
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine, carried_out
+from shoal.runtime.files import sha256_of
+from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid, records_of
 from shoal.verification.checks import Check, StreamedCheck, check_of, find_telling_names
 from shoal.verification.examination import Examination, pseudonyms_used_twice
@@ -88,7 +87,7 @@ def verify_streamed_folder(
     )
     tasks = list(_spread_tasks(spreading, layout, file.metadata))
     spread = Spread(spreading)
-    seen = carried_out(spread_groups, tasks, workers, run, "reading the release")
+    seen = run_tasks(spread_groups, tasks, workers, run, "reading the release")
     for task, part in zip(tasks, seen, strict=True):
         spread.add(task, part)
     spread.finish()
@@ -121,7 +120,9 @@ def verify_streamed_folder(
         *false_statements(manifest, on_claim, people, linked=True),
         *parameter_findings(sum((part.beyond for part in judged), Counter()), header.kind),
     ]
-    return with_notes(on_claim.and_also(findings), notes_on(folder, people, spread.plane, spread.precision))
+    return with_notes(
+        on_claim.with_findings(findings), notes_on(folder, people, spread.plane, spread.precision)
+    )
 
 
 def known_in_tasks(people: StoredPeople, scratch: Path, engine: Engine, run: Run) -> RawIdentifiers:
@@ -244,7 +245,7 @@ def _examine(
         )
         for bucket in range(spreading.n_buckets)
     ]
-    judged = list(carried_out(examine_bucket, tasks, engine, run, "verifying"))
+    judged = list(run_tasks(examine_bucket, tasks, engine, run, "verifying"))
     case.find(_by_name([each for part in judged for each in part.findings], spread.names))
     covered = sum(part.covered for part in judged)
     case.looked_at("classes")

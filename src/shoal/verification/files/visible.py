@@ -14,7 +14,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
 from shoal.model.claims.hull import TIGHT
-from shoal.model.extents import LargestExtents, extents_at_most
+from shoal.model.extents import LargestExtents, parse_extents
 from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import MANIFEST_FILE
@@ -88,7 +88,7 @@ def _length(value: Any) -> float | None:
 def _extents(value: Any) -> LargestExtents | None:
     """A parameter of two extents; None for one that is not set or cannot be read."""
     try:
-        return extents_at_most(value) if isinstance(value, str) else None
+        return parse_extents(value) if isinstance(value, str) else None
     except MisuseError:
         return None
 

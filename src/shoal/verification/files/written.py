@@ -130,7 +130,7 @@ def read_written(
         own: pa.Table | None = None
         pieces = pieces_in(file, number)
         while (piece := _next_of(pieces, path)) is not None:
-            with run.beside(partial(_pack, repacking, piece)) as packed:
+            with run.alongside(partial(_pack, repacking, piece)) as packed:
                 if own is None:
                     names.add(piece)
                 look(piece, file.metadata.num_rows)

@@ -203,7 +203,7 @@ def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> Hashes:
     from anywhere in one, in hexadecimal, base32 or base64. Hashes are made, compared and forgotten, unless
     they come as ``Digests``; only the names are held.
     """
-    known = Pseudonyms.of(names).different()
+    known = Pseudonyms.of(names).distinct()
     if not len(known):
         return Hashes(names=frozenset())
     prefixes = Prefixes(known)
@@ -250,7 +250,7 @@ class Prefixes:
         self.found: set[str] = set()
         self._numbers = np.sort(known.regular)
         self._by_prefix: dict[bytes, list[tuple[str, str]]] = {}
-        for name in known.strange.values():
+        for name in known.irregular.values():
             digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
                 first = bytes.fromhex(digits[:SHORTEST_PREFIX])
@@ -346,7 +346,7 @@ class Search:
     def _cut(self) -> Iterator[tuple[Windows, Integers]]:
         """The runs [n, places in a piece] of pieces of names, and whose they are [n]."""
         by_length: dict[int, tuple[list[str], list[int]]] = {}
-        for place, name in self._known.strange.items():
+        for place, name in self._known.irregular.items():
             for run in self.spelling.runs(name):
                 runs, owners = by_length.setdefault(len(run), ([], []))
                 runs.append(run)
@@ -358,8 +358,8 @@ class Search:
         for first in range(0, len(numbers) + 1, _NAMES_AT_ONCE):
             some = numbers[first : first + _NAMES_AT_ONCE]
             owner = np.arange(first, first + len(some))
-            if self._known.strange:
-                kept = ~np.isin(owner, list(self._known.strange))
+            if self._known.irregular:
+                kept = ~np.isin(owner, list(self._known.irregular))
                 some, owner = some[kept], owner[kept]
             yield (some[:, None] >> shifts) & _TWELVE_DIGITS, owner
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from shoal.model.names import Pseudonyms
-from shoal.runtime.arrays import Flags, Integers, different
+from shoal.runtime.arrays import Flags, Integers, distinct
 from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
 
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that pieces found by chance refuse
@@ -110,13 +110,13 @@ def inside(kinds: Kinds, texts: Sequence[str]) -> Mapping[int, int]:
     searches = [_Search(kind) for kind in kinds.every]
     for words, own in _in_parts(texts, searches):
         for search, _, hashes in _compared(words, own, counted=True):
-            search.met.append(different(hashes))
+            search.met.append(distinct(hashes))
     level = FALSE_ALARMS / max(1, len(searches))
-    met = {id(search): different(np.concatenate(search.met)) for search in searches if search.met}
+    met = {id(search): distinct(np.concatenate(search.met)) for search in searches if search.met}
     likely = [search for search in searches if search.is_beyond_chance(level, len(met.get(id(search), ())))]
     if not likely:
         return {}
-    real = kinds.with_hashes(different(np.concatenate([met[id(search)] for search in likely])))
+    real = kinds.with_hashes(distinct(np.concatenate([met[id(search)] for search in likely])))
     for words, own in _in_parts(texts, likely):
         for search, at, _ in _compared(words, own, counted=False):
             together, length = words.words.together.text, search.kind.length
@@ -148,9 +148,9 @@ def kinds_of(ids: Sequence[str]) -> Kinds:
                 (_LETTERS_AND_DIGITS, True, mixed & (hexes < length)),
             ):
                 for size in np.unique(length[own & (length <= _LONGEST)]).tolist():
-                    some = different(hashes[own & (length == size)])
+                    some = distinct(hashes[own & (length == size)])
                     groups.setdefault((size, alphabet, beyond_hex), []).append(some)
-    return Kinds(ids, tuple(Kind(*key, different(np.concatenate(groups[key]))) for key in sorted(groups)))
+    return Kinds(ids, tuple(Kind(*key, distinct(np.concatenate(groups[key]))) for key in sorted(groups)))
 
 
 def _classes(text: Characters) -> tuple[Flags, Flags, Flags]:
@@ -181,7 +181,7 @@ def _in_parts(texts: Sequence[str], searches: Sequence[_Search]) -> Iterator[tup
             for words in _words_of(enumerate(texts), pattern, shortest):
                 yield words, own
             continue
-        for words in _words_of(texts.strange.items(), pattern, shortest):
+        for words in _words_of(texts.irregular.items(), pattern, shortest):
             yield words, own
         if any(_may_be_in_pseudonyms(search.kind) for search in own):
             for words in _regular(texts):
@@ -197,8 +197,8 @@ def _regular(names: Pseudonyms) -> Iterator[_Words]:
     size = max(1, _CHARACTERS_AT_ONCE // _DIGITS_OF_PSEUDONYMS)
     for first in range(0, len(names), size):
         owners = np.arange(first, min(first + size, len(names)))
-        if names.strange:
-            owners = owners[~np.isin(owners, list(names.strange))]
+        if names.irregular:
+            owners = owners[~np.isin(owners, list(names.irregular))]
         text = names.numbers[owners].astype(">u8").tobytes().hex()
         starts = np.arange(len(owners)) * _DIGITS_OF_PSEUDONYMS
         words = SideBySide(Characters(text), starts, starts + _DIGITS_OF_PSEUDONYMS)

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.model.names import Pseudonyms
 from shoal.model.trajectories import Population
-from shoal.runtime.arrays import Integers, different
+from shoal.runtime.arrays import Integers, distinct
 from shoal.verification.leaks.digests import Digests, Hashes, search_hashes
 from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
 from shoal.verification.leaks.glued import Kinds, kinds_of
@@ -62,7 +62,7 @@ class RawIdentifiers:
     def hashes_in(self, names: Pseudonyms) -> Hashes:
         """What their hashes have in common with these names; for the same names it is looked for once."""
         with self._searching:  # whoever asks for the same meanwhile waits
-            if self._searched is None or not self._searched[0].same_as(names):
+            if self._searched is None or not self._searched[0].equals(names):
                 self._searched = names, search_hashes(self.digests, names)
             return self._searched[1]
 
@@ -102,7 +102,7 @@ class _Wording:
     def _of(self, n: int) -> Words:
         if n not in self._hashes:
             starts, ends = self._runs[: max(0, len(self._runs) - n + 1), 0], self._runs[n - 1 :, 1]
-            self._hashes[n] = different(Characters(self._text).hashes(starts, ends))
+            self._hashes[n] = distinct(Characters(self._text).hashes(starts, ends))
         return self._hashes[n]
 
 
@@ -115,4 +115,4 @@ def _numbers_of(ids: Sequence[str]) -> Words:
         for place in np.flatnonzero((runs == 1) & (folded.lengths == 16)).tolist()
         if _PSEUDONYM.fullmatch(word := folded.text(place))
     ]
-    return different(np.array(found, dtype=np.uint64))
+    return distinct(np.array(found, dtype=np.uint64))

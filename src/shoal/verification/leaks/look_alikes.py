@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from shoal.model.trajectories import Population
-from shoal.runtime.arrays import different
+from shoal.runtime.arrays import distinct
 from shoal.units import counted
 from shoal.verification.leaks.forms import SideBySide, among, parts_of
 
@@ -44,7 +44,7 @@ def _noted(numbers: Sequence[int], why: str) -> Iterator[str]:
 
 def _by_face(ids: Sequence[str]) -> list[int]:
     hashes = np.sort(np.concatenate([faces.hashes() for faces in _faces(ids)]))
-    again = different(hashes[1:][hashes[1:] == hashes[:-1]])
+    again = distinct(hashes[1:][hashes[1:] == hashes[:-1]])
     if not len(again):
         return []
     alike = Counter(

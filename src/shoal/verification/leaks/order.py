@@ -45,7 +45,7 @@ def order_findings(
 
 def _order_of(names: Pseudonyms) -> Integers:
     """Their places in the order of the alphabet."""
-    return np.argsort(np.array(list(names)) if names.strange else names.numbers, kind="stable")
+    return np.argsort(np.array(list(names)) if names.irregular else names.numbers, kind="stable")
 
 
 def _resemblance(place: Integers, fewest: int) -> str | None:

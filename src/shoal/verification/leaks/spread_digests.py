@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from shoal.model.names import column
 from shoal.runtime.arrays import Integers
-from shoal.runtime.run import Run
-from shoal.runtime.tasks import Engine, carried_out
+from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.verification.leaks.digests import (
     IDS_AT_ONCE,
     SPELLINGS,
@@ -101,7 +100,7 @@ class SpreadDigests(Digests):
             DigestTask(folder=self._folder.resolve(), part=part, spellings=numbers)
             for part in range(self._n_parts)
         ]
-        for found in carried_out(compare_part, tasks, self._engine, self._run, "seeking hashes"):
+        for found in run_tasks(compare_part, tasks, self._engine, self._run, "seeking hashes"):
             prefixes.take(found.beginnings)
             for search, (places, looked) in zip(searches, found.runs, strict=True):
                 search.met[places] = True

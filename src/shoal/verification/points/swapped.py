@@ -68,7 +68,7 @@ def _examine(
         case.looked_at("own-times")
     if case.linkage.trace is None:
         return
-    trace = case.linkage.trace.along(release.trajectory_ids, release.offsets)
+    trace = case.linkage.trace.in_order_of(release.trajectory_ids, release.offsets)
     against = list(_against_trace(claim, original, release, links.subject_of, trace, times_stay=times_stay))
     case.find(against)
     case.looked_at("swap-sets")

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.errors import InputError, MisuseError, ShoalError, in_python
+from shoal.errors import InputError, MisuseError, ShoalError, to_python_names
 from shoal.io import read
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.settings_file import read_settings
+from shoal.runtime.files import read_settings
 from shoal_collect.app.uploads import on_disk
 from shoal_collect.device import own_releases, participation
 from shoal_collect.device.connection import Connection, connect
@@ -363,11 +363,11 @@ class Person:
 
 def plain(complaint: str | ShoalError) -> str:
     """A complaint without what belongs to the command line."""
-    text = complaint.as_written if isinstance(complaint, ShoalError) else complaint
+    text = complaint.cli_message if isinstance(complaint, ShoalError) else complaint
     text = _OPTION.sub("", text)
     for command_line, page in _ON_PAGES.items():
         text = text.replace(command_line, page)
-    return in_python(text)
+    return to_python_names(text)
 
 
 def _clock(point: Point) -> str:

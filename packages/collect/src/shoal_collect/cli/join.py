@@ -10,7 +10,7 @@ import click
 
 from shoal.cli.options import DURATION, PATH, input_options, needs_extra, output_options, take_reading
 from shoal.cli.sections import Command
-from shoal.runtime.staging import explained_write
+from shoal.runtime.staging import explain_write_errors
 from shoal.units import show_s
 from shoal_collect.cli.collect import leave_no_core, require_points_as_given, servers_of_a_round
 
@@ -171,7 +171,7 @@ def _say_declined(*, as_json: bool) -> None:
 
 def _write_private(file: Path, text: str) -> None:
     with (
-        explained_write(file),
+        explain_write_errors(file),
         os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream,
     ):
         stream.write(text)

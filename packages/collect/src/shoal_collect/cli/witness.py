@@ -85,7 +85,7 @@ def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
         said = ask("/v1/about")
         ahead_s, terms = time.time() - float(said["time_s"]), read_terms(said["terms"])
     except (PeerError, UnavailableError) as error:
-        lacks = [f"{error.as_written}; until it answers"]
+        lacks = [f"{error.cli_message}; until it answers"]
     except (KeyError, TypeError, ValueError):
         lacks = ["the collector does not describe itself; until it does"]
     else:

@@ -1,6 +1,5 @@
 """A device's state on disk: written whole or not at all, before anything is sent, for its owner alone."""
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -8,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from filelock import lock_descriptor
 
 from shoal.errors import InputError, OutputError
 from shoal.runtime.staging import staged_file
@@ -138,9 +139,11 @@ class StateFolder:
             raise OutputError(f"{self.folder} cannot be used ({error.strerror}); mend it") from error
         with stream as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InputError(f"another process works with {self.folder}; let it end") from error
+                is_free = lock_descriptor(lock.fileno(), blocking=False)
+            except OSError:  # a file system without locks
+                is_free = False
+            if not is_free:
+                raise InputError(f"another process works with {self.folder}; let it end")
             yield
 
     def load(self) -> Kept | None:

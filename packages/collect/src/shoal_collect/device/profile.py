@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from shoal.errors import InputError, MisuseError
 from shoal.measures.presence import Place as Found
 from shoal.measures.presence import share_of_hours
-from shoal.runtime.settings_file import read_settings
+from shoal.runtime.files import read_settings
 from shoal.units import duration_s, length_m
 from shoal_collect.matching.counting import CAP
 from shoal_collect.matching.cylinders import EARTH_M, MAX_GAP_MIN, MAX_RADIUS_M, Blur, Point, distance_m

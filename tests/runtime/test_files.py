@@ -1,4 +1,4 @@
-"""Settings in TOML, and what JSON has no word for."""
+"""Paths, settings in TOML, and what JSON has no word for."""
 
 import math
 from pathlib import Path
@@ -6,8 +6,30 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError
+from shoal.runtime.files import read_settings, without_credentials
 from shoal.runtime.json_values import null_for_nan
-from shoal.runtime.settings_file import read_settings
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("s3://bucket/a/b", "s3://bucket/a/b"),
+        ("s3://key:secret@bucket/a?region=eu&secret=1", "s3://bucket/a"),
+        ("s3://key:se@cr/et@bucket/a", "s3://bucket/a"),
+        ("s3://key:se?cret@bucket/a", "s3://..."),
+        ("gs://anonymous@bucket/a", "gs://bucket/a"),
+        (
+            "abfs://container@account.dfs.core.windows.net/a",
+            "abfs://container@account.dfs.core.windows.net/a",
+        ),
+        ("abfs://account:secret@container/a", "abfs://container/a"),
+        ("abfs://container@account/a?sas_token=se@cret", "abfs://..."),
+        ("postgresql://user:secret@host/base#schema.table", "postgresql://host/base#schema.table"),
+    ],
+)
+def test_an_address_is_told_without_what_may_be_a_key(address: str, told: str) -> None:
+    assert without_credentials(address) == told
+    assert "cret" not in told
 
 
 def test_entries_are_read(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Bars of progress: one for each piece of work, gone when all have ended."""
+"""Progress: bars, the file that another process reads, and how long the rest takes."""
 
 import sys
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 
 import shoal
 from shoal.cli import terminal
-from shoal.runtime import progress_file
-from shoal.runtime.progress_file import ProgressFile, read_progress
+from shoal.runtime import progress as progress_module
+from shoal.runtime.progress import Pace, ProgressFile, read_progress
 
 
 def test_a_run_shows_each_piece_of_work_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,7 @@ def test_a_run_shows_each_piece_of_work_and_leaves_nothing(monkeypatch: pytest.M
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands where a test sets it."""
     now = [0.0]
-    for module in (terminal, progress_file):
+    for module in (terminal, progress_module):
         monkeypatch.setattr(f"{module.__name__}.time.monotonic", lambda: now[0])
     return now
 
@@ -98,3 +98,33 @@ def test_a_bar_begins_again_under_its_name(monkeypatch: pytest.MonkeyPatch, in_a
             tell("attacking", done, 4)
         tell("releases", 2, 2)
     assert reset == [0]
+
+
+@pytest.mark.parametrize(
+    ("done", "now_s", "left_s"),
+    [
+        (25, 11.0, 30.0),  # a quarter in ten seconds
+        (1, 11.0, None),  # the first hundredth says little: "28 h left" at 0 % of ten minutes
+        (25, 1.5, None),
+        (0, 100.0, None),
+        (100, 11.0, 0.0),
+    ],
+)
+def test_the_rest_goes_as_what_is_done_went(done: int, now_s: float, left_s: float | None) -> None:
+    pace = Pace(0, 1.0)
+    assert not pace.update(done, now_s)
+    assert pace.remaining_s(100, now_s) == left_s
+
+
+def test_what_a_resumed_job_finds_says_nothing_of_its_pace() -> None:
+    pace = Pace(60, 0.0)
+    pace.update(80, 10.0)
+    assert pace.remaining_s(100, 10.0) == 10.0
+
+
+def test_work_that_begins_anew_has_a_new_pace() -> None:
+    pace = Pace(0, 0.0)
+    pace.update(100, 1000.0)
+    assert pace.update(0, 1001.0)
+    pace.update(50, 1003.0)
+    assert pace.remaining_s(100, 1003.0) == 2.0

@@ -1,4 +1,4 @@
-"""What a caller handed over is what a function takes, or one sentence says what it is and what to do."""
+"""Checks of arguments from callers, with a sentence that says what to do."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,19 +14,19 @@ _READ_FIRST: Final = "read it with shoal.read first, which also takes data frame
 
 
 def require_trajectories(value: object) -> None:
-    """Raise MisuseError unless the value is what ``shoal.read`` gives."""
+    """Raise MisuseError unless the value is raw data as ``shoal.read`` returns it."""
     if not isinstance(value, (Trajectories, StoredPeople)):
         raise MisuseError(f"raw data is needed as Trajectories, not as {_kind(value)}; {_READ_FIRST}")
 
 
-def require_given(original: object, rng: object) -> None:
-    """Raise MisuseError unless these are what a method works on: raw data, and where chance comes from."""
+def require_method_inputs(original: object, rng: object) -> None:
+    """Raise MisuseError unless these are raw data and a source of randomness."""
     require_trajectories(original)
     require_randomness(rng)
 
 
 def require_one_region(notes: Iterable[str]) -> None:
-    """Raise InputError where these notes of the reading say that no length of a release would be right."""
+    """Raise InputError when notes of the reading say that the data is too wide for correct lengths."""
     if any(note.startswith(TOO_WIDE) for note in notes):
         raise InputError(
             f"{TOO_WIDE} for one plane, so that no length would mean what it says; publish each region on "
@@ -51,7 +51,6 @@ def require_linkage(value: object) -> None:
 
 
 def _kind(value: object) -> str:
-    """What a value is, as a sentence names it."""
     if value is None or isinstance(value, type):
         return repr(value) if value is None else f"the class {value.__name__} itself"
     name = type(value).__name__

@@ -1,4 +1,4 @@
-"""Memory that was freed and that the allocators of this process keep."""
+"""Free memory that the allocators of this process keep."""
 
 import ctypes
 import os
@@ -22,12 +22,12 @@ _SET_ELSEWHERE: Final = (
 )
 
 
-def keep_little() -> None:
-    """Have glibc map what takes 16 MiB or more by itself, so that it goes back as soon as it is freed.
+def limit_idle_memory() -> None:
+    """Make glibc map arrays of 16 MiB or more separately, so that they return to the system when freed.
 
-    Else it keeps arrays of up to 32 MiB for each thread, between pieces that still live. All threads share
-    one heap, so that what one of them has freed serves the others. For a whole process, so the command line
-    and the workers of ``local`` ask for it. What the user has set for glibc stays.
+    Otherwise it keeps arrays of up to 32 MiB per thread, between pieces that still live. All threads share
+    one heap, so that freed memory serves the others. It affects the whole process: only the command line and
+    the workers of ``local`` call it. The user's own settings for glibc stay.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is None or any(name in os.environ for name in _SET_ELSEWHERE):
@@ -37,11 +37,10 @@ def keep_little() -> None:
     mallopt(_M_ARENA_MAX, 1)
 
 
-def give_back() -> None:
-    """Hand freed memory to the system, where the allocators can (glibc's and Arrow's).
+def release_idle_memory() -> None:
+    """Return freed memory to the system, where the allocators can (glibc's and Arrow's).
 
-    They keep what arrays of up to 32 MiB took, between pieces that still live, and the next stage asks for
-    other sizes. What it needs it then has to touch anew, so this is for ends of large stages alone.
+    Only after large stages: the next stage must touch again what it needs.
     """
     trim = _trim()
     if trim is not None:
@@ -51,5 +50,4 @@ def give_back() -> None:
 
 @cache
 def _trim() -> Any:
-    """Glibc's malloc_trim, None in other libraries."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -9,13 +9,13 @@ import pytest
 _GOES_BACK = """
 import resource, sys
 import numpy as np
-from shoal.runtime.freed import keep_little
+from shoal.runtime.memory import limit_idle_memory
 
 def resident_mib():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() / 2**20
 
 if sys.argv[1] == "little":
-    keep_little()
+    limit_idle_memory()
 first = np.ones(25 << 17)  # 25 MiB: once it is freed, glibc's own threshold is as high
 del first
 before = resident_mib()
@@ -29,13 +29,13 @@ print(resident_mib() - before)
 _SERVES_OTHERS = """
 import resource, sys, threading
 import numpy as np
-from shoal.runtime.freed import keep_little
+from shoal.runtime.memory import limit_idle_memory
 
 def resident_mib():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() / 2**20
 
 if sys.argv[1] == "little":
-    keep_little()
+    limit_idle_memory()
 first = np.ones(25 << 17)
 del first
 small = []

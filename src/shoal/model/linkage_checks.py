@@ -1,4 +1,4 @@
-"""Do these belong together? The raw data, a release made from it, and the linkage between them."""
+"""Checks that raw data, a release and a linkage belong together."""
 
 from typing import Final
 
@@ -13,10 +13,10 @@ from shoal.units import counted, show_m, show_s
 _ROOM: Final = 10_000  # slots or cells
 
 
-def records_of(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
+def match_records(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
     """int64 [n]: the position of each subject's record in the release, -1 for a suppressed subject.
 
-    Raises MisuseError when the linkage names subjects or records that are not there, or one twice.
+    Raises MisuseError when the linkage has unknown names, or one twice.
     """
     subject_at = {uid: position for position, uid in enumerate(original.ids)}
     record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
@@ -35,15 +35,12 @@ def records_of(original: Trajectories, release: Release, linkage: Linkage) -> In
     return records
 
 
-def records_that_belong(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
-    """The same, for judging a release from outside.
-
-    Whatever does not belong together is an error, never a figure.
+def require_linked_records(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
+    """``match_records`` for judging a release from outside, where a mismatch is an error, never a figure.
 
     Raises InputError for an empty release, another grid (of points another plane), another unit of
-    protection, a linkage that does not fit, that leaves records without a subject, or that leaves out other
-    subjects than were suppressed; MisuseError for points as given beside boxes, or snapped samples beside
-    points.
+    protection, or a linkage that does not fit, leaves records without a subject, or omits other subjects than
+    were suppressed; MisuseError for points as given with boxes, or snapped samples with points.
     """
     if not release.n_records:
         raise InputError(
@@ -56,9 +53,9 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
             f"{original.intake.unit_of_protection}; read it with the same --person and --per-day"
         )
     try:
-        records = records_of(original, release, linkage)
+        records = match_records(original, release, linkage)
     except MisuseError as error:
-        raise InputError(f"the release does not belong to this raw data, or {error.as_written}") from error
+        raise InputError(f"the release does not belong to this raw data, or {error.cli_message}") from error
     missing, suppressed = int(np.count_nonzero(records < 0)), release.losses.subjects_suppressed
     orphans = release.n_records - len(linkage.uids)
     if orphans:
@@ -75,8 +72,8 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
     return records
 
 
-def require_possible_boxes(original: Trajectories, release: Release) -> None:
-    """Raises InputError for boxes so far from this data that figures about them would be wrong or endless."""
+def require_boxes_near_data(original: Trajectories, release: Release) -> None:
+    """Raise InputError for boxes so far from the data that figures would be wrong or take forever."""
     if release.kind == "points" or not len(release.boxes):
         return
     boxes = release.boxes
@@ -101,10 +98,6 @@ def require_possible_boxes(original: Trajectories, release: Release) -> None:
 
 
 def _require_one_grid(original: Trajectories, release: Release) -> None:
-    """Raises when the samples of one are not those of the other.
-
-    Cells and slots, or points as given in one plane.
-    """
     if release.kind == "points":
         original.require_points_as_given()
         if original.crs != release.crs:
@@ -116,8 +109,8 @@ def _require_one_grid(original: Trajectories, release: Release) -> None:
         return
     grids = original.snapped_grid(), release.snapped_grid()
     if grids[0] != grids[1]:
-        shown = [f"{show_m(one.cell_m)} and {show_s(one.slot_s)}" for one in grids]
+        words = [f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}" for grid in grids]
         raise InputError(
-            f"the raw data is on a grid of {shown[0]}, the release of {shown[1]}; read the raw data as the "
+            f"the raw data is on a grid of {words[0]}, the release of {words[1]}; read the raw data as the "
             "manifest says"
         )

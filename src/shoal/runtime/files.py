@@ -1,0 +1,70 @@
+"""Paths from callers, settings in TOML, and digests of files."""
+
+import hashlib
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from shoal.errors import InputError, MisuseError
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a Path of s3://bucket keeps one slash only
+
+
+def is_address(path: object) -> bool:
+    """Whether a text or Path names a place on another machine, such as ``s3://bucket/folder``."""
+    return _ADDRESS.match(str(path)) is not None
+
+
+def local_path(value: object, what: str) -> Path:
+    """The value as a path on this machine; raises MisuseError for an address or another type."""
+    if not isinstance(value, (str, os.PathLike)) or not str(value):
+        raise MisuseError(f"{what} is needed as a path, not as {value!r}")
+    if is_address(value):
+        raise MisuseError(not_local(what))
+    return Path(value)
+
+
+def without_credentials(address: str) -> str:
+    """An address without parts that may hold a key: before @, and after a question mark.
+
+    Examples
+    --------
+    >>> without_credentials("s3://key:secret@bucket/release?region=eu")
+    's3://bucket/release'
+    >>> without_credentials("abfs://container@account.dfs.core.windows.net/release")
+    'abfs://container@account.dfs.core.windows.net/release'
+    """
+    scheme, _, rest = address.partition("://")
+    place, _, settings = rest.partition("?")
+    if "@" in settings:  # nobody can tell which of them ends a key
+        return f"{scheme}://..."
+    who, _, where = place.rpartition("@")
+    is_container = scheme.startswith("abfs") and who and ":" not in who
+    return f"{scheme}://{who}@{where}" if is_container else f"{scheme}://{where}"
+
+
+def not_local(what: str) -> str:
+    """The message for a place on another machine, without the address, which may hold a key."""
+    return (
+        f"{what} must lie on this machine, not at an address; use a folder here, and copy a finished release "
+        "with shoal publish --to"
+    )
+
+
+def read_settings(path: Path | str) -> dict[str, Any]:
+    """The entries of a TOML file; raises InputError, naming the file, when it cannot be read."""
+    path = local_path(path, "a file of settings")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from error
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
