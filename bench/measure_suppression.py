@@ -16,7 +16,7 @@ import numpy as np
 import shoal
 from shoal.methods.assembly import assemble
 from shoal.methods.kte_hide.epochs import cut_into_epochs
-from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, _assign, _Memory
+from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, _assign_window, _HiderStack
 from shoal.methods.kte_hide.kte_hide import generalize
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -31,11 +31,11 @@ def suppressed_after(original: Trajectories, method: shoal.KteHide) -> tuple[Rel
     slot_s = original.snapped_grid().slot_s
     epochs = cut_into_epochs(original, round(method.epsilon_s / slot_s), 2)
     states = np.ones(len(epochs.subject), dtype=np.int64)
-    memory = _Memory.of_nobody(original.n_subjects)
+    memory = _HiderStack.of_nobody(original.n_subjects)
     search = Search(method.neighborhood_size, round(method.space_weight_s / slot_s))
     windows: list[Window] = []
     for at in range(epochs.n_windows):
-        window, _, failed = _assign(epochs, states, at, method.k, search, memory, Run())
+        window, _, failed = _assign_window(epochs, states, at, method.k, search, memory, Run())
         pieces = window.table[failed]
         states[pieces[pieces >= 0]] = UNPUBLISHED
         window.hiders[failed] = failed[:, None]

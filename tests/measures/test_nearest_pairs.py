@@ -400,7 +400,7 @@ def sums_by_index_and_by_hand(original: Trajectories, most: float) -> list[tuple
         row = merged.store(slot, crowd)
         merged.enter(row)
         boxes[row] = samples_of_boxes(crowd.boxes)
-    merged._index_again(np.array(list(boxes)))
+    merged._rebuild_index(np.array(list(boxes)))
     lowest, reach, both = merged._lowest[0], int(min(1.25 * most, scale.half) * 4), []
     for row, own in boxes.items():
         fill_lower_bounds(merged.crowds, merged._index, near.people.hours, row, most, lowest, scale)

@@ -18,6 +18,7 @@ from shoal.errors import MisuseError
 from shoal.methods import METHODS, About, Method
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.method import rounding
+from shoal.methods.parameter_text import default_text, parse_value
 from shoal.methods.parameters import (
     ABOVE_0,
     declared_parameters,
@@ -26,7 +27,6 @@ from shoal.methods.parameters import (
     parameter_values,
     require_declared,
 )
-from shoal.methods.written import default_text, parse_value
 from shoal.model.claims import KAnonymity
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Points, Release

@@ -115,13 +115,13 @@ def test_windows_with_nobody_in_them_are_not_searched(monkeypatch: pytest.Monkey
     ids, t, x, y = zip(*rows, strict=True)
     both = Trajectories.from_rows(ids, t, x, y, grid=Grid())
     searched: list[int] = []
-    assign = hiding_sets._assign
+    assign = hiding_sets._assign_window
 
     def seen(epochs: Any, states: Any, at: int, *others: Any) -> Any:
         searched.append(at)
         return assign(epochs, states, at, *others)
 
-    monkeypatch.setattr(hiding_sets, "_assign", seen)
+    monkeypatch.setattr(hiding_sets, "_assign_window", seen)
     windows, _ = chosen(both)
     before, _ = chosen(early)
     assert len(windows) > pause > len(set(searched)) * 100

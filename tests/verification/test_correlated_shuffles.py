@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from example_counts import examples
 from fair_shuffles import fair_draws, fair_runs
-from shoal.methods.swapping.exchanged import Exchange, publish_exchange
+from shoal.methods.swapping.exchange import Exchange, publish_exchange
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import TrajectoryPrivacy

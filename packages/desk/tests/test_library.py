@@ -16,8 +16,8 @@ from shoal.io.columns.times import TAKEN_AS_UTC
 from shoal.io.description import describe
 from shoal.io.formats.tables import WRONG_FIELDS
 from shoal.methods import METHODS
+from shoal.methods.parameter_text import default_text
 from shoal.methods.parameters import declared_parameters
-from shoal.methods.written import default_text
 from shoal.model.claims import (
     CLAIMS,
     Blurred,

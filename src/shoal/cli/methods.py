@@ -152,8 +152,8 @@ def take_settings(
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
     """The method with these settings; errors name options as the command line spells them."""
     from shoal.methods import method_named
+    from shoal.methods.parameter_text import with_option_names
     from shoal.methods.parameters import declared_parameters
-    from shoal.methods.written import with_option_names
 
     kind = method_named(name)
     try:
@@ -234,7 +234,7 @@ def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], k
 
 
 def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
-    from shoal.methods.written import parse_value
+    from shoal.methods.parameter_text import parse_value
 
     first, *_ = methods.values()
     if first.spelled is not None:
@@ -257,7 +257,7 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
 
 
 def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
-    from shoal.methods.written import default_text
+    from shoal.methods.parameter_text import default_text
 
     return {
         method: f"{parameter.help} [default: {default_text(parameter)}]"

@@ -35,19 +35,19 @@ def round_outward(
         yield from classes
         return
     for equivalence_class in classes:
-        yield replace(equivalence_class, boxes=_rounded(equivalence_class.boxes, rule, grid, rng))
+        yield replace(equivalence_class, boxes=_round_boxes(equivalence_class.boxes, rule, grid, rng))
 
 
-def _rounded(boxes: Boxes, rule: HullRule, grid: Grid, rng: Randomness) -> Boxes:
+def _round_boxes(boxes: Boxes, rule: HullRule, grid: Grid, rng: Randomness) -> Boxes:
     sides = {name: getattr(boxes, name) for name in ("x_min", "y_min", "x_max", "y_max")}
     if rule.grid_m is None:
         draws = rng.below(rule.outward_cells + 1, 4 * len(boxes)).reshape(4, -1)
         outward = dict(zip(sides, draws, strict=True))
-        return replace(boxes, **{name: _moved(name, side, outward[name]) for name, side in sides.items()})
+        return replace(boxes, **{name: _move_side(name, side, outward[name]) for name, side in sides.items()})
     cells = whole_multiple(rule.grid_m, grid.cell_m, "the grid of the hull", "cell", show_m)
     outward = {name: side % cells if name.endswith("_min") else -side % cells for name, side in sides.items()}
-    return replace(boxes, **{name: _moved(name, side, outward[name]) for name, side in sides.items()})
+    return replace(boxes, **{name: _move_side(name, side, outward[name]) for name, side in sides.items()})
 
 
-def _moved(name: str, side: Integers, outward: Integers) -> Integers:
+def _move_side(name: str, side: Integers, outward: Integers) -> Integers:
     return side - outward if name.endswith("_min") else side + outward

@@ -20,7 +20,7 @@ from shoal.units import is_number, is_whole
 Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds"]
 Value = TypeVar("Value")
 
-DEFAULT_K: Final = 5  # in a set of two, each who knows the own samples learns the other's
+DEFAULT_K: Final = 5  # with k = 2, each of two people learns the other's samples
 _KEY: Final = "shoal"  # of a field's metadata
 _WHOLE: Final[tuple[Unit, ...]] = ("people", "records", "rounds")
 _SUFFIXES: Final[Mapping[Unit | None, str]] = {"m": "_m", "s": "_s", "m/s": "_m_s"}

@@ -136,21 +136,23 @@ class StaticGeneralization:
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """Classes of at least k people with the same coarse samples, and their boxes."""
-        place = self._coarse(original)
+        place = self._coarse_places(original)
         return list(
             run.map(
-                lambda members: EquivalenceClass(members=members, boxes=_hulls(original, members, place)),
-                self._alike(original, place),
+                lambda members: EquivalenceClass(
+                    members=members, boxes=_coarse_hulls(original, members, place)
+                ),
+                self._group_people(original, place),
                 label="generalizing",
             )
         )
 
     def share_hidden(self, original: Trajectories) -> float:
         """Share of the people in a class of at least k, the papers' measure of success."""
-        groups = self._alike(original, self._coarse(original))
+        groups = self._group_people(original, self._coarse_places(original))
         return sum(len(members) for members in groups) / original.n_subjects
 
-    def _alike(self, original: Trajectories, place: Integers) -> list[Integers]:
+    def _group_people(self, original: Trajectories, place: Integers) -> list[Integers]:
         require_people(original.n_subjects, self.k)
         groups: dict[bytes, list[int]] = {}
         for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
@@ -159,9 +161,9 @@ class StaticGeneralization:
 
     def require_steps(self, grid: Grid) -> None:
         """Raise MisuseError when a coarse cell, its offset or a slot is no whole number of the grid's."""
-        self._steps(grid)
+        self._whole_steps(grid)
 
-    def _steps(self, grid: Grid) -> tuple[int, int, int]:
+    def _whole_steps(self, grid: Grid) -> tuple[int, int, int]:
         cells = whole_multiple(self.grid_m, grid.cell_m, "grid", "cell", show_m)
         slots = whole_multiple(self.slot_s, grid.slot_s, "slot", "slot", show_s)
         offset = self.grid_offset_m / grid.cell_m
@@ -172,15 +174,15 @@ class StaticGeneralization:
             )
         return cells, slots, int(offset)
 
-    def _coarse(self, original: Trajectories) -> Integers:
+    def _coarse_places(self, original: Trajectories) -> Integers:
         """[m] a number for each sample, the same within one coarse cell and slot."""
-        cells, slots, offset = self._steps(original.snapped_grid())
+        cells, slots, offset = self._whole_steps(original.snapped_grid())
         x, y = original.x - offset, original.y - offset
         columns = np.stack([original.t // slots, x // cells, y // cells], axis=1)
         return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
 
 
-def _hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
+def _coarse_hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
     rows = np.concatenate([np.arange(original.offsets[i], original.offsets[i + 1]) for i in members])
     rows = rows[np.argsort(place[rows], kind="stable")]
     first = np.flatnonzero(np.diff(place[rows], prepend=-1))

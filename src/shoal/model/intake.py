@@ -24,7 +24,7 @@ _CLOCK_UNITS: Final = (None, "s", "ms", "us", "ns", "serial-days")
 _FIRST_CLOCK_S: Final = 1e8  # March 1973: readers take smaller numbers for steps, not for seconds of a clock
 
 OUT_OF_ORDER: Final = "rows out of time order"  # how many, the order of the input decides
-# how the note begins that local meters were read though columns of degrees lie beside them
+# start of the note that local meters were read although columns of degrees exist
 DEGREES_IGNORED: Final = "local meters were read, although columns of degrees lie beside them"
 # how the note begins that no plane around all positions has true distances
 TOO_WIDE: Final = "the data spans too much of the earth"

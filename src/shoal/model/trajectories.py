@@ -177,7 +177,7 @@ class Trajectories:
         n, m = len(self.ids), 0 if columns["t"] is None else len(columns["t"])
         lengths = {"offset": n + 1, "subject": n, "sample": m}
         for name, column in COLUMNS.items():
-            kind = _kind(name, self.grid)
+            kind = _column_type(name, self.grid)
             if columns[name] is None:
                 if column.required:
                     raise MisuseError(f"{name} is missing; it holds {column.meaning}")
@@ -188,7 +188,7 @@ class Trajectories:
                 where = "points as given" if self.grid is not None else "snapped samples"
                 raise MisuseError(f"{name} belongs to {where} only; leave it out")
             if columns[name].dtype != kind:
-                together = [other for other in present if _kind(other, self.grid) is kind]
+                together = [other for other in present if _column_type(other, self.grid) is kind]
                 actual = ", ".join(str(columns[other].dtype) for other in together)
                 raise MisuseError(f"{', '.join(together)} must all be {np.dtype(kind)}, not {actual}")
             if columns[name].shape != (lengths[column.of],) and column.of != "offset":
@@ -241,7 +241,7 @@ class Trajectories:
             Subjects by id, samples by (t, x, y).
         """
         columns = [
-            np.ascontiguousarray(column, dtype=_kind(name, grid))
+            np.ascontiguousarray(column, dtype=_column_type(name, grid))
             for name, column in zip("txy", (t, x, y), strict=True)
         ]
         names, first_row, code = np.unique(
@@ -466,7 +466,7 @@ def _utc_day(t_s: float) -> str:
     return str(np.datetime64(int(t_s), "s").astype("datetime64[D]"))
 
 
-def _kind(name: str, grid: Grid | None) -> type[np.generic] | None:
+def _column_type(name: str, grid: Grid | None) -> type[np.generic] | None:
     return COLUMNS[name].unsnapped if grid is None else COLUMNS[name].snapped
 
 

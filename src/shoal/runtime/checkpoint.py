@@ -46,10 +46,10 @@ class Checkpoint:
         job: everything that decides the result, as JSON: data (see ``digest_of``) and parameters.
         """
         job_bytes = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
-        _make_secret(folder)
+        _make_private_folder(folder)
         job_file = folder / _JOB_FILE
         if not job_file.exists():
-            _write(job_file, lambda file: file.write(job_bytes))
+            _write_atomically(job_file, lambda file: file.write(job_bytes))
         elif job_file.read_bytes() != job_bytes:
             raise OtherJobError(
                 f"{folder} holds parts of a job with other data, parameters or version; remove it, or "
@@ -66,7 +66,7 @@ class Checkpoint:
         the folder cannot be written, and InUseError when another process holds it.
         """
         with explain_write_errors(folder):
-            _make_secret(folder)
+            _make_private_folder(folder)
             descriptor = os.open(folder, os.O_RDONLY)
         try:
             _lock(folder, descriptor)
@@ -95,9 +95,9 @@ class Checkpoint:
         arrays = dict(make())
         if apart is not None:
             rows = np.ascontiguousarray(arrays.pop(apart)).data
-            _write(self.rows_path(part), lambda file: file.write(rows))
+            _write_atomically(self.rows_path(part), lambda file: file.write(rows))
             arrays[_SUM] = np.array(zlib.crc32(rows))
-        _write(self.folder / f"{part}.npz", lambda file: _fill(file, arrays))
+        _write_atomically(self.folder / f"{part}.npz", lambda file: _write_arrays(file, arrays))
         return arrays
 
     def load(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
@@ -120,7 +120,7 @@ class Checkpoint:
         return self.folder / f"{part}.bin"
 
 
-def _make_secret(folder: Path) -> None:
+def _make_private_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
@@ -182,13 +182,13 @@ def _in_digits(checksum: int) -> bytes:
     return f"{checksum:0{_DIGITS}x}".encode()
 
 
-def _fill(file: BinaryIO, arrays: Arrays) -> None:
+def _write_arrays(file: BinaryIO, arrays: Arrays) -> None:
     np.savez(file, allow_pickle=False, **arrays)
     file.flush()
     file.write(_in_digits(crc32_of(Path(file.name))))
 
 
-def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
+def _write_atomically(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     partial = partial_name(path)
     try:
         with partial.open("xb") as file:

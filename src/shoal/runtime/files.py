@@ -38,7 +38,7 @@ def without_credentials(address: str) -> str:
     """
     scheme, _, rest = address.partition("://")
     place, _, settings = rest.partition("?")
-    if "@" in settings:  # nobody can tell which of them ends a key
+    if "@" in settings:  # no way to tell which of them ends a key
         return f"{scheme}://..."
     who, _, where = place.rpartition("@")
     is_container = scheme.startswith("abfs") and who and ":" not in who

@@ -46,7 +46,7 @@ _UNUSED_S: Final = 60 * 86_400.0  # after which a file is removed
 _PACKAGE: Final = __name__.partition(".")[0]
 _LOCKS: Final[dict[Path, BinaryIO]] = {}  # locks of kernels that this process compiles
 _PYTHON: Final = f"{sys.implementation.cache_tag}{sys.abiflags}"  # what compiled code holds for
-_FORM: Final = "names of one process, and no intermediate code"  # of what is kept
+_FORM: Final = "names of one process, and no intermediate code"  # of stored kernels
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, _PYTHON, sys.platform, _FORM)
 
 _V2: Final = frozenset({"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"})

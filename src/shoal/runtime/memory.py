@@ -42,12 +42,12 @@ def release_idle_memory() -> None:
 
     Only after large stages: the next stage must touch again what it needs.
     """
-    trim = _trim()
+    trim = _malloc_trim()
     if trim is not None:
         trim(0)
     pa.default_memory_pool().release_unused()
 
 
 @cache
-def _trim() -> Any:
+def _malloc_trim() -> Any:
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ENVIRONMENT: Final = "SHOAL_PROGRESS_FILE"
 _EVERY_S: Final = 0.25
 _ENOUGH_S: Final = 1.0  # of work before its rest is estimated
-_ENOUGH: Final = 50  # and one part of so many: how the first few go says little
+_ENOUGH: Final = 50  # and 1 / 50 of the parts: the first few say little
 
 
 class Pace:
@@ -79,7 +79,7 @@ class ProgressFile:
         report = ProgressReport(
             label=label, done=done, total=total, left_s=self._pace.remaining_s(total, now)
         )
-        with suppress(OSError):  # the disk is full, or whoever wanted to know is gone
+        with suppress(OSError):  # the disk is full, or the reader is gone
             self._partial.write_text(json.dumps(asdict(report)), encoding="utf-8")
             self._partial.replace(self._path)
 

@@ -86,21 +86,21 @@ class Timings:
         self._side_tasks: list[_SideTask] = []
         self._unended = threading.Lock()
         self._since = (0.0, 0.0)
-        self._turn()
+        self._restart_counters()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Count the block under this name, and not under the enclosing stage."""
-        self._close()
+        self._close_stage()
         self._open.append(name)
         self._spent.setdefault(name, [0.0, 0.0])
-        self._turn()
+        self._restart_counters()
         try:
             yield
         finally:
-            self._close()
+            self._close_stage()
             self._open.pop()
-            self._turn()
+            self._restart_counters()
 
     def alongside(self, name: str, piece: Callable[[], Result]) -> Result:
         """Run a piece of work on this thread, alongside the stages of another thread.
@@ -115,13 +115,13 @@ class Timings:
             return piece()
         finally:
             with self._unended:
-                self._count(task)
+                self._count_side_task(task)
                 task.ended = True
 
     def costs(self) -> list[Cost]:
         """The cost of each stage so far, in order of their beginnings; time outside all stages is last."""
-        self._close()
-        self._turn()
+        self._close_stage()
+        self._restart_counters()
         names = [*(name for name in self._spent if name != REST), REST]
         return [
             Cost(stage=name, seconds=spent[0], cpu_s=spent[1], peak_bytes=self._peaks[name])
@@ -129,16 +129,16 @@ class Timings:
             for spent in [self._spent[name]]
         ]
 
-    def _turn(self) -> None:
+    def _restart_counters(self) -> None:
         reset_peak()
         self._since = (_clock_s(), _cpu_s())
 
-    def _close(self) -> None:
+    def _close_stage(self) -> None:
         name = self._open[-1]
         spent = self._spent.setdefault(name, [0.0, 0.0])
         with self._unended:
             for task in self._side_tasks:
-                self._count(task)
+                self._count_side_task(task)
             names = {name, *(task.name for task in self._side_tasks)}
             self._side_tasks = [task for task in self._side_tasks if not task.ended]
             spent[0] += _clock_s() - self._since[0]
@@ -148,7 +148,7 @@ class Timings:
             before = self._peaks.get(stage)
             self._peaks[stage] = peak if before is None or peak is None else max(before, peak)
 
-    def _count(self, task: _SideTask) -> None:
+    def _count_side_task(self, task: _SideTask) -> None:
         if task.ended:
             return
         passed_s = task.passed_s()

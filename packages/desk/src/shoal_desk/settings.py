@@ -11,8 +11,8 @@ from typing import Any, Final
 from shoal.errors import ShoalError
 from shoal.local_pages.forms import Form, RefusedError
 from shoal.methods import method_named
+from shoal.methods.parameter_text import OFF, ON, choices_of, default_text, parse_value, with_option_names
 from shoal.methods.parameters import Parameter, declared_parameters
-from shoal.methods.written import OFF, ON, choices_of, default_text, parse_value, with_option_names
 
 PREFIX: Final = "set-"
 K: Final = "k"

@@ -15,8 +15,8 @@ from shoal.io.columns.land import middles, mirrored, on_land, squares
 from shoal.io.columns.national_planes import likely_planes
 from shoal.io.columns.values import DecimalCommas, numbers, points
 from shoal.model.intake import TOO_WIDE, Reading
+from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
-from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
 

@@ -168,7 +168,7 @@ class Nwa:
             (begin, end), members = part
             steps = round(self.pi_s / self.step_s)
             t = np.arange(begin * steps, end * steps + 1).astype(np.float64) * self.step_s
-            x, y, source = _read_at(original, members, t)
+            x, y, source = _interpolate_members(original, members, t)
             pivot_of = greedy_clusters(
                 root_mean_square_distances(np.stack([x, y], axis=2)), self.k, self.trash
             )
@@ -182,7 +182,9 @@ class Nwa:
             yield from clusters
 
 
-def _read_at(original: Trajectories, members: Integers, t: Floats) -> tuple[Floats, Floats, Integers]:
+def _interpolate_members(
+    original: Trajectories, members: Integers, t: Floats
+) -> tuple[Floats, Floats, Integers]:
     """Interpolated places [n, s] at the times t, and the raw sample of exactly that time, or -1."""
     x, y = np.empty((2, len(members), len(t)))
     source = np.empty((len(members), len(t)), dtype=np.int64)

@@ -177,12 +177,12 @@ class W4m:
                 (int(chunk[pivot]), chunk[pivot_of == pivot]) for pivot in np.unique(pivot_of[pivot_of >= 0])
             ]
         run.progress("clustering", len(chunks), len(chunks))
-        return list(run.map(lambda group: self._edit(original, *group), groups, label="editing"))
+        return list(run.map(lambda group: self._align_to_pivot(original, *group), groups, label="editing"))
 
     def distances(self, people: Trajectories, run: Run) -> Floats:
         """[n, n] distances between people: meters for LST, edits for EDR."""
         if self.distance == "lst":
-            return root_mean_square_distances(_lives(people, self.speed_m_s))
+            return root_mean_square_distances(_sample_lives(people, self.speed_m_s))
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)
         columns = (people.t, people.x, people.y, people.offsets)
         for _ in run.map(
@@ -196,7 +196,7 @@ class W4m:
     def _match_s(self) -> float:
         return self.delta_m / self.speed_m_s
 
-    def _edit(self, original: Trajectories, pivot: int, members: Integers) -> Cluster:
+    def _align_to_pivot(self, original: Trajectories, pivot: int, members: Integers) -> Cluster:
         times, first = np.unique(original.samples_of(pivot)[0], return_index=True)
         _, at_x, at_y = (column[first] for column in original.samples_of(pivot))
         x, y = np.empty((2, len(members), len(times)))
@@ -212,7 +212,7 @@ class W4m:
         return Cluster(members=members, t=times, x=x, y=y, source=source)
 
 
-def _lives(people: Trajectories, speed_m_s: float) -> Floats:
+def _sample_lives(people: Trajectories, speed_m_s: float) -> Floats:
     """[n, 256, 3]: x, y and time in meters at equal fractions of each person's life."""
     lives = np.empty((people.n_subjects, _FRACTIONS, 3))
     for row, samples in enumerate(people):

@@ -21,13 +21,13 @@ from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.greedy import Ahead
-from shoal.methods.glove.merged_crowds import Begun, MergedCrowds
+from shoal.methods.glove.merged_crowds import MergedCrowds, StartedSearch
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 _LIST: Final = 16  # of a crowd
-_LIST_OF_PERSON: Final = 48  # so long that hardly one is used up, which means another search for everybody
+_LIST_OF_PERSON: Final = 48  # hardly one is used up, which would cause another search
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
 _AHEAD: Final = 4  # crowds that are searched for together, for each thread
@@ -57,7 +57,7 @@ class BandedPairs:
         self._threshold = self._largest * _FIRST_BAND / _GROWTH
         self._merged: MergedCrowds | None = None
         self._ahead = _AHEAD * run.threads - 1 if run.threads > 1 else 0
-        self._foreseen: dict[tuple[int, int], Begun] = {}
+        self._foreseen: dict[tuple[int, int], StartedSearch] = {}
         self._retired = (0, 0)
 
     def closest(self) -> tuple[int, int] | None:
@@ -71,7 +71,7 @@ class BandedPairs:
                     self._search_again(first)
             if self._threshold <= self._largest:
                 self._threshold *= _GROWTH
-            self._search()
+            self._search_all()
         return None
 
     @property
@@ -109,10 +109,10 @@ class BandedPairs:
         self._living[slot] = True
         self._n_living += 1
         self._look_ahead(ahead)
-        self._put_one(slot, crowds.end(search), search.until)
+        self._queue_list(slot, crowds.end(search), search.until)
         if since:
             near = crowds.nearest_of(search.row, np.array(since), threshold)
-            self._put_one(slot, near, len(crowds.entered))
+            self._queue_list(slot, near, len(crowds.entered))
 
     def _look_ahead(self, ahead: Ahead) -> None:
         """Start searches for the crowds that come next, so that no thread waits."""
@@ -122,12 +122,12 @@ class BandedPairs:
         if most <= 0 or under_way >= _ENOUGH * self._run.threads:
             return
         living = np.flatnonzero(self._living)
-        for (a, b), crowd in self._next_ones(ahead, most):
+        for (a, b), crowd in self._upcoming_pairs(ahead, most):
             row = self._merged.store(a, crowd)
             others = np.delete(living, np.searchsorted(living, (a, b)))
             self._foreseen[a, b] = self._merged.begin(row, others, self._threshold)
 
-    def _next_ones(self, ahead: Ahead, most: int) -> Iterator[tuple[tuple[int, int], EquivalenceClass]]:
+    def _upcoming_pairs(self, ahead: Ahead, most: int) -> Iterator[tuple[tuple[int, int], EquivalenceClass]]:
         """The next disjoint pairs in the queue that will enter and are not foreseen yet.
 
         Stops at the end of a list, behind which other pairs may come, and after a bounded number of entries.
@@ -153,7 +153,7 @@ class BandedPairs:
         for entry in popped:
             heappush(self._queue, entry)
 
-    def _search(self) -> None:
+    def _search_all(self) -> None:
         """Queue all pairs below the threshold, as far as the lists reach."""
         living = np.flatnonzero(self._living)
         self._queue.clear()
@@ -176,14 +176,16 @@ class BandedPairs:
         is_owner[owners] = True
         near = self._near.nearest(single, _LIST_OF_PERSON, self._threshold, is_owner)
         self._full[owners] = near.length[owners] == _LIST_OF_PERSON
-        self._put(owners, near, owners)
+        self._queue_lists(owners, near, owners)
 
     def _search_crowds(self, slots: Integers) -> None:
         assert self._merged is not None  # noqa: S101  (callers see to it)
         living = np.flatnonzero(self._living)
-        self._put(slots, self._merged.nearest_of_many(slots, living, self._threshold), np.arange(len(slots)))
+        self._queue_lists(
+            slots, self._merged.nearest_of_many(slots, living, self._threshold), np.arange(len(slots))
+        )
 
-    def _put(self, owners: Integers, nearest: Nearest, rows: Integers) -> None:
+    def _queue_lists(self, owners: Integers, nearest: Nearest, rows: Integers) -> None:
         """Queue the lists in these rows; a pair in two lists enters once."""
         count, length = nearest.length[rows], nearest.partner.shape[1]
         listed = np.arange(length) < count[:, None]
@@ -208,7 +210,7 @@ class BandedPairs:
             self._queue.append((end, min(slot, last), max(slot, last), _END, slot, int(self._void[slot])))
         heapify(self._queue)
 
-    def _put_one(self, slot: int, near: list[tuple[float, int]], until: int) -> None:
+    def _queue_list(self, slot: int, near: list[tuple[float, int]], until: int) -> None:
         """Queue the list of one crowd, without classes that are gone or entered after ``until``."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
         others = np.array([other for _, other in near], dtype=np.int64)

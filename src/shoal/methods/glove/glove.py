@@ -245,7 +245,7 @@ class Glove:
         self._require_omission()
 
     @property
-    def _suppresses(self) -> bool:
+    def _has_thresholds(self) -> bool:
         return self.suppress_space_m is not None or self.suppress_time_s is not None
 
     def _require_extents(self) -> None:
@@ -258,7 +258,7 @@ class Glove:
                 f"--extent-at-most chooses k-merge's boxes by their extents, and generalize = "
                 f"'{self.generalize}' makes others; choose k-merge, or leave --extent-at-most out"
             )
-        if self._suppresses:
+        if self._has_thresholds:
             raise MisuseError(
                 "--extent-at-most keeps what fits into boxes of that size, and --suppress-space and "
                 "--suppress-time drop whole boxes; choose one of them"
@@ -277,7 +277,7 @@ class Glove:
                 f"--omit-at-most leaves samples out of k-merge's boxes, and generalize = '{self.generalize}' "
                 "makes others; choose k-merge, or leave --omit-at-most out"
             )
-        if self._suppresses or self.extent_at_most is not None:
+        if self._has_thresholds or self.extent_at_most is not None:
             raise MisuseError(
                 "--omit-at-most bounds how much is left out, and --suppress-space, --suppress-time and "
                 "--extent-at-most leave out without a bound; choose one of them"
@@ -325,17 +325,17 @@ class Glove:
         """Classes of at least k people with their published boxes."""
         require_people(original.n_subjects, self.k)
         halves = self.start == "halves"
-        finished = halve_people(original, self.k, run) if halves else self._merged(original, run)
+        finished = halve_people(original, self.k, run) if halves else self._merge_classes(original, run)
         if self.refine and self.refine_rounds and finished:
             finished = refine_classes(original, finished, self.k, self.refine_rounds, run)
         if self.extent_at_most is not None and finished:
             finished = fit_boxes(original, finished, parse_extents(self.extent_at_most), run)
         if self.omit_at_most and finished:
             finished = omit_samples(original, finished, self._budget(), run)
-        published = [self._published(crowd, original) for crowd in finished]
+        published = [self._finish_class(crowd, original) for crowd in finished]
         return [crowd for crowd in published if len(crowd.boxes)]
 
-    def _merged(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
+    def _merge_classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """The classes of the greedy loop, with the last one below k merged in or left out."""
         grid = original.snapped_grid()
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
@@ -345,21 +345,23 @@ class Glove:
             members = np.sort(np.concatenate([first.members, second.members]))
             if self.generalize == "k-merge" and len(members) >= self.k:
                 return EquivalenceClass(
-                    members=members, boxes=self._kept(merge_members(original, members)[0], grid)
+                    members=members, boxes=self._drop_large_boxes(merge_members(original, members)[0], grid)
                 )
             merged = merge(first, second, scale, bounds)
-            boxes = self._kept(merged.boxes, grid)
+            boxes = self._drop_large_boxes(merged.boxes, grid)
             return replace(
                 merged,
-                boxes=self._kept(unite_overlaps(boxes), grid) if self.generalize == "reshape-each" else boxes,
+                boxes=self._drop_large_boxes(unite_overlaps(boxes), grid)
+                if self.generalize == "reshape-each"
+                else boxes,
             )
 
         def finish(crowds: list[Integers]) -> Iterator[EquivalenceClass]:
             for members, boxes in zip(crowds, merge_crowds(original, crowds, run), strict=True):
-                yield EquivalenceClass(members=members, boxes=self._kept(boxes, grid))
+                yield EquivalenceClass(members=members, boxes=self._drop_large_boxes(boxes, grid))
 
         outcome = merge_greedily(
-            _Singles(original),
+            _SingleClasses(original),
             BandedPairs(original, caps, run),
             self.k,
             join,
@@ -369,14 +371,14 @@ class Glove:
         finished = outcome.finished
         if self.leftover == "merge" and finished:
             for short in outcome.short:
-                place = _closest(short, finished, scale)
+                place = _find_closest(short, finished, scale)
                 first, second = sorted((finished[place], short), key=lambda crowd: int(crowd.members[0]))
                 grown = join(first, second)
-                if len(self._published(grown, original).boxes):
+                if len(self._finish_class(grown, original).boxes):
                     finished[place] = grown
         return finished
 
-    def _published(self, finished: EquivalenceClass, original: Trajectories) -> EquivalenceClass:
+    def _finish_class(self, finished: EquivalenceClass, original: Trajectories) -> EquivalenceClass:
         match self.generalize:
             case "none" | "k-merge":
                 boxes = finished.boxes
@@ -384,22 +386,22 @@ class Glove:
                 boxes = split_at_overlaps(finished.boxes)
             case _:
                 boxes = unite_overlaps(finished.boxes)
-        boxes_kept = self._kept(boxes, original.snapped_grid())
+        boxes_kept = self._drop_large_boxes(boxes, original.snapped_grid())
         return finished if boxes_kept is finished.boxes else replace(finished, boxes=boxes_kept)
 
     def _budget(self) -> Budget:
         return Budget.of(self.omit_at_most, self.omit_of_one_at_most)
 
     def _bounds(self, grid: Grid) -> Bounds | None:
-        if self.suppress_by != "samples" or not self._suppresses:
+        if self.suppress_by != "samples" or not self._has_thresholds:
             return None
         space_m, time_s = (
             np.inf if most is None else most for most in (self.suppress_space_m, self.suppress_time_s)
         )
         return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
 
-    def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
-        if self.suppress_by != "boxes" or not self._suppresses:
+    def _drop_large_boxes(self, boxes: Boxes, grid: Grid) -> Boxes:
+        if self.suppress_by != "boxes" or not self._has_thresholds:
             return boxes
         fits = np.ones(len(boxes), dtype=np.bool_)
         if self.suppress_space_m is not None:
@@ -412,7 +414,7 @@ class Glove:
 
 
 @dataclass(frozen=True)
-class _Singles:
+class _SingleClasses:
     original: Trajectories
 
     def __len__(self) -> int:
@@ -423,7 +425,7 @@ class _Singles:
         return EquivalenceClass(members=np.array([slot]), boxes=boxes)
 
 
-def _closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:
+def _find_closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:
     """Position of the finished class with the least effort to the short one; the first of equals."""
     samples = samples_of_boxes(short.boxes)
     return min(

@@ -25,14 +25,14 @@ from shoal.runtime.arrays import Integers, Numbers
 
 _SINCE: Final = 16  # crowds that enter until the index is made again, and as many for each _OF_INDEX in it
 _OF_INDEX: Final = 32
-_BLOCK: Final = 16  # fewer crowds are searched for one by one, and so are all beside fewer people
-_BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
+_BLOCK: Final = 16  # fewer crowds, or crowds among fewer people, are searched one by one
+_BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour
 _IN_32_BITS: Final = (1 << 31) - 1
-_ROWS: Final = 3  # for each person; what is not used takes no memory
+_ROWS: Final = 3  # for each person; unused ones take no memory
 _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
 
 
-class Begun(NamedTuple):
+class StartedSearch(NamedTuple):
     """A search for a crowd's nearest that is submitted to a thread.
 
     row: of the crowd, whose list it fills. until: how many crowds had entered; it sees those that live. task:
@@ -60,16 +60,16 @@ class MergedCrowds:
         self._near = near
         self._most_boxes = int(lengths.max())
         self._far = int(near.scale.half // near.scale.per_slot) + 1
-        self._most_narrow = _most_narrow(original, near.scale)
+        self._largest_32_bit_crowd = _largest_32_bit_crowd(original, near.scale)
         short = np.flatnonzero(lengths < LANES)
         starts = first.copy()
         starts[short] = original.n_samples + LANES * np.arange(len(short))
         padding = first[short, None] + np.minimum(np.arange(LANES), lengths[short, None] - 1)
         self._used = original.n_samples + padding.size
-        kind = np.int32 if self._most_narrow > 1 else np.int64
+        kind = np.int32 if self._largest_32_bit_crowd > 1 else np.int64
         room = self._used + self._used // 2
         boxes = Samples(
-            *(_with_room(column, room, kind) for column in (*sample_boxes.columns(), sample_boxes.t_end))
+            *(_with_capacity(column, room, kind) for column in (*sample_boxes.columns(), sample_boxes.t_end))
         )
         for column in boxes:
             column[original.n_samples : self._used] = column[padding.ravel()]
@@ -85,11 +85,11 @@ class MergedCrowds:
         )
         self.crowds = Crowds(
             boxes,
-            starts=_with_room(starts, rows, np.int64),
-            stops=_with_room(starts + lengths, rows, np.int64),
-            sizes=_with_room(np.ones(n, dtype=np.int64), rows, np.int64),
+            starts=_with_capacity(starts, rows, np.int64),
+            stops=_with_capacity(starts + lengths, rows, np.int64),
+            sizes=_with_capacity(np.ones(n, dtype=np.int64), rows, np.int64),
             turns=np.zeros(rows, dtype=np.int64),
-            slots=_with_room(np.arange(n), rows, np.int64),
+            slots=_with_capacity(np.arange(n), rows, np.int64),
             bounding=bounding,
         )
         set_people_bounds(self.crowds, n, hours, self._far)
@@ -106,16 +106,16 @@ class MergedCrowds:
         self._rows = np.arange(n)  # of the class in each slot
         self._used_rows = n
         self.entered: list[int] = []  # the slots of crowds, in the order in which they entered
-        self._index_again(np.empty(0, dtype=np.int64))
+        self._rebuild_index(np.empty(0, dtype=np.int64))
 
-    def _index_again(self, rows: Integers) -> None:
+    def _rebuild_index(self, rows: Integers) -> None:
         hours, nobody = self._near.people.hours, np.empty(0, dtype=np.int64)
         self._nobody = build_crowd_index(self.crowds, hours, nobody, nobody, 0)
         self._index = self._nobody
         if len(rows):
             sizes, until = np.unique(self.crowds.sizes[rows]), len(self.entered) + 1
             self._index = build_crowd_index(self.crowds, hours, rows, sizes, until)
-        # whoever waits for a search may carry it out beside all threads
+        # the waiting caller may run a search in addition to all threads
         every = range(self._threads + 1)
         self._lowest = deque(empty_lower_bounds(self._index, len(self.crowds.sizes)) for _ in every)
         self._since = len(self.entered)
@@ -147,13 +147,15 @@ class MergedCrowds:
         m = len(ordered.t_start)
         start, stop = self._used, self._used + max(m, LANES)
         boxes = self.crowds.boxes
-        kind = boxes.t_start.dtype if len(merged.members) <= self._most_narrow else np.dtype(np.int64)
+        kind = (
+            boxes.t_start.dtype if len(merged.members) <= self._largest_32_bit_crowd else np.dtype(np.int64)
+        )
         if stop > len(boxes.t_start) or kind != boxes.t_start.dtype:
-            boxes = Samples(*(_with_room(column, stop + stop // 2, kind) for column in boxes))
+            boxes = Samples(*(_with_capacity(column, stop + stop // 2, kind) for column in boxes))
             wider = kind != self.crowds.boxes.t_start.dtype
             self.crowds = self.crowds._replace(boxes=boxes)
             if wider:
-                self._index_again(np.empty(0, dtype=np.int64))
+                self._rebuild_index(np.empty(0, dtype=np.int64))
         for column, source in zip(boxes, ordered, strict=True):
             column[start : start + m] = source
             column[start + m : stop] = source[-1]
@@ -165,13 +167,13 @@ class MergedCrowds:
         self._used = stop
         return row
 
-    def begin(self, row: int, living: Integers, threshold: float) -> Begun:
+    def begin(self, row: int, living: Integers, threshold: float) -> StartedSearch:
         """Start to search for a crowd's nearest among the living slots, below the threshold."""
-        self._index_in_time(living)
-        task = self._task(np.array([row]), self._rows[living], threshold, self._index)
-        return Begun(row, len(self.entered), self._pool.submit(self._search, *task), task)
+        self._refresh_index(living)
+        task = self._search_arguments(np.array([row]), self._rows[living], threshold, self._index)
+        return StartedSearch(row, len(self.entered), self._pool.submit(self._search, *task), task)
 
-    def end(self, search: Begun) -> list[tuple[float, int]]:
+    def end(self, search: StartedSearch) -> list[tuple[float, int]]:
         """Effort and slot of each neighbor found; runs the search itself if no thread has started it."""
         if search.done.cancel():
             self._search(*search.task)
@@ -181,7 +183,7 @@ class MergedCrowds:
 
     def nearest_of(self, row: int, slots: Integers, threshold: float) -> list[tuple[float, int]]:
         """The same among a few slots, at once."""
-        self._search(*self._task(np.array([row]), self._rows[slots], threshold, self._nobody))
+        self._search(*self._search_arguments(np.array([row]), self._rows[slots], threshold, self._nobody))
         return self._list_of(row)
 
     def _list_of(self, row: int) -> list[tuple[float, int]]:
@@ -194,12 +196,14 @@ class MergedCrowds:
         """The nearest living others of the crowds in these slots, in the order of ``slots``."""
         single = living[self.sizes(living) == 1]
         rows, others = self._rows[slots], self._rows[living]
-        self._index_in_time(living)
+        self._refresh_index(living)
         if len(slots) < _BLOCK or len(single) < _BLOCK:
             searches = [
                 self._pool.submit(
                     self._search,
-                    *self._task(rows[first :: self._threads].copy(), others, threshold, self._index),
+                    *self._search_arguments(
+                        rows[first :: self._threads].copy(), others, threshold, self._index
+                    ),
                 )
                 for first in range(min(self._threads, len(slots)))
             ]
@@ -240,12 +244,14 @@ class MergedCrowds:
         )
         self._lowest.append(workspace)
 
-    def _index_in_time(self, living: Integers) -> None:
+    def _refresh_index(self, living: Integers) -> None:
         if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:
             rows = self._rows[living]
-            self._index_again(rows[self.crowds.sizes[rows] > 1])
+            self._rebuild_index(rows[self.crowds.sizes[rows] > 1])
 
-    def _task(self, rows: Integers, others: Integers, threshold: float, index: CrowdIndex) -> tuple[Any, ...]:
+    def _search_arguments(
+        self, rows: Integers, others: Integers, threshold: float, index: CrowdIndex
+    ) -> tuple[Any, ...]:
         return rows, others, threshold, self.crowds, index, self._lowest, self._most_boxes
 
     def _search(
@@ -274,7 +280,7 @@ class MergedCrowds:
         lowest.append(workspace)
 
 
-def _most_narrow(original: Trajectories, scale: Scale) -> int:
+def _largest_32_bit_crowd(original: Trajectories, scale: Scale) -> int:
     """The largest crowd size whose mutual costs fit 32 bits; 0 where coordinates do not fit."""
     ends = [(int(column.min()), int(column.max()) + 1) for column in (original.t, original.x, original.y)]
     if any(first < -_IN_32_BITS or last > _IN_32_BITS for first, last in ends):
@@ -284,7 +290,7 @@ def _most_narrow(original: Trajectories, scale: Scale) -> int:
     return _IN_32_BITS // most // 2
 
 
-def _with_room(column: Integers, room: int, kind: Any) -> Numbers:
+def _with_capacity(column: Integers, room: int, kind: Any) -> Numbers:
     """A copy at the start of a longer array; memory that is never written costs nothing."""
     longer = np.empty(room, dtype=kind)
     longer[: len(column)] = column[:room]

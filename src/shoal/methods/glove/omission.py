@@ -57,7 +57,7 @@ class _Crowd:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Answer:
+class _ClassAtPrice:
     """One class at a price. box_of: [m] box of each sample, NONE = left out; cost: of boxes and those."""
 
     box_of: Integers
@@ -75,28 +75,28 @@ def omit_samples(
 
     start: boxes disjoint in time. Classes stay unchanged where no price meets the budget.
     """
-    return _Search.on(original, start, run).spent(budget)
+    return _PriceSearch.on(original, start, run).spend(budget)
 
 
 def omit_for_budgets(
     original: Trajectories, start: Sequence[EquivalenceClass], budgets: Sequence[Budget], run: Run
 ) -> Iterator[list[EquivalenceClass]]:
     """The same for each budget; reuses a class's answer to a price unless a person would lose too much."""
-    search = _Search.on(original, start, run, answers_by_price={})
+    search = _PriceSearch.on(original, start, run, answers_by_price={})
     for budget in budgets:
-        yield search.spent(budget) if budget.of_all else list(start)
+        yield search.spend(budget) if budget.of_all else list(start)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Search:
+class _PriceSearch:
     """Search for the price that spends a budget. answers_by_price: if each person may lose everything."""
 
     start: Sequence[EquivalenceClass]
     crowds: Sequence[_Crowd]
-    wish: OmissionGoal
+    goal: OmissionGoal
     prices: Sequence[int]
     run: Run
-    answers_by_price: dict[int, list[_Answer]] | None
+    answers_by_price: dict[int, list[_ClassAtPrice]] | None
 
     @classmethod
     def on(
@@ -104,31 +104,31 @@ class _Search:
         original: Trajectories,
         start: Sequence[EquivalenceClass],
         run: Run,
-        answers_by_price: dict[int, list[_Answer]] | None = None,
-    ) -> "_Search":
+        answers_by_price: dict[int, list[_ClassAtPrice]] | None = None,
+    ) -> "_PriceSearch":
         weights = weights_of(original, start, ramp=False)
         crowds = [_crowd(original, crowd.members) for crowd in start]
         return cls(
             start=start,
             crowds=crowds,
-            wish=OmissionGoal(weights=weights, at_first=weights, longest=IMPOSSIBLE),
+            goal=OmissionGoal(weights=weights, at_first=weights, longest=IMPOSSIBLE),
             prices=_prices(crowds, weights),
             run=run,
             answers_by_price=answers_by_price,
         )
 
-    def spent(self, budget: Budget) -> list[EquivalenceClass]:
+    def spend(self, budget: Budget) -> list[EquivalenceClass]:
         n_samples = most_allowed(budget.of_all, sum(len(crowd.owner) for crowd in self.crowds))
         n_people = most_allowed(budget.of_all, sum(len(crowd.members) for crowd in self.crowds))
         low, high = 0, len(self.prices)
         steps = high.bit_length()
-        best: list[_Answer] | None = None
+        best: list[_ClassAtPrice] | None = None
         for step in range(steps):
             self.run.progress(_LABEL, step, steps)
             if low < high:
                 middle = (low + high) // 2
-                answers = self._with_classes_left_out(middle, budget, n_people)
-                if _missing(answers) <= n_samples:
+                answers = self._answers_with_classes_left_out(middle, budget, n_people)
+                if _count_missing(answers) <= n_samples:
                     high, best = middle, answers
                 else:
                     low = middle + 1
@@ -136,10 +136,10 @@ class _Search:
         if best is None:
             return list(self.start)
         if high:
-            best = self._with_the_rest_spent(best, high - 1, budget, n_samples)
-        return _with_boxes(self.start, self.crowds, best)
+            best = self._spend_rest(best, high - 1, budget, n_samples)
+        return _replace_boxes(self.start, self.crowds, best)
 
-    def _at(self, place: int, budget: Budget) -> list[_Answer]:
+    def _answers_at(self, place: int, budget: Budget) -> list[_ClassAtPrice]:
         price = self.prices[place]
         bounds = [
             np.array([most_allowed(budget.of_one, length) for length in crowd.lengths.tolist()])
@@ -147,47 +147,50 @@ class _Search:
         ]
         if self.answers_by_price is None:
             tasks = zip(self.crowds, bounds, strict=True)
-            return list(self.run.map(lambda task: _at(task[0], price, task[1], self.wish), tasks))
+            return list(
+                self.run.map(lambda task: _answer_at_price(task[0], price, task[1], self.goal), tasks)
+            )
         if price not in self.answers_by_price:
             self.answers_by_price[price] = list(
-                self.run.map(lambda crowd: _at(crowd, price, crowd.lengths, self.wish), self.crowds)
+                self.run.map(
+                    lambda crowd: _answer_at_price(crowd, price, crowd.lengths, self.goal), self.crowds
+                )
             )
         tasks_with_answers = zip(self.crowds, bounds, self.answers_by_price[price], strict=True)
         return list(
             self.run.map(
-                lambda entry: entry[2] if _keeps(*entry) else _at(entry[0], price, entry[1], self.wish),
+                lambda entry: (
+                    entry[2]
+                    if _respects_bounds(*entry)
+                    else _answer_at_price(entry[0], price, entry[1], self.goal)
+                ),
                 tasks_with_answers,
             )
         )
 
-    def _with_classes_left_out(self, place: int, budget: Budget, n_people: int) -> list[_Answer]:
-        answers = self._at(place, budget)
-        out = _left_out(self.crowds, answers, self.prices[place], n_people)
+    def _answers_with_classes_left_out(
+        self, place: int, budget: Budget, n_people: int
+    ) -> list[_ClassAtPrice]:
+        answers = self._answers_at(place, budget)
+        out = _choose_classes_left_out(self.crowds, answers, self.prices[place], n_people)
         return [
             replace(answer, box_of=np.full(len(crowd.owner), NONE)) if gone else answer
             for crowd, answer, gone in zip(self.crowds, answers, out.tolist(), strict=True)
         ]
 
-    def _with_the_rest_spent(
-        self, chosen: Sequence[_Answer], place: int, budget: Budget, n_samples: int
-    ) -> list[_Answer]:
+    def _spend_rest(
+        self, chosen: Sequence[_ClassAtPrice], place: int, budget: Budget, n_samples: int
+    ) -> list[_ClassAtPrice]:
         """The next lower price for as many classes as the rest of the budget allows, small steps first."""
-        lower = self._at(place, budget)
-        remaining = n_samples - _missing(chosen)
-        spent = [after.missing - before.missing for before, after in zip(chosen, lower, strict=True)]
+        lower = self._answers_at(place, budget)
+        remaining = n_samples - _count_missing(chosen)
+        extra_missing = [after.missing - before.missing for before, after in zip(chosen, lower, strict=True)]
         best = list(chosen)
-        for place_of_class in sorted(
-            range(len(lower)), key=lambda place_of_class: (spent[place_of_class], place_of_class)
-        ):
-            stays = (
-                0
-                < lower[place_of_class].missing
-                < len(self.crowds[place_of_class].owner)
-                > chosen[place_of_class].missing
-            )
-            if stays and 0 < spent[place_of_class] <= remaining:
-                best[place_of_class] = lower[place_of_class]
-                remaining -= spent[place_of_class]
+        for c in sorted(range(len(lower)), key=lambda c: (extra_missing[c], c)):
+            stays = 0 < lower[c].missing < len(self.crowds[c].owner) > chosen[c].missing
+            if stays and 0 < extra_missing[c] <= remaining:
+                best[c] = lower[c]
+                remaining -= extra_missing[c]
         return best
 
 
@@ -202,7 +205,7 @@ def fit_boxes(
     lasting = int(min(most.time_s / grid.slot_s, slots) + _ROUNDING)
     price = _WORTH * (cells + lasting)
     sides = np.arange(widest + 1)
-    wish = OmissionGoal(
+    goal = OmissionGoal(
         weights=Weights(
             place=np.where(sides <= cells, sides, price * (1 + sides // max(1, cells))), per_slot=1
         ),
@@ -211,28 +214,33 @@ def fit_boxes(
     )
     crowds = [_crowd(original, crowd_class.members) for crowd_class in start]
     answers = list(
-        run.map(lambda crowd: _at(crowd, price, crowd.lengths, wish), crowds, label="fitting boxes")
+        run.map(
+            lambda crowd: _answer_at_price(crowd, price, crowd.lengths, goal), crowds, label="fitting boxes"
+        )
     )
-    classes = _with_boxes(start, crowds, answers)
-    return [replace(crowd_class, boxes=_within(crowd_class.boxes, cells, lasting)) for crowd_class in classes]
+    classes = _replace_boxes(start, crowds, answers)
+    return [
+        replace(crowd_class, boxes=_drop_larger_boxes(crowd_class.boxes, cells, lasting))
+        for crowd_class in classes
+    ]
 
 
-def _within(boxes: Boxes, cells: int, slots: int) -> Boxes:
+def _drop_larger_boxes(boxes: Boxes, cells: int, slots: int) -> Boxes:
     sides = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
     return boxes.take((sides <= cells) & (boxes.t_end - boxes.t_start <= slots))
 
 
-def _with_boxes(
-    start: Sequence[EquivalenceClass], crowds: Sequence[_Crowd], answers: Sequence[_Answer]
+def _replace_boxes(
+    start: Sequence[EquivalenceClass], crowds: Sequence[_Crowd], answers: Sequence[_ClassAtPrice]
 ) -> list[EquivalenceClass]:
     return [
-        replace(equivalence_class, boxes=_boxes(crowd, answer))
+        replace(equivalence_class, boxes=_boxes_of(crowd, answer))
         for equivalence_class, crowd, answer in zip(start, crowds, answers, strict=True)
         if answer.missing < len(crowd.owner)
     ]
 
 
-def _missing(answers: Sequence[_Answer]) -> int:
+def _count_missing(answers: Sequence[_ClassAtPrice]) -> int:
     return sum(answer.missing for answer in answers)
 
 
@@ -252,18 +260,20 @@ def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
     return [round(least * 1.1**step) for step in range(count)]
 
 
-def _at(crowd: _Crowd, price: int, bounds: Integers, wish: OmissionGoal) -> _Answer:
+def _answer_at_price(crowd: _Crowd, price: int, bounds: Integers, goal: OmissionGoal) -> _ClassAtPrice:
     box_of = np.empty(len(crowd.owner), dtype=np.int64)
-    cost = choose_boxes(crowd.columns, crowd.owner, price, bounds, wish, box_of)
-    return _Answer(box_of=box_of, cost=int(cost))
+    cost = choose_boxes(crowd.columns, crowd.owner, price, bounds, goal, box_of)
+    return _ClassAtPrice(box_of=box_of, cost=int(cost))
 
 
-def _keeps(crowd: _Crowd, bounds: Integers, answer: _Answer) -> bool:
+def _respects_bounds(crowd: _Crowd, bounds: Integers, answer: _ClassAtPrice) -> bool:
     lost = np.bincount(crowd.owner[answer.box_of == NONE], minlength=len(bounds))
     return bool((lost <= bounds).all())
 
 
-def _left_out(crowds: Sequence[_Crowd], answers: Sequence[_Answer], price: int, n_people: int) -> Flags:
+def _choose_classes_left_out(
+    crowds: Sequence[_Crowd], answers: Sequence[_ClassAtPrice], price: int, n_people: int
+) -> Flags:
     """[classes] those left out whole: the highest cost above their samples' prices per person first."""
     gains = np.array(
         [
@@ -281,7 +291,7 @@ def _left_out(crowds: Sequence[_Crowd], answers: Sequence[_Answer], price: int, 
     return out
 
 
-def _boxes(crowd: _Crowd, answer: _Answer) -> Boxes:
+def _boxes_of(crowd: _Crowd, answer: _ClassAtPrice) -> Boxes:
     samples = np.flatnonzero(answer.box_of >= 0)
     samples = samples[np.argsort(answer.box_of[samples], kind="stable")]
     first = np.flatnonzero(np.diff(answer.box_of[samples], prepend=-1))

@@ -26,7 +26,7 @@ from shoal.runtime.run import Run
 
 _TOGETHER: Final = 16  # classes in a neighborhood
 _TURN: Final = 0.618 * np.pi / 2  # of the axes along which neighborhoods are cut, from round to round
-_ACTIVITY: Final = 0.5  # of that axis beside those of place, all of one length
+_ACTIVITY: Final = 0.5  # weight of that axis next to those of place
 _COSTS_A_PERSON: Final = 10  # that may be computed in a round
 _PLACE: Final = 4.0  # what a box as wide as the mean costs, when one as long as the mean costs 1
 _CLOSE_M: Final = 2500.0  # dx + dy where the ramp ends
@@ -54,7 +54,7 @@ def refine_classes(
         weights = weights_of(original, start, ramp=True)
     members = [crowd.members for crowd in start]
     for turn in range(rounds):
-        members = _after_round(original, members, k, weights, turn, rounds, run)
+        members = _refine_once(original, members, k, weights, turn, rounds, run)
     return [
         EquivalenceClass(members=people, boxes=merge_by_weights(original, people, weights)[0])
         for people in members
@@ -64,7 +64,7 @@ def refine_classes(
 def halve_people(original: Trajectories, k: int, run: Run) -> list[EquivalenceClass]:
     """Classes of k or a few more people, split repeatedly by place and activity, with k-merge's boxes."""
     everybody = np.arange(original.n_subjects)
-    around = _traits(original, np.split(everybody, everybody[1:]), 0)
+    around = _class_positions(original, np.split(everybody, everybody[1:]), 0)
     parts = bisect_rows(everybody, order_by_longest_axis(around), parts=len(everybody) // k)
     return list(
         run.map(
@@ -108,7 +108,7 @@ def merge_by_weights(original: Trajectories, members: Integers, weights: Weights
     return Boxes.of_samples(t, x, y).hulls(first), int(cost)
 
 
-def _after_round(
+def _refine_once(
     original: Trajectories,
     members: Sequence[Integers],
     k: int,
@@ -119,12 +119,12 @@ def _after_round(
 ) -> list[Integers]:
 
     def make() -> Arrays:
-        around = _traits(original, members, turn)
+        around = _class_positions(original, members, turn)
         parts = list(bisect_rows(np.arange(len(members)), order_by_longest_axis(around), most=_TOGETHER))
         groups: list[Integers] = []
         run.progress(_LABEL, turn * len(parts), rounds * len(parts))
         for done, part_groups in enumerate(
-            run.map(lambda part: _part(original, members, part, k, weights), parts), start=1
+            run.map(lambda part: _search_part(original, members, part, k, weights), parts), start=1
         ):
             groups += part_groups
             run.progress(_LABEL, turn * len(parts) + done, rounds * len(parts))
@@ -137,7 +137,7 @@ def _after_round(
     return np.split(stored["members"], np.cumsum(stored["sizes"])[:-1])
 
 
-def _traits(original: Trajectories, members: Sequence[Integers], turn: int) -> Floats:
+def _class_positions(original: Trajectories, members: Sequence[Integers], turn: int) -> Floats:
     """[classes, 3]: place of each class on axes that turn from round to round, and its activity."""
     starts = original.offsets[:-1]
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
@@ -149,7 +149,7 @@ def _traits(original: Trajectories, members: Sequence[Integers], turn: int) -> F
     return np.column_stack([east * cos - north * sin, east * sin + north * cos, active * _ACTIVITY])
 
 
-def _part(
+def _search_part(
     original: Trajectories, members: Sequence[Integers], part: Integers, k: int, weights: Weights
 ) -> list[Integers]:
     classes = [members[c] for c in part.tolist()]
@@ -189,7 +189,7 @@ def search_neighborhood(
             c,
         )
     longest = int(np.sort(lengths)[-most:].sum())
-    places = 1 << (2 * (allowance + 3 * len(people) + 16)).bit_length()  # twice what is computed, or more
+    places = 1 << (2 * (allowance + 3 * len(people) + 16)).bit_length()  # at least twice the number computed
     search = Regrouping(
         tracks=tracks,
         squares=squares_of(tracks),

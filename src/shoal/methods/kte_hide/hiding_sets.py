@@ -23,7 +23,7 @@ from shoal.runtime.run import Run
 
 UNPUBLISHED = 0
 WINDOWS_A_PART: Final = 48  # kept at once: seconds of work with many people
-_WINDOWS_REMEMBERED: Final = 48  # what was found in so many windows before the one at hand
+_WINDOWS_REMEMBERED: Final = 48  # solutions of this many earlier windows are kept
 _LARGEST_NEIGHBORHOOD = 512
 _NODES_AT_ONCE = 8
 _LABEL: Final = "choosing hiders"
@@ -64,7 +64,7 @@ class _Node:
     missing: int = 0
 
 
-class _Pushed(NamedTuple):
+class _WindowResult(NamedTuple):
     """The last result for a window: hiders of each subject, [n, k - 1], and versions of its past."""
 
     subjects: Integers
@@ -77,7 +77,7 @@ _Solutions = dict[bytes, tuple[Integers, int]]
 
 
 @dataclass(eq=False, repr=False)
-class _Memory:
+class _HiderStack:
     """HidingHistory hiders of each subject, as a stack, since windows are undone in reverse order.
 
     version: [subjects] equal only for equal hiders so far. The solution of a neighborhood is therefore reused
@@ -89,11 +89,11 @@ class _Memory:
     count: Integers
     version: Integers
     n_versions: int = 1
-    pushed: dict[int, _Pushed] = field(default_factory=dict)
+    pushed: dict[int, _WindowResult] = field(default_factory=dict)
     solutions: dict[int, _Solutions] = field(default_factory=dict)
 
     @classmethod
-    def of_nobody(cls, n_subjects: int) -> "_Memory":
+    def of_nobody(cls, n_subjects: int) -> "_HiderStack":
         count, version = np.zeros((2, n_subjects), dtype=np.int64)
         return cls(np.full((n_subjects, 8), NO_ONE, dtype=np.int64), count, version)
 
@@ -120,7 +120,7 @@ class _Memory:
             same &= (last.hiders[row] == chosen).all(axis=1)
             after[same] = last.after[row[same]]
         self.version[window.subjects] = after
-        self.pushed[at] = _Pushed(window.subjects, chosen, before, after)
+        self.pushed[at] = _WindowResult(window.subjects, chosen, before, after)
 
     def pop(self, at: int, window: Window) -> None:
         if not len(window.subjects):
@@ -135,18 +135,18 @@ class _Memory:
 
 
 @dataclass(eq=False, repr=False)
-class _Walk:
+class _WindowLoop:
     """Windows done so far. The rest depends on this state alone, so a run can be continued."""
 
     epochs: Epochs
     states: Integers
     k: int
     search: Search
-    memory: _Memory
+    memory: _HiderStack
     done: list[Window] = field(default_factory=list)
 
     def advance(self, goal: int, run: Run) -> Arrays:
-        """Continue until ``goal`` windows are done; returns the change, for ``repeat``."""
+        """Continue until ``goal`` windows are done; returns the change, for ``replay``."""
         before = self.states.copy()
         n_kept = len(self.done)
         none = np.empty(0, dtype=np.int64)
@@ -156,15 +156,15 @@ class _Walk:
             if self.epochs.is_empty(at):
                 self._push(nobody)
                 continue
-            window, pattern, failed = _assign(
+            window, pattern, failed = _assign_window(
                 self.epochs, self.states, at, self.k, self.search, self.memory, run
             )
             if not len(failed):
                 self._push(window)
                 run.progress(_LABEL, len(self.done), self.epochs.n_windows)
                 continue
-            changed = _unpublish(self.epochs, self.states, at, window.table, pattern, failed, self.k)
-            self._back_to(max(0, changed - self.epochs.width + 1))
+            changed = _suppress_rows(self.epochs, self.states, at, window.table, pattern, failed, self.k)
+            self._undo_to(max(0, changed - self.epochs.width + 1))
             n_kept = min(n_kept, len(self.done))
         fresh = [window.hiders.astype(np.int32) for window in self.done[n_kept:]]
         return {
@@ -174,9 +174,9 @@ class _Walk:
             "unpublished": np.flatnonzero((before != self.states) & (self.states == UNPUBLISHED)),
         }
 
-    def repeat(self, change: Arrays) -> None:
+    def replay(self, change: Arrays) -> None:
         """Apply the change of an earlier ``advance`` from this state."""
-        self._back_to(int(change["kept"]))
+        self._undo_to(int(change["kept"]))
         self.states[change["unpublished"]] = UNPUBLISHED
         for hiders in (
             np.split(change["hiders"], np.cumsum(change["sizes"])[:-1]) if len(change["sizes"]) else []
@@ -188,7 +188,7 @@ class _Walk:
         self.memory.push(len(self.done), window)
         self.done.append(window)
 
-    def _back_to(self, count: int) -> None:
+    def _undo_to(self, count: int) -> None:
         while len(self.done) > count:
             window = self.done.pop()
             self.memory.pop(len(self.done), window)
@@ -201,26 +201,28 @@ def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run:
     states in all epochs of a window may hide each other there. The run's checkpoint stores finished windows.
     """
     n_subjects = int(epochs.subject.max()) + 1
-    walk = _Walk(epochs, states, k, search, _Memory.of_nobody(n_subjects))
+    walk = _WindowLoop(epochs, states, k, search, _HiderStack.of_nobody(n_subjects))
     run.progress(_LABEL, 0, epochs.n_windows)
     for begin in range(0, epochs.n_windows, WINDOWS_A_PART):
         goal = min(begin + WINDOWS_A_PART, epochs.n_windows)
         change = run.load_or_make(f"hiders-{begin}", partial(walk.advance, goal, run))
         if len(walk.done) < goal:  # read, not made
-            walk.repeat(change)
+            walk.replay(change)
             run.progress(_LABEL, goal, epochs.n_windows)
     return walk.done
 
 
-def _assign(
-    epochs: Epochs, states: Integers, at: int, k: int, search: Search, memory: _Memory, run: Run
+def _assign_window(
+    epochs: Epochs, states: Integers, at: int, k: int, search: Search, memory: _HiderStack, run: Run
 ) -> tuple[Window, Integers, Integers]:
     """Hiders of one window, its states [n, width], and the rows without a hider."""
     subjects, table, pattern = _published_in(epochs, states, at)
     hiders = np.full((len(subjects), k - 1), NO_ONE, dtype=np.int64)
     places = _mean_places(epochs, table)
     waiting = [
-        leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighborhood)
+        leaf
+        for rows in _group_by_states(pattern)
+        for leaf in _split_neighborhood(_Node(rows, None), places, search.neighborhood)
     ]
     past = HidingHistory(memory.hiders, memory.count)
     remembered: _Solutions = memory.solutions.get(at, {})
@@ -258,7 +260,7 @@ def _assign(
                 larger[node.parent] = None
         for node in waiting:
             hiders[node.rows] = np.where(node.hiders == NO_ONE, NO_ONE, node.rows[node.hiders])
-        waiting = [node for node in larger if not _lies_in_another(node, larger)]
+        waiting = [node for node in larger if not _is_inside_another(node, larger)]
     return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NO_ONE).any(axis=1))
 
 
@@ -274,7 +276,7 @@ def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, 
     )
 
 
-def _lies_in_another(node: _Node, others: Collection[_Node]) -> bool:
+def _is_inside_another(node: _Node, others: Collection[_Node]) -> bool:
     while node.parent is not None:
         node = node.parent
         if node in others:
@@ -282,7 +284,7 @@ def _lies_in_another(node: _Node, others: Collection[_Node]) -> bool:
     return False
 
 
-def _sets(pattern: Integers) -> Iterator[Integers]:
+def _group_by_states(pattern: Integers) -> Iterator[Integers]:
     """Rows with the same states in all epochs of the window."""
     order = np.lexsort(pattern.T[::-1])
     cuts = np.flatnonzero((np.diff(pattern[order], axis=0) != 0).any(axis=1)) + 1
@@ -305,15 +307,15 @@ def _mean_places(epochs: Epochs, table: Integers) -> Integers:
     )
 
 
-def _leaves(node: _Node, places: Integers, neighborhood: int) -> Iterator[_Node]:
+def _split_neighborhood(node: _Node, places: Integers, neighborhood: int) -> Iterator[_Node]:
     if len(node.rows) <= neighborhood:
         yield node
         return
     for part in split_rows(node.rows, order_by_longest_axis(places)):
-        yield from _leaves(_Node(np.sort(part), node), places, neighborhood)
+        yield from _split_neighborhood(_Node(np.sort(part), node), places, neighborhood)
 
 
-def _unpublish(
+def _suppress_rows(
     epochs: Epochs, states: Integers, at: int, table: Integers, pattern: Integers, failed: Integers, k: int
 ) -> int:
     """Suppress failed rows in the epochs that cost fewest samples; returns the earliest changed epoch.

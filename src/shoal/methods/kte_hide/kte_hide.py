@@ -112,8 +112,8 @@ class KteHide:
         as_published={"hiding": "clusters", "space_weight_s": 0.0, "assignment": "cycles"},
     )
 
-    # there are no classes: nobody's samples are in a box with those of one other person alone, and each
-    # further hider costs a different one in every window
+    # no classes: a box never mixes the samples of two people alone, and each further hider costs a
+    # different one in every window
     k: int = k_parameter(meaning="the fewest records that fit one person", default=2)
     tau_s: float = parameter(
         default=1800.0,
@@ -274,7 +274,7 @@ def generalize(
     chosen = np.flatnonzero(states != UNPUBLISHED)
     if not len(chosen):
         return
-    hosts, guests = _pairs(windows)
+    hosts, guests = _hider_pairs(windows)
     pairs = np.flatnonzero(states[hosts] != UNPUBLISHED)
     pairs = pairs[np.argsort(hosts[pairs], kind="stable")]
     hosts, guests = hosts[pairs], guests[pairs]
@@ -330,7 +330,7 @@ def _first_of_group(hiders: Integers) -> Integers:
         first = smaller
 
 
-def _pairs(windows: list[Window]) -> tuple[Integers, Integers]:
+def _hider_pairs(windows: list[Window]) -> tuple[Integers, Integers]:
     """Pairs of a piece and a piece that is merged into it, over all windows."""
     hosts, guests = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for window in windows:

@@ -66,7 +66,7 @@ def spectral_states(
             if number_of_clusters > 1:
                 chosen, stands_for = np.arange(len(rows)), np.arange(len(rows))
                 if kasp:
-                    chosen, stands_for = _represented(epochs, inside[rows], number_of_clusters)
+                    chosen, stands_for = _choose_representatives(epochs, inside[rows], number_of_clusters)
                 costs = pair_costs(epochs.pieces, inside[rows[chosen]], 0).astype(np.float64)
                 affinity = 1 / (1 + costs / np.median(costs))
                 labels = spectral_clustering(
@@ -93,7 +93,7 @@ def spectral_states(
     return states
 
 
-def _represented(epochs: Epochs, pieces: Integers, n_clusters: int) -> tuple[Integers, Integers]:
+def _choose_representatives(epochs: Epochs, pieces: Integers, n_clusters: int) -> tuple[Integers, Integers]:
     """Representative pieces by k-means, and for each piece the index of its representative.
 
     A piece is its mean place in cells and its first slot; a cluster has several representatives.

@@ -26,7 +26,7 @@ def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[In
     """
     ungrouped = np.ones(len(distances), dtype=np.bool_)
     groups = _mdav(distances, k, ungrouped) if clustering == "mdav" else _greedy(distances, k, ungrouped)
-    return _with_those_over(groups, np.flatnonzero(ungrouped), lambda position: distances[position])
+    return _add_leftovers(groups, np.flatnonzero(ungrouped), lambda position: distances[position])
 
 
 def microaggregate_graph(distances: Distances, members: Integers, k: int) -> list[Integers]:
@@ -37,14 +37,14 @@ def microaggregate_graph(distances: Distances, members: Integers, k: int) -> lis
     ungrouped = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
     ungrouped[members] = True
     groups = list(form_groups(distances, k, ungrouped))
-    return _with_those_over(
+    return _add_leftovers(
         groups,
         np.flatnonzero(ungrouped),
         lambda position: distances_from(distances, position, position + 1)[0],
     )
 
 
-def _with_those_over(
+def _add_leftovers(
     groups: list[Integers], leftover: Integers, distances: Callable[[int], Floats]
 ) -> list[Integers]:
     grown = [[group] for group in groups]

@@ -22,7 +22,7 @@ from shoal.kernels.trading import (
 )
 from shoal.methods.method import About, permutation
 from shoal.methods.parameters import k_parameter, parameter, parameter_values, require_declared
-from shoal.methods.swapping.exchanged import Exchange, publish_exchange
+from shoal.methods.swapping.exchange import Exchange, publish_exchange
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import LocationPrivacy
 from shoal.model.omission import OFF_STREETS
@@ -169,7 +169,7 @@ class ReachLocations:
         placed = place_points(streets, original.x, original.y, self.most_off_street_m)
         owner = np.repeat(np.arange(original.n_subjects), original.lengths)
         on_street = placed.edge >= 0
-        state = _nothing_swapped(placed.edge, streets.n_edges)
+        state = _initial_state(placed.edge, streets.n_edges)
         leaders, members = self._trade(
             original,
             streets,
@@ -258,7 +258,7 @@ class ReachLocations:
         return leaders[:n_sets].copy(), members[:n_sets].copy()
 
 
-def _nothing_swapped(edge: Integers, n_edges: int) -> TradeState:
+def _initial_state(edge: Integers, n_edges: int) -> TradeState:
     """Before the first trade: samples wait on their edge; those off the streets are removed."""
     m = len(edge)
     status = np.where(edge < 0, REMOVED, 0).astype(np.int64)
@@ -277,7 +277,7 @@ def _nothing_swapped(edge: Integers, n_edges: int) -> TradeState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Placed:
+class PointsOnStreets:
     """Positions of points on the graph.
 
     edge: int64 [m], -1 = farther from every edge than allowed; along: [m], meters from its end u; away: [m],
@@ -289,7 +289,7 @@ class Placed:
     away: Floats
 
 
-def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> Placed:
+def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> PointsOnStreets:
     """The nearest point on an edge for each of [m] points. streets: on the plane of the points."""
     inner = np.ones(len(streets.shape_x) - 1, dtype=np.bool_)
     inner[streets.shape_offsets[1:-1] - 1] = False
@@ -326,7 +326,7 @@ def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> P
     list_pieces(pieces, raster)
     nearest = NearestPlaces(np.full(len(x), -1, dtype=np.int64), np.zeros(len(x)), np.full(len(x), np.inf))
     nearest_places(x, y, most_m, pieces, raster, nearest)
-    return Placed(
+    return PointsOnStreets(
         edge=nearest.edge, along=nearest.share * streets.length_m[nearest.edge], away=nearest.distance
     )
 

@@ -22,7 +22,7 @@ from shoal.measures.trajectory_distance import (
 )
 from shoal.methods.method import About, permutation
 from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter, parameter_values, require_declared
-from shoal.methods.swapping.exchanged import Exchange, publish_exchange
+from shoal.methods.swapping.exchange import Exchange, publish_exchange
 from shoal.methods.swapping.microaggregation import (
     CLUSTERING,
     Clustering,
@@ -166,7 +166,7 @@ class SwapLocations:
         """Clusters of positions, trajectories in none by reason, and figures."""
         original.require_points_as_given()
         require_people(original.n_subjects, self.k)
-        stored = run.load_or_make("clusters", lambda: self._clustered(original, run))
+        stored = run.load_or_make("clusters", lambda: self._cluster(original, run))
         clusters = np.split(stored["members"], np.cumsum(stored["sizes"])[:-1])
         left_out = {NO_DURATION: int(stored["left_out"][0]), APART: int(stored["left_out"][1])}
         return (
@@ -179,7 +179,7 @@ class SwapLocations:
             },
         )
 
-    def _clustered(self, original: Trajectories, run: Run) -> dict[str, Any]:
+    def _cluster(self, original: Trajectories, run: Run) -> dict[str, Any]:
         graph, component = trajectory_graph(original, paths=self.paths, penalty=self.penalty, run=run)
         connected, not_comparable = np.flatnonzero(component == 0), int(np.count_nonzero(component < 0))
         if len(connected) < self.k:

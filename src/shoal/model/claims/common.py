@@ -12,7 +12,7 @@ PayloadKind = Literal["boxes", "points"]
 STRONGER: Final = "stronger"  # in the metadata of a claim's number: which way it is a stronger promise
 MORE: Final[Mapping[str, str]] = {STRONGER: "more"}
 LESS: Final[Mapping[str, str]] = {STRONGER: "less"}
-SAME: Final[Mapping[str, str]] = {STRONGER: "same"}  # none is stronger: it must be what is expected
+SAME: Final[Mapping[str, str]] = {STRONGER: "same"}  # none is stronger: it must equal the expectation
 
 SHARED_IN_A_CLASS: Final = (
     "What a whole crowd shares. If all of it were in one place, one learns it of each of them without "

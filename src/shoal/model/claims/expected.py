@@ -67,7 +67,7 @@ class ExpectedClaim:
                 raise MisuseError(f"'{name}' is no number of {kind}; known: {valid}, for example {kind}:5")
             if names[name] in numbers:
                 raise MisuseError(f"'{name}' stands twice in '{text}'; leave one out")
-            numbers[names[name]] = _value(names[name], value if is_given else None, CLAIMS[kind])
+            numbers[names[name]] = _parse_number(names[name], value if is_given else None, CLAIMS[kind])
         return cls(type=kind, numbers=numbers)
 
     def shortfalls(self, claim: Claim) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _shown_name(name: str) -> str:
     return (name[:-2] if name[-2:] in _UNITS else name).replace("_", "-")
 
 
-def _value(name: str, text: str | None, kind: type[Claim]) -> Any:
+def _parse_number(name: str, text: str | None, kind: type[Claim]) -> Any:
     declared = {number.name: number.type for number in fields(kind)}[name]
     label = _shown_name(name)
     if declared is bool:

@@ -31,7 +31,7 @@ class PlaneLengths:
     """
 
     def __init__(self, crs: str) -> None:
-        require_no_file(crs)
+        require_plane_without_file(crs)
         self._crs = crs
         self._parts: list[Floats] = [np.empty((0, 3))]
 
@@ -44,7 +44,7 @@ class PlaneLengths:
         chosen = np.linspace(0, len(first) - 1, min(len(first), _MOST_PLACES)).astype(np.int64)
         places = every[first[chosen]].view(np.float64).reshape(-1, 2)
         lon, lat = transform(self._crs, WGS84, places[:, 0], places[:, 1])
-        self._parts.append(np.column_stack([lon, lat, _errors(self._crs, places)]))
+        self._parts.append(np.column_stack([lon, lat, _distance_errors(self._crs, places)]))
 
     def add(self, later: "PlaneLengths") -> None:
         """Add the places of another part."""
@@ -67,7 +67,7 @@ class PlaneLengths:
         return len(error), int(wrong.sum()), worst, int((off & ~wrong).sum())
 
 
-def require_no_file(crs: str) -> None:
+def require_plane_without_file(crs: str) -> None:
     """Raise InputError for a plane whose text names a file, which pyproj would open."""
     folded = "".join(crs.split()).casefold()
     if any(word in folded for word in _FILES):
@@ -89,7 +89,7 @@ def error_in_words(worst: float) -> str:
     return f"by a factor of {worst + 1:,.3g}" if worst < _NO_PLANE else "without bound"
 
 
-def _errors(crs: str, places: Floats) -> Floats:
+def _distance_errors(crs: str, places: Floats) -> Floats:
     """[n]: the largest share by which a short distance differs from the geodesic one, in four directions."""
     from pyproj import Geod
 
@@ -97,7 +97,8 @@ def _errors(crs: str, places: Floats) -> Floats:
     worst = np.zeros(len(places))
     for direction in _DIRECTIONS:
         (lon_a, lat_a), (lon_b, lat_b) = (
-            _known(transform(crs, WGS84, *(places + side * _SHORT_M * direction).T)) for side in (-0.5, 0.5)
+            _nan_if_infinite(transform(crs, WGS84, *(places + side * _SHORT_M * direction).T))
+            for side in (-0.5, 0.5)
         )
         with np.errstate(all="ignore"):
             ratio = np.asarray(earth.inv(lon_a, lat_a, lon_b, lat_b)[2], dtype=np.float64) / _SHORT_M
@@ -110,7 +111,7 @@ def _unavoidable(angle: Floats) -> Floats:
     return 1 / np.cos(np.minimum(angle, _FARTHEST) / 2) - 1
 
 
-def _known(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _nan_if_infinite(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     lon, lat = (np.where(np.isfinite(values), values, np.nan) for values in degrees)
     return lon, lat
 

@@ -11,8 +11,13 @@ from shoal.comparison.compare import compare
 from shoal.comparison.study import Setting, Study
 from shoal.errors import InputError
 from shoal.model.intake import DEGREES_IGNORED, TOO_WIDE, Reading
+from shoal.model.plane_lengths import (
+    PlaneLengths,
+    error_in_words,
+    is_far_from_center,
+    require_plane_without_file,
+)
 from shoal.model.projection import WGS84, equal_area_plane, transform
-from shoal.model.true_lengths import PlaneLengths, error_in_words, is_far_from_center, require_no_file
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
@@ -115,7 +120,7 @@ def test_the_errors_in_words() -> None:
 )
 def test_a_plane_that_names_a_file_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="names a file"):
-        require_no_file(text)
+        require_plane_without_file(text)
 
 
 # --- reading ------------------------------------------------------------------------------------------------
