@@ -28,11 +28,11 @@ class CompiledKernel:
         return self._dispatcher()
 
     @cached_property
-    def inside(self) -> Any:
+    def inner_dispatcher(self) -> Any:
         """The dispatcher for other kernels, without the wrapper for Python, a tenth of all compiling."""
-        inside = self._dispatcher(no_cpython_wrapper=True)
-        inside.get_call_template = partial(_without_literals, inside.get_call_template)
-        return inside
+        dispatcher = self._dispatcher(no_cpython_wrapper=True)
+        dispatcher.get_call_template = partial(_without_literals, dispatcher.get_call_template)
+        return dispatcher
 
     def _dispatcher(self, **flags: bool) -> Any:
         from numba import njit
@@ -46,7 +46,7 @@ class CompiledKernel:
     @property
     def _numba_type_(self) -> Any:
         """The type for other kernels; numba asks every object for this attribute."""
-        return self.inside._numba_type_
+        return self.inner_dispatcher._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compile if needed, and call."""

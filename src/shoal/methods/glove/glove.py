@@ -339,7 +339,7 @@ class Glove:
         """The classes of the greedy loop, with the last one below k merged in or left out."""
         grid = original.snapped_grid()
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
-        scale, bounds = caps.scale_on(grid), self._bounds(grid)
+        scale, bounds = caps.scale_on(grid), self._partner_bounds(grid)
 
         def join(first: EquivalenceClass, second: EquivalenceClass) -> EquivalenceClass:
             members = np.sort(np.concatenate([first.members, second.members]))
@@ -392,7 +392,7 @@ class Glove:
     def _budget(self) -> Budget:
         return Budget.of(self.omit_at_most, self.omit_of_one_at_most)
 
-    def _bounds(self, grid: Grid) -> Bounds | None:
+    def _partner_bounds(self, grid: Grid) -> Bounds | None:
         if self.suppress_by != "samples" or not self._has_thresholds:
             return None
         space_m, time_s = (
