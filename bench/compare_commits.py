@@ -40,6 +40,7 @@ NOT_COMPARED = {
 }
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 TAG = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL)
+CRASHED = "SHOAL_TRACEBACK"  # in the message of an error that shoal does not expect
 SHOWN = 4  # differences of one line of the table
 
 
@@ -125,7 +126,7 @@ class Comparison:
         if isinstance(old, dict) and isinstance(new, dict):
             if list(old) != list(new):
                 self.add(Outcome.DIFFERS, f"{where} (entries)", list(old), list(new))
-            for name in old.keys() & new.keys() - NOT_COMPARED.keys():
+            for name in [name for name in old if name in new and name not in NOT_COMPARED]:
                 self.values(old[name], new[name], f"{where}.{name}", sentences=sentences or name == "verdict")
         elif isinstance(old, list) and isinstance(new, list):
             if len(old) != len(new):
@@ -149,6 +150,8 @@ class Comparison:
             self.add(Outcome.DIFFERS, "exit code", f"{old.code} {old.messages}", f"{new.code} {new.messages}")
         self.values(old.document, new.document, "")
         self.values(old.messages, new.messages, "messages")
+        if CRASHED in str(new.messages) and CRASHED not in str(old.messages):
+            self.add(Outcome.DIFFERS, "unexpected error", old.messages, new.messages)
 
     def files(self, old: Path, new: Path) -> None:
         """Compare the files of two releases."""
