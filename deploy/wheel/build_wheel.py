@@ -1,11 +1,12 @@
-"""Build a wheel that brings its kernels along, compiled: ``./dev wheel``.
+"""Build wheels and source distributions of all packages: ``./dev wheel``.
 
-    python deploy/wheel/build_wheel.py [--output dist]
+    python deploy/wheel/build_wheel.py [--output dist] [--plain]
 
-The commands that people begin with run on toy data, and compile for the best level of processors that this
-machine has. What they compile goes into the wheel. It is used with these versions of Python, numba, llvmlite
-and NumPy. With others it is not found, and the first use compiles, as it does without it. The wheel has
-numba's tags.
+The wheel of the core brings its kernels along, compiled; ``--plain`` leaves them out. The commands that
+people begin with run on toy data, and compile for the best level of processors that this machine has. What
+they compile goes into the wheel. It is used with these versions of Python, numba, llvmlite and NumPy. With
+others it is not found, and the first use compiles. A wheel with kernels has numba's tags; the other wheels
+and the source distributions are for any machine.
 """
 
 import argparse
@@ -23,6 +24,15 @@ from numba.core.codegen import JITCPUCodegen
 from shoal.runtime.kernel_cache import SHIPPED, levels_of
 
 ROOT = Path(__file__).resolve().parents[2]
+PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "tests")
+BUILD = """
+import sys
+from setuptools import build_meta
+folder = sys.argv[1]
+build_meta.build_wheel(folder)
+build_meta.build_sdist(folder)
+"""  # with the setuptools of this environment: no network is needed
 METHODS = {  # the seventh, reach-locations, needs streets
     "glove": [],
     "kte-hide": [],
@@ -103,21 +113,47 @@ def pack(plain: Path, kernels: Sequence[Path], output: Path) -> Path:
     return output / run("-m", "wheel", "tags", *words, str(output / plain.name)).split()[-1]
 
 
+def packages() -> list[Path]:
+    """The folders with a pyproject.toml: the core first, then each package."""
+    return [ROOT, *sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))]
+
+
+def build(project: Path, output: Path) -> None:
+    """Build a wheel and a source distribution of one package, from a copy: the sources stay as they are."""
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name) / "project"
+        shutil.copytree(project / "src", copy / "src", ignore=NOT_COPIED)
+        for file in PROJECT_FILES:
+            shutil.copyfile((project if (project / file).exists() else ROOT) / file, copy / file)
+        command = [sys.executable, "-c", BUILD, str(output)]
+        process = subprocess.run(command, check=False, cwd=copy, capture_output=True, text=True)
+        if process.returncode:
+            raise SystemExit(f"{project}: {process.stderr}")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Build it, and say where it is."""
-    parser = argparse.ArgumentParser(description="Build a wheel with compiled kernels.")
+    """Build all, and print where the files are."""
+    parser = argparse.ArgumentParser(description="Build wheels and source distributions of all packages.")
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
-    output = parser.parse_args(arguments).output
-    output.mkdir(parents=True, exist_ok=True)
-    _, level, _ = next(levels_of(JITCPUCodegen("here").magic_tuple()))
+    parser.add_argument("--plain", action="store_true", help="without compiled kernels")
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.rmtree(ROOT / "build", ignore_errors=True)  # files that are gone would come along
-        run("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
-        (plain,) = folder.glob("*.whl")
-        compile_for(level, folder / "kept")
-        made = pack(plain, sorted((folder / "kept" / "shoal").glob("*.kernel")), output)
-    print(f"{made}: {made.stat().st_size / 1e6:.1f} MB")
+        built = folder / "built"
+        built.mkdir()
+        for project in packages():
+            build(project, built)
+        if not options.plain:
+            _, level, _ = next(levels_of(JITCPUCodegen("here").magic_tuple()))
+            compile_for(level, folder / "kernels")
+            (core,) = built.glob("shoal-*.whl")
+            pack(core, sorted((folder / "kernels" / "shoal").glob("*.kernel")), options.output)
+            core.unlink()
+        for path in built.iterdir():
+            shutil.move(path, options.output / path.name)
+    for path in sorted(options.output.iterdir()):
+        print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
