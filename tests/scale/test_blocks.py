@@ -589,7 +589,9 @@ def test_people_on_disk_that_are_damaged_are_read_again(
 ) -> None:
     in_blocks(city, tmp_path / "whole", 60)
     with monkeypatch.context() as patched:
-        patched.setattr(publishing, "_finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(
+            publishing, "_anonymize_unfinished", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             in_blocks(city, tmp_path / "release", 60)
     file = tmp_path / "release.parts" / name

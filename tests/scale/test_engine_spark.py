@@ -102,7 +102,7 @@ def test_masters_that_answer_or_need_no_answer_are_taken(monkeypatch: pytest.Mon
     ],
 )
 def test_why_work_ended_is_one_sentence(told: str, said: str) -> None:
-    error = engine_spark._lost(RuntimeError(told))
+    error = engine_spark._error_of_lost_task(RuntimeError(told))
     assert len(str(error).splitlines()) == 1
     with pytest.raises(EngineError, match=said):
         raise error
@@ -110,7 +110,7 @@ def test_why_work_ended_is_one_sentence(told: str, said: str) -> None:
 
 def test_a_lost_task_is_done_again_on_this_machine_too() -> None:
     masters = ("local", "local[*]", "local[3]", "local[3,1]", "yarn")
-    assert [engine_spark._tried_again(master) for master in masters] == [
+    assert [engine_spark._with_retries(master) for master in masters] == [
         "local[1,4]",
         "local[*,4]",
         "local[3,4]",

@@ -89,7 +89,7 @@ def test_what_was_written_is_the_input_from_then_on(shoal: Shoal, session: Any, 
         tmp_path / "two" / "a release",
     )
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("shoal.publishing.in_blocks._finish", interrupted)
+        patched.setattr("shoal.publishing.in_blocks._anonymize_unfinished", interrupted)
         assert shoal(*command, "--linkage", tmp_path / "two" / "linkage").code == 130
     parts = tmp_path / "two" / "a release.parts"
     assert parts.stat().st_mode & 0o077 == 0

@@ -90,9 +90,9 @@ def check(
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
 
-    shown, columns = OutputOptions.take(options), _columns(roles)
+    output, columns = OutputOptions.take(options), _columns(roles)
     seed, tries = options.pop("seed"), options.pop("tries")
-    with Bars(quiet=shown.quiet) as bars:
+    with Bars(quiet=output.quiet) as bars:
         result = look(
             file,
             raw,
@@ -106,7 +106,7 @@ def check(
             run=Run(progress=bars),
             **take_reading(options),
         )
-    print_result(shown.as_json, result.to_json(), _lines(result, claim), well=result.verdict.holds)
+    print_result(output.as_json, result.to_json(), _lines(result, claim), well=result.verdict.holds)
     return EXIT_CODES[result.verdict.word]
 
 

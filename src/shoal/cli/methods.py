@@ -54,7 +54,7 @@ class MethodCommand(Command):
         """The parameters of the command and of the methods."""
         if self._all is None:
             at = [parameters.name for parameters in self._own].index("config")
-            self._all = [_method_option(), *self._own[:at], *_options_beside(self._own), *self._own[at:]]
+            self._all = [_method_option(), *self._own[:at], *_method_options(self._own), *self._own[at:]]
         return self._all
 
     @params.setter
@@ -73,12 +73,12 @@ class _MethodOption(Option):
     """An option of some methods, with a meaning and default for each."""
 
     def __init__(self, *arguments: Any, meanings: Mapping[str, str], **facts: Any) -> None:
-        super().__init__(*arguments, section="", help=_agreed(meanings), **facts)
+        super().__init__(*arguments, section="", help=_merged_meanings(meanings), **facts)
         self._meanings = meanings
 
     def row(self, ctx: click.Context) -> tuple[str, str] | None:
         """Its row in the help of the chosen method; None if that has no such option."""
-        chosen = _chosen(ctx)
+        chosen = _chosen_method(ctx)
         row = self.get_help_record(ctx)
         if chosen not in self._meanings or row is None:
             return None
@@ -162,7 +162,7 @@ def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
         raise MisuseError(with_option_names(error.cli_message, declared_parameters(kind))) from error
 
 
-def _chosen(ctx: click.Context) -> str:
+def _chosen_method(ctx: click.Context) -> str:
     chosen: str = ctx.meta.get(_CHOSEN, _DEFAULT)
     return chosen
 
@@ -179,7 +179,7 @@ def _method_option() -> click.Option:
     )
 
 
-def _options_beside(command_options: list[click.Parameter]) -> list[click.Parameter]:
+def _method_options(command_options: list[click.Parameter]) -> list[click.Parameter]:
     """The options of all methods; one that the reading also has says there what else it means."""
     from shoal.methods import METHODS
     from shoal.methods.parameters import declared_parameters
@@ -196,7 +196,7 @@ def _options_beside(command_options: list[click.Parameter]) -> list[click.Parame
         if any(parameter.street_graph for parameter in methods.values()):
             continue  # all methods share the options of streets, which also show behind the map
         if key in reading:
-            options.append(_moved_aside(reading[key], methods, key))
+            options.append(_reading_option(reading[key], methods, key))
         else:
             options.append(_option(names[key], key, methods))
     return options
@@ -219,12 +219,12 @@ def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.
     )
 
 
-def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], key: str) -> click.Option:
+def _reading_option(reading: click.Parameter, methods: Mapping[str, "Parameter"], key: str) -> click.Option:
     """``--reading-NAME``, for methods in which --NAME means something else."""
     assert isinstance(reading, click.Option)  # noqa: S101  (settings of the reading are never arguments)
     option = reading.opts[0].removeprefix("--")
     plain, default = (reading.help or "").split(" [", 1)
-    reading.help = f"{plain} [{default} {_agreed(_meanings(methods))}"
+    reading.help = f"{plain} [{default} {_merged_meanings(_meanings(methods))}"
     return _MethodOption(
         [f"--reading-{option}", f"reading_{key}"],
         type=reading.type,
@@ -265,7 +265,7 @@ def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
     }
 
 
-def _agreed(meanings: Mapping[str, str]) -> str:
+def _merged_meanings(meanings: Mapping[str, str]) -> str:
     """One text for all methods; each meaning once, with the methods that share it."""
     from shoal.methods import METHODS
 

@@ -369,7 +369,8 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
             old.append(parts)
     if old:
         bars.say(
-            f"note: parts (secret) lie here of a run that was stopped, or is still running: {_removed(*old)}"
+            "note: parts (secret) lie here of a run that was stopped, or is still running: "
+            f"{_rm_command(*old)}"
         )
     if resume and os.path.lexists(parts):  # never raises
         bars.say(
@@ -382,7 +383,7 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
         over = isinstance(stopped, OtherJobError) or os.path.lexists(output)  # the release is whole
         continue_hint = "" if over else "run the same command again to continue, or "
         message = (
-            f"finished parts are kept in {parts} (secret): {continue_hint}remove them: {_removed(parts)}"
+            f"finished parts are kept in {parts} (secret): {continue_hint}remove them: {_rm_command(parts)}"
         )
         if isinstance(stopped, KeyboardInterrupt):
             nothing = (
@@ -394,8 +395,8 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
             bars.tell(message)
         raise
     if resume and os.path.lexists(parts):  # a machine of a cluster may still hold a file open
-        bars.tell(f"finished parts (secret) still lie here; remove them: {_removed(parts)}")
+        bars.tell(f"finished parts (secret) still lie here; remove them: {_rm_command(parts)}")
 
 
-def _removed(*paths: Path) -> str:
+def _rm_command(*paths: Path) -> str:
     return shlex.join(["rm", "-r", *map(str, paths)])

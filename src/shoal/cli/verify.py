@@ -34,7 +34,7 @@ from shoal.cli.terminal import Bars, print_result
         ),
     ),
     epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
-    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked.",
+    "output; 2: bad input; 3: nothing was found, but parts of the claim were not checked.",
 )
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
@@ -95,7 +95,7 @@ def verify(
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
 
-    shown = OutputOptions.take(options)
+    output = OutputOptions.take(options)
     reading = take_reading(options)
     streets = take_streets(options)
     for fixed in ("cell_m", "slot_s", "snap"):
@@ -116,7 +116,7 @@ def verify(
         raise click.UsageError(
             "what several releases reveal together needs the linkage of each; give --linkage as well"
         )
-    with Bars(quiet=shown.quiet) as bars, open_release(release, as_written=True) as opened:
+    with Bars(quiet=output.quiet) as bars, open_release(release, as_written=True) as opened:
         run = Run(progress=bars)
         folder = opened.folder
         for leftover in leftover_scratch_folders(folder) if streamed else ():
@@ -159,6 +159,6 @@ def verify(
             f"where each release alone leaves {revealed['k']}"
         )
     print_result(
-        shown.as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds
+        output.as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds
     )
     return EXIT_CODES[verdict.word]

@@ -43,7 +43,9 @@ def compile_ahead(method: str) -> Iterator[None]:
         if not processes_started and COMPILING.kernels > _FEW_KERNELS:
             processes = min(available_cores() - 1, len(_STEPS))
             with suppress(OSError):  # it is a help, and no more
-                processes_started.extend(_begun(method, list(_STEPS)[n::processes]) for n in range(processes))
+                processes_started.extend(
+                    _start_process(method, list(_STEPS)[n::processes]) for n in range(processes)
+                )
 
     if os.environ.get(SWITCH) != "0":
         COMPILING.listeners.append(begin)
@@ -56,14 +58,14 @@ def compile_ahead(method: str) -> Iterator[None]:
             process.communicate()  # closes what it listens to, which ends it
 
 
-def _begun(method: str, steps: list[str]) -> subprocess.Popen[bytes]:
+def _start_process(method: str, steps: list[str]) -> subprocess.Popen[bytes]:
     silent: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(  # noqa: S603  (this file; a session of its own, since Ctrl-C is for the publication)
-        _words(method, *steps), stdin=subprocess.PIPE, start_new_session=True, **silent
+        _command(method, *steps), stdin=subprocess.PIPE, start_new_session=True, **silent
     )
 
 
-def _words(*rest: str) -> list[str]:
+def _command(*rest: str) -> list[str]:
     return [sys.executable, "-P", "-m", "shoal.publishing.ahead", *rest]
 
 
@@ -75,7 +77,7 @@ def make(method: str, folder: Path) -> None:
     from shoal.runtime.randomness import Randomness
     from shoal.synthetic import write_synthetic
 
-    people, release, linkage = _files(folder)
+    people, release, linkage = _toy_files(folder)
     write_synthetic(people, n_subjects=_PEOPLE, days=_DAYS, seed=1)
     made_by: Any = method_named(method)
     raw = read(people, snap=made_by.about.publishes == "boxes")
@@ -92,8 +94,8 @@ def go_through(method: str, folder: Path, steps: list[str]) -> None:
 
     # slow, but at once: kernels of the method are compiled by the publication
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    subprocess.run(_words(method, _MAKE, str(folder)), env=environment, check=True)  # noqa: S603  (this file)
-    people, release, linkage = _files(folder)
+    subprocess.run(_command(method, _MAKE, str(folder)), env=environment, check=True)  # noqa: S603  (this file)
+    people, release, linkage = _toy_files(folder)
     run = Run(threads=1)
     raw = read_with(people, reading_of_raw(release), run)
     evidence = Evidence(Facts(raw, read_release(release), read_linkage(linkage), run=run))
@@ -101,7 +103,7 @@ def go_through(method: str, folder: Path, steps: list[str]) -> None:
         _STEPS[step](evidence)
 
 
-def _files(folder: Path) -> tuple[Path, Path, Path]:
+def _toy_files(folder: Path) -> tuple[Path, Path, Path]:
     return folder / "people.parquet", folder / "release", folder / "linkage.parquet"
 
 

@@ -107,7 +107,7 @@ def crowds_of_blocks(
         ExtentsTask(job=job, first=first, end=end, grid=people.grid)
         for first, end in split_evenly(n_blocks, math.isqrt(n_blocks))
     ]
-    raw, published = reduce(_joined, run_tasks(extents_of_blocks, parts, engine, run, _EXTENTS_LABEL))
+    raw, published = reduce(_add_extents, run_tasks(extents_of_blocks, parts, engine, run, _EXTENTS_LABEL))
     crowds = Crowds(
         job=job,
         subjects=subjects,
@@ -124,10 +124,13 @@ def crowds_of_blocks(
 def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
     """Extents of raw samples, and of published samples."""
     checkpoint = Checkpoint(task.job)
-    return reduce(_joined, (_extents(checkpoint, block, task.grid) for block in range(task.first, task.end)))
+    return reduce(
+        _add_extents,
+        (_extents_of_block(checkpoint, block, task.grid) for block in range(task.first, task.end)),
+    )
 
 
-def _extents(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
+def _extents_of_block(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
     rows = checkpoint.load(name_of(block), ("raw", "published"))
     raw, published = (
         Extents(space_cells=row[:, 0], time_slots=row[:, 1], count=row[:, 2], grid=grid)
@@ -136,7 +139,7 @@ def _extents(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, E
     return raw, published
 
 
-def _joined(some: tuple[Extents, Extents], others: tuple[Extents, Extents]) -> tuple[Extents, Extents]:
+def _add_extents(some: tuple[Extents, Extents], others: tuple[Extents, Extents]) -> tuple[Extents, Extents]:
     raw, published = (
         Extents.counted(
             np.concatenate([one.space_cells, other.space_cells]),

@@ -179,7 +179,7 @@ def check(
     published = read_foreign(file, columns=columns, crs=crs, time_zone=reading.get("time_zone"))
     samples_in_units = in_units_of(published, original)
     published, on_ranges, ranged = widen_ranges(published, samples_in_units)
-    linked = _linked(published, original, samples_in_units, linkage, raw if row_order else None)
+    linked = _link_records(published, original, samples_in_units, linkage, raw if row_order else None)
     boxes, samples = between_ends(published, samples_in_units)
     release = _release(published, boxes, original, k=2)
     disclosure = look_at(release, samples, linked.person_of if linked.true else None)
@@ -208,11 +208,17 @@ def check(
         covered_share=None if disclosure.covered is None else float(disclosure.covered.mean()),
         rates=rates,
         columns=published.columns,
-        notes=(*published.notes, *on_ranges, *_about(published, linked), *on_attacks, *original.intake.notes),
+        notes=(
+            *published.notes,
+            *on_ranges,
+            *_notes_on_records(published, linked),
+            *on_attacks,
+            *original.intake.notes,
+        ),
     )
 
 
-def _linked(
+def _link_records(
     published: Foreign, original: Trajectories, samples: RawSamples, linkage: Path | None, raw: object | None
 ) -> PersonLinks:
     if linkage is not None:
@@ -247,7 +253,7 @@ def _unchecked(published: Foreign, disclosure: Shown, claimed: bool) -> list[str
     return parts + ([_UNREAD.format(rows=published.unreadable)] if published.unreadable else [])
 
 
-def _about(published: Foreign, linked: PersonLinks) -> list[str]:
+def _notes_on_records(published: Foreign, linked: PersonLinks) -> list[str]:
     notes = [f"who is behind which record: {linked.words}"]
     if not published.has_ids:
         notes.append(
@@ -294,7 +300,7 @@ def _attack_file(
                 "people have several records each; attacks were played on rows alone (read RAW with "
                 "--per-day, or name its trips with --person, if these are the units)"
             )
-        published, people, linking = _row_for_row(published, original, linked, rng)
+        published, people, linking = _rows_as_records(published, original, linked, rng)
     has_person = linking >= 0
     if not has_person.any():
         return (), [*notes, "no attack was played: nobody was found behind any record"]
@@ -304,7 +310,7 @@ def _attack_file(
             f"{counted(unlinked, 'record')} of nobody {'was' if unlinked == 1 else 'were'} "
             "left out of the attacks, which makes them easier to win"
         )
-    payload, offsets, names, snapped = _on_one_grid(published, people, has_person, ranged)
+    payload, offsets, names, snapped = _payload_of(published, people, has_person, ranged)
     links = Linkage(
         uids=tuple(people.ids[one] for one in linking[has_person].tolist()),
         trajectory_ids=names,
@@ -341,7 +347,7 @@ def _attack_file(
     return tuple(rates), list(dict.fromkeys(notes))
 
 
-def _row_for_row(
+def _rows_as_records(
     published: Foreign, original: Trajectories, linked: PersonLinks, rng: Randomness
 ) -> tuple[Foreign, Trajectories, Integers]:
     """Rows (at most 20,000) as records, raw samples as people, and the sample behind each row."""
@@ -384,7 +390,7 @@ def _samples_of_rows(
     return np.where((sample_of_row >= 0) & (subject[sample_of_row] == person_of_row), sample_of_row, -1)
 
 
-def _on_one_grid(
+def _payload_of(
     published: Foreign, people: Trajectories, has_person: Any, ranged: bool
 ) -> tuple[Payload, Integers, tuple[str, ...], Trajectories]:
     """The records with a person as points, or as boxes of 100 m and 60 s that hold each range."""
@@ -392,9 +398,10 @@ def _on_one_grid(
     rows = np.flatnonzero(has_person[published.record])
     record = place[published.record[rows]]
     names = tuple(f"{number:x}" for number in range(int(has_person.sum())))
-    axes = (published.t, *_in_meters(published, people))
+    axes = (published.t, *_axes_in_meters(published, people))
     t, x, y = (
-        _bounded(axis.take(rows), raw) for axis, raw in zip(axes, (people.t, people.x, people.y), strict=True)
+        _finite_ends(axis.take(rows), raw)
+        for axis, raw in zip(axes, (people.t, people.x, people.y), strict=True)
     )
     single = not ranged and all(
         axis.single.all() for axis in (published.t, published.first, published.second)
@@ -415,21 +422,21 @@ def _on_one_grid(
     return boxes.take(order), offsets, names, people.snapped_to(_GRID)
 
 
-def _bounded(axis: Any, raw: Floats) -> tuple[Floats, Floats]:
+def _finite_ends(axis: Any, raw: Floats) -> tuple[Floats, Floats]:
     low = np.where(np.isfinite(axis.low), axis.low, raw.min())
     high = np.where(np.isfinite(axis.high), axis.high, raw.max() + 1)
     return low, np.maximum(high, low)
 
 
-def _in_meters(published: Foreign, people: Trajectories) -> tuple[Any, Any]:
+def _axes_in_meters(published: Foreign, people: Trajectories) -> tuple[Any, Any]:
     """Both axes of space on the plane of the raw data; a rectangle of degrees becomes its bounding box."""
     first, second = published.corners or (published.first, published.second)
     crs = published.crs if published.places == "meters" else WGS84
     if people.crs is None or crs == people.crs:
         return first, second
     lon_lat = transform(people.crs, crs or WGS84, people.x, people.y)
-    west, east = _bounded(first, lon_lat[0])
-    south, north = _bounded(second, lon_lat[1])
+    west, east = _finite_ends(first, lon_lat[0])
+    south, north = _finite_ends(second, lon_lat[1])
     middle = ((west + east) / 2, (south + north) / 2)
     around = [
         transform(crs or WGS84, people.crs, a, b)

@@ -64,7 +64,7 @@ def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tupl
     """
     t_step = _time_step(published.t, samples.t)
     steps = [
-        _step(axis, raw) if published.places != "h3" else 0.0
+        _space_step(axis, raw) if published.places != "h3" else 0.0
         for axis, raw in ((published.first, samples.first), (published.second, samples.second))
     ]
     step = min(steps) if all(steps) else 0.0
@@ -72,11 +72,11 @@ def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tupl
         return published, (), False
     ways_t: tuple[Meaning, ...] = ("itself", "from", "around", "up to") if t_step else ("itself",)
     ways_s: tuple[Meaning, ...] = ("itself", "around", "from", "up to") if step else ("itself",)
-    rows = _some(published, samples)
+    rows = _rows_to_try(published, samples)
     best: tuple[Meaning, Meaning] = ("itself", "itself")
     share = -1.0
     for way in sorted(product(ways_t, ways_s), key=lambda way: sum(one != "itself" for one in way)):
-        share_so = _share(_with(published, way, t_step, step), samples, rows)
+        share_so = _share_with_sample(_widen(published, way, t_step, step), samples, rows)
         if share_so > share + (0.0 if share < 0 else 0.002):
             best, share = way, share_so
         if share_so >= _SURE:
@@ -89,13 +89,13 @@ def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tupl
         )
     for which, unit, width in zip(best, ("time", "place"), (t_step, step), strict=True):
         if which != "itself":
-            size = show_s(width) if unit == "time" else _size(published, width)
+            size = show_s(width) if unit == "time" else _format_step(published, width)
             notes.append(f"each {unit} is a multiple of {size} and is taken as {WORDS[which]}")
-    ranges = _with(published, best, t_step, step)
+    ranges = _widen(published, best, t_step, step)
     return ranges, tuple(notes), best != ("itself", "itself")
 
 
-def _size(published: Foreign, width: float) -> str:
+def _format_step(published: Foreign, width: float) -> str:
     if published.places == "meters":
         return show_m(width)
     return f"{width:g} degrees ({show_m(width * _METERS_PER_DEGREE)} north-south)"
@@ -115,16 +115,16 @@ def _time_step(axis: Axis, raw: Floats) -> float:
     return step if step > longest(np.unique(raw)) else 0.0
 
 
-def _step(axis: Axis, raw: Floats) -> float:
+def _space_step(axis: Axis, raw: Floats) -> float:
     """The step of single coordinates: their least distance if it divides all, else by their decimals."""
     single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
     if not len(single):
         return 0.0
-    step, raw_step = _lattice(single), _lattice(np.unique(raw))
+    step, raw_step = _common_step(single), _common_step(np.unique(raw))
     return step if step > raw_step * (1 + _SLACK) else 0.0
 
 
-def _lattice(values: Floats) -> float:
+def _common_step(values: Floats) -> float:
     gaps = np.diff(values)
     if len(values) >= _MANY:
         least = float(gaps.min())
@@ -139,16 +139,16 @@ def _lattice(values: Floats) -> float:
     return 0.0
 
 
-def _with(published: Foreign, way: tuple[Meaning, Meaning], t_step: float, step: float) -> Foreign:
+def _widen(published: Foreign, way: tuple[Meaning, Meaning], t_step: float, step: float) -> Foreign:
     return replace(
         published,
-        t=_read_as(published.t, way[0], t_step),
-        first=_read_as(published.first, way[1], step),
-        second=_read_as(published.second, way[1], step),
+        t=_widen_axis(published.t, way[0], t_step),
+        first=_widen_axis(published.first, way[1], step),
+        second=_widen_axis(published.second, way[1], step),
     )
 
 
-def _read_as(axis: Axis, stands: Meaning, step: float) -> Axis:
+def _widen_axis(axis: Axis, stands: Meaning, step: float) -> Axis:
     if stands == "itself" or not step:
         return axis
     below, above = {"from": (0.0, 1.0), "around": (0.5, 0.5), "up to": (1.0, 0.0)}[stands]
@@ -158,7 +158,7 @@ def _read_as(axis: Axis, stands: Meaning, step: float) -> Axis:
     return Axis(low=np.where(axis.single, low, axis.low), high=np.where(axis.single, high, axis.high))
 
 
-def _some(published: Foreign, samples: RawSamples) -> Integers:
+def _rows_to_try(published: Foreign, samples: RawSamples) -> Integers:
     """Evenly chosen rows to try readings on; fewer where many raw samples share their times."""
     rows = np.linspace(0, published.n_rows - 1, min(published.n_rows, _ROWS)).astype(np.int64)
     clock = np.sort(samples.t)
@@ -168,11 +168,11 @@ def _some(published: Foreign, samples: RawSamples) -> Integers:
     return rows[:: max(1, len(rows) // affordable)]
 
 
-def _share(published: Foreign, samples: RawSamples, rows: Integers) -> float:
-    return float(np.mean(list(_held(published, samples, rows))))
+def _share_with_sample(published: Foreign, samples: RawSamples, rows: Integers) -> float:
+    return float(np.mean(list(_rows_with_sample(published, samples, rows))))
 
 
-def _held(published: Foreign, samples: RawSamples, rows: Integers) -> Iterator[bool]:
+def _rows_with_sample(published: Foreign, samples: RawSamples, rows: Integers) -> Iterator[bool]:
     order = np.argsort(samples.t, kind="stable")
     clock, first, second = samples.t[order], samples.first[order], samples.second[order]
     t, x, y = (closed(axis) for axis in (published.t, published.first, published.second))

@@ -69,10 +69,10 @@ def is_read_at_once(folder: Path) -> bool:
 
     Raises InputError when its list of files cannot be read.
     """
-    return is_export(folder) and isinstance(EXPORTS[_form_in(folder, _read_package(folder))], RowsExport)
+    return is_export(folder) and isinstance(EXPORTS[_format_of(folder, _read_package(folder))], RowsExport)
 
 
-def _form_in(folder: Path, package: dict[str, Any]) -> str:
+def _format_of(folder: Path, package: dict[str, Any]) -> str:
     form = str(package.get("shoal_format"))
     if form not in EXPORTS:
         raise InputError(
@@ -94,7 +94,7 @@ def as_release_folder(
         yield folder, [], []
         return
     package = _read_package(folder)
-    form = _form_in(folder, package)
+    form = _format_of(folder, package)
     findings = list(_compare_file_list(folder, package))
     manifest = read_manifest(folder)
     if not findings:
@@ -108,7 +108,7 @@ def as_release_folder(
             findings += _rebuild_release(folder, package, form, row, manifest, inner, notes)
         else:
             notes = ["the parts were put behind each other and checked as the table of a release"]
-            findings += _joined(folder, package, row, manifest, inner)
+            findings += _join_parts(folder, package, row, manifest, inner)
         if form in _NOT_LOOKED_AT:
             notes.append(
                 f"the files of {form} were not looked at beyond their rows and digests: more could stand "
@@ -117,17 +117,17 @@ def as_release_folder(
         yield inner, findings, notes
 
 
-def _joined(
+def _join_parts(
     folder: Path, package: dict[str, Any], row: Export, manifest: Manifest, inner: Path
 ) -> Iterator[Finding]:
     """Join the parts of an export into a release folder; find what else is there."""
     data = folder / row.where
-    _schema(folder, package, manifest)
+    _listed_schema(folder, package, manifest)
     for part in data.iterdir() if data.is_dir() else ():
         require_plain_file(part)
     for name in join_table(data, inner / RELEASE_FILE):
         kind = "hidden-bytes" if name.startswith("part-") else "unexpected-file"
-        yield Finding(kind, f"{_shown(f'{data.name}/{name}')} holds what is no part of the table")
+        yield Finding(kind, f"{_safe_name(f'{data.name}/{name}')} holds what is no part of the table")
     within = {path.relative_to(folder) for path in data.iterdir()} | {Path(data.name)}
     if strange := {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE - within:
         yield Finding("unexpected-file", f"the folder holds what is no part: {len(strange)} more")
@@ -152,9 +152,9 @@ def _rebuild_release(
         require_plain_file(part)
     parts = [] if form in _NOT_LOOKED_AT else parts
     for part in parts:
-        yield from _layout(part, _shown(str(part.relative_to(folder))))
+        yield from _layout_findings(part, _safe_name(str(part.relative_to(folder))))
     yield from respelled(folder / MANIFEST_FILE, manifest)  # the copy's manifest is written again
-    schema = _schema(folder, package, manifest)
+    schema = _listed_schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
     try:
         rows.validate(full=True)  # a file may hold bytes that are not text
@@ -181,7 +181,7 @@ def _rebuild_release(
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
 
 
-def _layout(part: Path, name: str) -> list[Finding]:
+def _layout_findings(part: Path, name: str) -> list[Finding]:
     try:
         findings = layout_findings(part.read_bytes())
     except InputError as error:
@@ -197,13 +197,17 @@ def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fi
     if drawn == expected:
         return
     if len(drawn) != len(expected) or not all(
-        one is not None and len(one) == len(other) and one[: _head(other)] == other[: _head(other)]
+        one is not None
+        and len(one) == len(other)
+        and one[: _coordinates_start(other)] == other[: _coordinates_start(other)]
         for one, other in zip(drawn, expected, strict=True)
     ):
         yield Finding("hidden-bytes", _ELSEWHERE)
         return
     drawn_values, expected_values = (
-        np.frombuffer(b"".join(one[_head(one) :] for one in some if one is not None), dtype="<f8")
+        np.frombuffer(
+            b"".join(one[_coordinates_start(one) :] for one in some if one is not None), dtype="<f8"
+        )
         for some in (drawn, expected)
     )
     if not (np.abs(drawn_values - expected_values) <= SAME_PLACE_DEG).all():
@@ -225,7 +229,7 @@ def _compare_bounds(parts: list[Path], table: Path) -> Iterator[Finding]:
             return
 
 
-def _head(wkb: bytes) -> int:
+def _coordinates_start(wkb: bytes) -> int:
     """Where the coordinates of a point or of a rectangle of one ring begin."""
     return _HEAD if int.from_bytes(wkb[1:_HEAD], "little") == 1 else 13
 
@@ -257,7 +261,10 @@ def _compare_files(
             yield Finding(
                 "hidden-bytes", f"{row.where} holds bytes that are no row, or other places than its rows"
             )
-        elif any(_rows_in(folder / path) != _rows_in(_rewritten(path)) for path in unlike) or written - paths:
+        elif (
+            any(_row_count(folder / path) != _row_count(_rewritten(path)) for path in unlike)
+            or written - paths
+        ):
             yield Finding("row-order", f"files of {row.where} hold other rows than those of their day")
         elif unlike:
             notes.append(OTHERWISE.replace(RELEASE_FILE, row.where))
@@ -265,7 +272,7 @@ def _compare_files(
         yield Finding("unexpected-file", f"the folder holds what {form} does not write: {len(strange)} more")
 
 
-def _rows_in(part: Path) -> int:
+def _row_count(part: Path) -> int:
     return int(pq.read_metadata(part).num_rows)
 
 
@@ -274,7 +281,9 @@ def _compare_package(
 ) -> Iterator[Finding]:
     files = {str(path.relative_to(folder)): sha256_of(path) for path in files_in(folder)}
     del files[PACKAGE_FILE]
-    expected = text_of_package(package_of(folder, files, form, _schema(folder, package, manifest), manifest))
+    expected = text_of_package(
+        package_of(folder, files, form, _listed_schema(folder, package, manifest), manifest)
+    )
     if (folder / PACKAGE_FILE).read_bytes() != expected.encode("utf-8", "surrogatepass"):
         yield Finding("respelled", f"{PACKAGE_FILE} says more than shoal writes of these files, or otherwise")
 
@@ -292,13 +301,13 @@ def compare_rows(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
     plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
     if rows.schema.types != plain.schema.types:
         yield Finding("unexpected-type", "columns of the export are of other types than those of a release")
-    if not _alike(plain, rows):
+    if not _same_rows(plain, rows):
         yield Finding(
             "row-order", "the rows of the export do not stand in the order of a release, or are others"
         )
 
 
-def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
+def _same_rows(canonical: pa.Table, rows: pa.Table) -> bool:
     if len(canonical) != len(rows):
         return False
     return all(
@@ -314,7 +323,7 @@ def _bits(column: pa.ChunkedArray) -> Numbers:
     return np.asarray(values).view(np.int64) if pa.types.is_float64(column.type) else values
 
 
-def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
+def _listed_schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
     columns = package.get("shoal_columns")
     return schema_of(columns if isinstance(columns, dict) else {}, manifest, folder / PACKAGE_FILE)
 
@@ -328,16 +337,16 @@ def _compare_file_list(folder: Path, package: dict[str, Any]) -> Iterator[Findin
     for name in sorted(names):
         require_plain_file(folder / name)
     for name in sorted(names - set(listed)):
-        message = f"the folder holds {_shown(name)}, which {PACKAGE_FILE} does not list"
+        message = f"the folder holds {_safe_name(name)}, which {PACKAGE_FILE} does not list"
         yield Finding("unexpected-file", message)
     for name in sorted(listed):
         if name not in names:
-            yield Finding("wrong-hash", f"{_shown(name)} is listed in {PACKAGE_FILE} and is not there")
+            yield Finding("wrong-hash", f"{_safe_name(name)} is listed in {PACKAGE_FILE} and is not there")
         elif sha256_of(folder / name) != listed[name]:
-            yield Finding("wrong-hash", f"{_shown(name)} has another SHA-256 than {PACKAGE_FILE} gives")
+            yield Finding("wrong-hash", f"{_safe_name(name)} has another SHA-256 than {PACKAGE_FILE} gives")
 
 
-def _shown(name: str) -> str:
+def _safe_name(name: str) -> str:
     """The name of a file that shoal writes; any other could be a raw identifier, or steer a terminal."""
     return name if _OWN_NAME.fullmatch(name) else "a file of a name that shoal does not give"
 

@@ -71,14 +71,14 @@ def export(release_folder: Path, target: Path, form: str) -> ExportResult:
     OutputError
         When the target exists or cannot be written.
     """
-    row = _row(form)
+    row = _format_row(form)
     with staged_folder(target) as staging:
         if isinstance(row, RowsExport):
             manifest, table = read_exportable_table(release_folder)
             row.write(table, staging / row.where)
             schema, rows = table.schema, len(table)
         else:
-            manifest, schema, rows = _split(release_folder, staging / row.where)
+            manifest, schema, rows = _write_parts(release_folder, staging / row.where)
         for name in (MANIFEST_FILE, REPORT_FILE):
             if (release_folder / name).exists():
                 shutil.copyfile(release_folder / name, staging / name)
@@ -109,7 +109,7 @@ def _read_exportable_manifest(release_folder: Path) -> Manifest:
     return manifest
 
 
-def _split(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
+def _write_parts(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
     """Write the unchanged parts of a table; return its manifest, schema and number of rows."""
     manifest = _read_exportable_manifest(release_folder)
     table = release_folder / RELEASE_FILE
@@ -202,7 +202,7 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
 
-def _row(form: str) -> Export:
+def _format_row(form: str) -> Export:
     if form not in EXPORTS:
         raise MisuseError(f"'{form}' is no format of a release; choose from {', '.join(EXPORTS)}")
     return EXPORTS[form]

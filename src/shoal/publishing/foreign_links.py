@@ -185,7 +185,7 @@ def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
     for meters, seconds in _WIDER:
         if meters and published.places == "h3":
             break
-        boxes, samples = between_ends(_wider(published, meters, seconds), raw_samples)
+        boxes, samples = between_ends(_widen_all(published, meters, seconds), raw_samples)
         by_record = np.argsort(published.record, kind="stable")
         counts = np.bincount(published.record, minlength=len(published.records))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -229,10 +229,10 @@ def match_people(named: Integers, n_people: int) -> Integers:
     return person_of
 
 
-def _wider(published: Foreign, meters: float, seconds: float) -> Foreign:
+def _widen_all(published: Foreign, meters: float, seconds: float) -> Foreign:
     if not meters:
         return published
-    lat = _middle(published.second)
+    lat = _median_low(published.second)
     by = (meters / _METERS_PER_DEGREE / max(np.cos(np.radians(lat)), 0.1), meters / _METERS_PER_DEGREE)
     if published.places == "meters":
         by = (meters, meters)
@@ -243,6 +243,6 @@ def _wider(published: Foreign, meters: float, seconds: float) -> Foreign:
     return replace(published, t=axes[0], first=axes[1], second=axes[2])
 
 
-def _middle(axis: Axis) -> float:
+def _median_low(axis: Axis) -> float:
     values: Floats = axis.low[np.isfinite(axis.low)]
     return float(np.median(values)) if len(values) else 0.0

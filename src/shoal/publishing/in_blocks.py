@@ -105,14 +105,14 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
             *find_partials(job.output),
         ):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
-        people, block_sizes = _store(block_input, original, method, job, checkpoint)
+        people, block_sizes = _read_people(block_input, original, method, job, checkpoint)
         streams = _streams(method, job.rng, len(block_sizes))
         tasks = [
             BlockTask(folder=str(folder), block=block, method=method, stream=stream)
             for block, stream in enumerate(streams)
         ]
         with run.stage("method"):
-            _finish(tasks, folder, original.engine, run)
+            _anonymize_unfinished(tasks, folder, original.engine, run)
         engine = original.task_engine or Run(threads=1)
         crowds, accuracy = crowds_of_blocks(people, len(tasks), checkpoint, engine, run)
         if not len(crowds.subjects):
@@ -223,7 +223,7 @@ class CandidateOnDisk:
         return evidence_of_sample(self._people, self.release, self._crowds, tries=tries, run=run)
 
 
-def _store(
+def _read_people(
     block_input: BlockInput, original: InBlocks, method: Glove, job: PublicationJob, checkpoint: Checkpoint
 ) -> tuple[StoredPeople, tuple[int, ...]]:
     """The people on disk, and how many of them are in each block; nothing is read again that is complete."""
@@ -247,7 +247,7 @@ def _store(
         if ground is not NOTHING_BEHIND:
             x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
             ground.require_over(around(x_m, y_m), people.crs)
-        return people, _split(people, method, original.size, checkpoint)
+        return people, _decide_blocks(people, method, original.size, checkpoint)
 
 
 @contextmanager
@@ -273,7 +273,7 @@ def _identity(block_input: BlockInput, original: InBlocks, method: Glove) -> dic
     }
 
 
-def _split(
+def _decide_blocks(
     people: StoredPeople, method: Glove, size: int | MemoryBound, checkpoint: Checkpoint
 ) -> tuple[int, ...]:
     """Decide once who goes into which block; return the number of people in each."""
@@ -301,7 +301,7 @@ def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
     return streams
 
 
-def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:
+def _anonymize_unfinished(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:
     """Anonymize all blocks that are not finished."""
     label = "anonymizing blocks"
     finished, waiting = list[BlockTask](), list[BlockTask]()

@@ -54,7 +54,7 @@ def export_to_database(release_folder: Path, address: str, form: str) -> ExportR
     rows = table.replace_schema_metadata(None)
     moving = _MOVING[manifest.kind] if form == "mobilitydb" else None
     if moving is not None:
-        rows = rows.append_column(moving, pa.array(_moving(rows), pa.string()))
+        rows = rows.append_column(moving, pa.array(_mobility_texts(rows), pa.string()))
     paths = [release_folder / name for name in sorted(_FILES) if (release_folder / name).is_file()]
     write_table(place, rows, moving, {path.name: path.read_bytes() for path in paths})
     digests = {path.name: sha256_of(path) for path in paths}
@@ -86,7 +86,7 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
         *(Finding("unexpected-file", f"{place.shown}_files holds a file that no release has")
           for _ in stored.files.keys() - _FILES),
         *compare_rows(table, rows),
-        *_beside(stored, table, _MOVING[manifest.kind]),
+        *_compare_derived_columns(stored, table, _MOVING[manifest.kind]),
     ]  # fmt: skip
     notes = [
         "the rows were read from the database and checked as the table of a release; what else it keeps of "
@@ -98,7 +98,7 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     return findings, notes
 
 
-def _beside(stored: Stored, table: pa.Table, moving: str) -> Iterator[Finding]:
+def _compare_derived_columns(stored: Stored, table: pa.Table, moving: str) -> Iterator[Finding]:
     """Columns that should follow from others and do not, and rows that are not numbered."""
     if not stored.numbered:
         yield Finding("hidden-bytes", "the rows are not numbered 0, 1, 2, ...")
@@ -107,11 +107,11 @@ def _beside(stored: Stored, table: pa.Table, moving: str) -> Iterator[Finding]:
         GEOMETRY not in table.column_names or stored.rows[GEOMETRY].to_pylist() != table[GEOMETRY].to_pylist()
     ):
         yield Finding("hidden-bytes", "the geometry holds other places than its rows")
-    if moving in names and stored.rows[moving].to_pylist() != _moving(table):
+    if moving in names and stored.rows[moving].to_pylist() != _mobility_texts(table):
         yield Finding("hidden-bytes", f"the column {moving} holds other places or times than its rows")
 
 
-def _moving(table: pa.Table) -> list[str]:
+def _mobility_texts(table: pa.Table) -> list[str]:
     """MobilityDB's text of each row: in degrees where the release has them, else in meters of its plane."""
     if GEOMETRY in table.column_names:
         return texts(table, map(_bounds, table[GEOMETRY].to_pylist()), WGS84_CODE)

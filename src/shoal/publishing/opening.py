@@ -56,7 +56,7 @@ def open_release(place: Path | str, *, as_written: bool = False) -> Iterator[Loc
         For the address of a server that names no table.
     """
     with ExitStack() as stack:
-        opened = _here(place, stack)
+        opened = _fetch(place, stack)
         if not as_written:
             folder, findings, notes = stack.enter_context(as_release_folder(opened.folder))
             opened = LocalRelease(
@@ -65,7 +65,7 @@ def open_release(place: Path | str, *, as_written: bool = False) -> Iterator[Loc
         yield opened
 
 
-def _here(place: Path | str, stack: ExitStack) -> LocalRelease:
+def _fetch(place: Path | str, stack: ExitStack) -> LocalRelease:
     if isinstance(place, Path):
         return LocalRelease(folder=place)
     in_store = object_stores.is_address(place)
@@ -73,7 +73,7 @@ def _here(place: Path | str, stack: ExitStack) -> LocalRelease:
         return LocalRelease(folder=Path(place))
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="shoal-"))) / _NAME
     folder.mkdir()
-    stack.enter_context(_named(folder))
+    stack.enter_context(_without_copy_path(folder))
     if not in_store:
         findings, notes = fetch_from_database(place, folder)
         return LocalRelease(folder=folder, findings=tuple(findings), notes=tuple(notes))
@@ -87,7 +87,7 @@ def _here(place: Path | str, stack: ExitStack) -> LocalRelease:
 
 
 @contextmanager
-def _named(folder: Path) -> Iterator[None]:
+def _without_copy_path(folder: Path) -> Iterator[None]:
     """Let messages name the file, not the path of its copy."""
     try:
         yield

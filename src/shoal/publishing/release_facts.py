@@ -38,8 +38,8 @@ class ReleaseFacts:
             "unit_of_protection": release.unit_of_protection,
             "records": release.n_records,
             "rows": release.n_samples,
-            "first_time": _moment(self.first_s),
-            "last_time": _moment(self.last_s),
+            "first_time": _format_time(self.first_s),
+            "last_time": _format_time(self.last_s),
             "extent_east_km": round(self.east_m / 1000, 3),
             "extent_north_km": round(self.north_m / 1000, 3),
             "crs": release.crs,
@@ -58,7 +58,7 @@ class ReleaseFacts:
             f"it promises: {release.claim.promise}",
             *bare,
             f"protected: {release.unit_of_protection}",
-            f"from {_moment(self.first_s)} to {_moment(self.last_s)} (UTC), "
+            f"from {_format_time(self.first_s)} to {_format_time(self.last_s)} (UTC), "
             f"{self.east_m / 1000:,.1f} km x {self.north_m / 1000:,.1f} km",
             *([] if release.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
             "nothing of this was checked: shoal verify RAW RELEASE --linkage LINKAGE.parquet does",
@@ -95,7 +95,7 @@ def facts_of(release: Release) -> ReleaseFacts:
     return ReleaseFacts(release=release, first_s=first_s, last_s=last_s, east_m=reach[0], north_m=reach[1])
 
 
-def _moment(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError) as error:

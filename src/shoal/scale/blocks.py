@@ -127,11 +127,11 @@ def crowds_of(task: BlockTask) -> Arrays:
         "sizes": np.array([len(group) for group in members], dtype=np.int64),
         "lengths": np.array([len(group) for group in boxes], dtype=np.int64),
         "boxes": np.stack(Boxes.concatenate(boxes).columns(), axis=1),
-        **_checked(original, task, crowds),
+        **_check_block(original, task, crowds),
     }
 
 
-def _checked(original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]) -> Arrays:
+def _check_block(original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]) -> Arrays:
     """The block's losses and extents; raises ClaimError unless a release of it alone keeps the claim."""
     method = task.method
     try:

@@ -60,7 +60,7 @@ class SparkCluster:
                 "pyspark is not installed; install it with: pip install 'shoal[spark]'"
             ) from error
         self._master = master
-        if _running() is None:
+        if _current_session() is None:
             _require_java()
             if master is not None:
                 _require_master(master)
@@ -91,7 +91,7 @@ class SparkCluster:
             raise InputError(
                 "the name of the table is empty; name a table of Spark's catalog, such as db.calls"
             )
-        no_session_yet = _running() is None
+        no_session_yet = _current_session() is None
         with self._context() as context:
             building = SparkSession.builder
             if (
@@ -130,7 +130,7 @@ class SparkCluster:
 
     @contextmanager
     def _context(self) -> "Iterator[SparkContext]":
-        context = _running()
+        context = _current_session()
         if context is None:
             context = start(self._master)
             try:
@@ -177,7 +177,7 @@ def start(master: str | None = None) -> "SparkContext":
             )  # its Java part reads this from the environment only
         with _uninterrupted():
             SparkContext._ensure_initialized(conf=conf)
-        context = SparkContext(master=_tried_again(named), conf=conf)
+        context = SparkContext(master=_with_retries(named), conf=conf)
     except (Py4JError, PySparkException, OSError) as error:
         raise EngineError(
             f"Spark did not start on {named} ({_first_line(error)}); Spark 4 needs Java 17 or later "
@@ -212,7 +212,7 @@ def _results(
                 seen += len(arrived)
                 outcomes.update((place, (succeeded, outcome)) for place, succeeded, outcome in arrived)
                 if over and number not in outcomes:
-                    raise _lost(asking.fault) from asking.fault
+                    raise _error_of_lost_task(asking.fault) from asking.fault
             succeeded, outcome = outcomes.pop(number)
             if not succeeded:
                 raise outcome
@@ -295,7 +295,7 @@ def _uninterrupted() -> Iterator[None]:
             signal.raise_signal(asked[0])
 
 
-def _lost(fault: Exception | None) -> EngineError:
+def _error_of_lost_task(fault: Exception | None) -> EngineError:
     message = "" if fault is None else str(fault)
     missing = re.search(r"No module named '([\w.]+)'", message)
     if missing:
@@ -340,13 +340,13 @@ def _innermost(error: Exception) -> str:
     return f"{kind}: {words}" if words else kind
 
 
-def _running() -> "SparkContext | None":
+def _current_session() -> "SparkContext | None":
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context
 
 
-def _tried_again(master: str) -> str:
+def _with_retries(master: str) -> str:
     """A local master that retries a lost task, as a cluster does."""
     local = _LOCAL.fullmatch(master)
     return f"local[{local[1] or 1},{_MOST_TRIES}]" if local else master

@@ -139,7 +139,7 @@ class _Worker:
                 return result
             raise outcome
         raise EngineError(
-            f"task {number} ended its process {_MOST_TRIES} times ({_why(process.exitcode)}); "
+            f"task {number} ended its process {_MOST_TRIES} times ({_exit_reason(process.exitcode)}); "
             "give it more memory, for example with smaller --blocks or fewer workers (--engine local:1), "
             "and run the same command again"
         )
@@ -165,7 +165,7 @@ class _Worker:
                 raise EngineError("the work was stopped; run the same command again to continue")
             if self._process is None or self._pipe is None:
                 self._pipe, theirs = self._context.Pipe()
-                process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
+                process = self._context.Process(target=_work, args=(theirs,), daemon=True)
                 process.start()
                 theirs.close()
                 self._process = process
@@ -179,7 +179,7 @@ def _stop(workers: list[_Worker]) -> None:
         worker.join()
 
 
-def _serve(pipe: Connection) -> None:
+def _work(pipe: Connection) -> None:
     signal(SIGINT, SIG_IGN)  # interrupts are for the parent
     Thread(target=_end_with_parent, daemon=True).start()
     limit_idle_memory()
@@ -206,7 +206,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _why(exit_code: int | None) -> str:
+def _exit_reason(exit_code: int | None) -> str:
     if exit_code is not None and exit_code < 0:
         return f"by {Signals(-exit_code).name}" + (
             ", as the system does when memory runs out" if -exit_code == 9 else ""
