@@ -8,7 +8,7 @@ import click
 from shoal.cli.options import PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
-from shoal.runtime.files import without_credentials
+from shoal.runtime.files import is_address, without_credentials
 from shoal.units import counted
 
 # a test holds them
@@ -48,7 +48,7 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
     The manifest and the page come along. In a folder, datapackage.json lists every file with its digest and
     is written last; tables of a server are written in one transaction.
     """
-    from shoal.io.sources.object_stores import is_address
+    from shoal.io.sources.object_stores import is_address as is_store
     from shoal.io.sources.servers import is_address as is_server
     from shoal.publishing.exporting import export, export_to_store
     from shoal.publishing.in_database import export_to_database
@@ -60,7 +60,7 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
             f"--format {form} is {'a table on a server' if form in _TABLES else 'written as files'}; give "
             + ("--to postgresql://USER@HOST/DATABASE#schema.table" if form in _TABLES else "--to DIR")
         )
-    in_store = is_address(target)
+    in_store = is_store(target)
     if is_address(target) and not on_server and not in_store:
         raise click.UsageError(
             "--to takes a folder, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, abfs://... or postgresql://..."
