@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import shoal
-from shoal.attacks.attacking import TARGETS, Prepared, prepare
+from shoal.attacks.attacking import PreparedAttack, prepare
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.knowledge import default_knowledge, parse_knowledge
 from shoal.errors import MisuseError
@@ -21,14 +21,12 @@ WARM_UP = 300
 INDEXES = ("by_time", "class_of", "by_place")
 
 
-def prepared_for(people: int, days: int, tries: int) -> tuple[Prepared, tuple[str, ...]]:
+def prepared_for(people: int, days: int, tries: int) -> tuple[PreparedAttack, tuple[str, ...]]:
     """Victims of a city and its release, and the default selection."""
     original = shoal.read(shoal.synthesize(people, days, 1, layout="city"))
     release, linkage = shoal.Glove(k=2).anonymize(original, shoal.Randomness.for_research(1))
     rng = shoal.Randomness.for_research(1)
-    prepared = prepare(
-        original, release, linkage, rng, tries=tries, control=None, targets=TARGETS, run=shoal.Run(threads=1)
-    )
+    prepared = prepare(original, release, linkage, rng, tries=tries, run=shoal.Run(threads=1))
     return prepared, default_knowledge(release)
 
 
@@ -38,7 +36,7 @@ def index_all(evaluation: Evaluation[Any]) -> None:
         getattr(evaluation.target.classes.records, name)
 
 
-def seconds_of(prepared: Prepared, asked: Sequence[str]) -> dict[str, list[float]]:
+def seconds_of(prepared: PreparedAttack, asked: Sequence[str]) -> dict[str, list[float]]:
     """CPU seconds of indexes and adversaries on each target; what the data does not allow is left out."""
     evaluations = prepared.evaluations.on_boxes
     found: dict[str, list[float]] = {"indexes": []}

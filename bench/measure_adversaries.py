@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
-from shoal.attacks.attacking import prepare
+from shoal.attacks.attacking import AttackScope, prepare
 from shoal.attacks.likelihoods import WEIGHTS
-from shoal.attacks.tau_knowledge import Drawn, follow, weigh
+from shoal.attacks.tau_knowledge import DrawnWindows, follow, weigh
 from shoal.methods import Method
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -39,7 +39,12 @@ def show(
 ) -> None:
     release, linkage = method.anonymize(original, Randomness.for_research(1))
     found = attack(
-        original, release, linkage, knowledge=knowledge, control=control, rng=Randomness.for_research(1)
+        original,
+        release,
+        linkage,
+        knowledge=knowledge,
+        scope=AttackScope(control=control),
+        rng=Randomness.for_research(1),
     )
     print(title, release)
     for rate in found.rates:
@@ -105,8 +110,7 @@ def series(asked: argparse.Namespace) -> None:
                 knowledge=["series"],
                 rng=Randomness.for_research(1),
                 tries=whole.n_subjects,
-                earlier=made[before],
-                targets=["release"],
+                scope=AttackScope(earlier=made[before], targets=["release"]),
             )
             print(method.about.name, method.parameters()["k"], title, found, flush=True)
 
@@ -149,8 +153,7 @@ def two_windows(
         linkage,
         Randomness.for_research(1),
         tries=people.n_subjects,
-        control=None,
-        targets=["release"],
+        scope=AttackScope(targets=["release"]),
         run=None,
     )
     (evaluation,) = prepared.evaluations.on_boxes
@@ -165,7 +168,7 @@ def two_windows(
             first = int(t[rng.choice(able)])
             tried.append(place)
             begins.append([first, first + tau + apart])
-    drawn = Drawn(
+    drawn = DrawnWindows(
         tried=np.array(tried), begins=np.array(begins), asked=people.offsets[evaluation.victims[tried]]
     )
     found, _ = weigh(evaluation, follow(evaluation, drawn, tau))

@@ -20,7 +20,7 @@ import numpy as np
 
 import shoal
 from k_scale import Near, classes_of_neighbors, costs_beside, nearest, records_of, squares_of
-from shoal.attacks.intervals import wilson
+from shoal.attacks.rate import wilson
 from shoal.kernels.box_measures import BoxColumns, Points, count_covered
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.refine import halve_people, refine_classes, weights_of

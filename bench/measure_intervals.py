@@ -31,6 +31,7 @@ import numpy as np
 
 import shoal
 from shoal.attacks import Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.rate import Rule
 from shoal.methods import METHODS, Method
 from shoal.runtime.arrays import Floats, Integers
@@ -83,7 +84,7 @@ class Kept:
             target="release",
             baseline=0.0,
             clusters=clusters,
-            most=self.most,
+            max_chance=self.most,
         )
 
 
@@ -119,8 +120,7 @@ def kept(
             rng=shoal.Randomness.for_research(draw),
             knowledge=knowledge,
             tries=people.n_subjects,
-            targets=["release"],
-            control=control,
+            scope=AttackScope(targets=["release"], control=control),
             run=Run(threads=1),
         )
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 import shoal
 from measure_tracks import Join, as_track, rates, read_points
-from shoal.attacks.swapped_clusters import by_last_steps
+from shoal.attacks.clusters import by_last_steps
 from shoal.kernels.kalman import join_with_filter
 from shoal.kernels.tracking import join_points
 from shoal.methods.swapping.swap_locations import SwapLocations

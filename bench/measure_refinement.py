@@ -19,6 +19,7 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.rate import Rate, TargetName
 from shoal.kernels.weighed_runs import Weights
 from shoal.measures.least_extents import widest_cells
@@ -93,7 +94,7 @@ def accuracy_row(name: str, original: Trajectories, one: Made, before: Extents |
         f"{raw.median_time_s / 60:.0f} min",
         *(f"{share:.1%}" for share in shares),
         ratio,
-        f"{above.found.value:.2f}",
+        f"{above.result.value:.2f}",
         f"{one.cpu_s:.1f} s",
     ]
     return "| " + " | ".join(cells) + " |"
@@ -121,8 +122,7 @@ def rates_of(
         rng=Randomness.for_research(seed),
         knowledge=knowledge,
         tries=tries,
-        control=control,
-        targets=on_release,
+        scope=AttackScope(control=control, targets=on_release),
     )
     return {(rate.name, rate.knowledge): rate for rate in found.rates}
 

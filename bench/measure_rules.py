@@ -15,6 +15,7 @@ import numpy as np
 
 import shoal
 from shoal.attacks import Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.rate import Rule
 from shoal.methods.kte_hide.kte_hide import KteHide
 
@@ -62,7 +63,7 @@ def main() -> None:
                 rng=shoal.Randomness.for_research(3),
                 knowledge=[text],
                 tries=asked.subjects,
-                targets=["release"],
+                scope=AttackScope(targets=["release"]),
             )
         for rate in found.rates:
             print(f"  {rate.name:14} {rate.rate:7.2%} ({rate.low:.2%} to {rate.high:.2%}) {rate.rule or ''}")

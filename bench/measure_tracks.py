@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
-from shoal.attacks.swapped_clusters import by_last_steps, least_bent
+from shoal.attacks.attacking import AttackScope
+from shoal.attacks.clusters import by_last_steps, least_bent
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -67,7 +68,15 @@ def rates(
 def attacked(original: Trajectories, release: Release, linkage: Linkage, seed: int) -> float:
     """The share that the attack ``track`` rejoins from the release alone, the known point included."""
     rng = Randomness.for_research(seed)
-    found = attack(original, release, linkage, knowledge=["track"], rng=rng, tries=300, targets=["release"])
+    found = attack(
+        original,
+        release,
+        linkage,
+        knowledge=["track"],
+        rng=rng,
+        tries=300,
+        scope=AttackScope(targets=["release"]),
+    )
     return next(rate.rate for rate in found.rates if rate.name == "track-rejoined")
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
+from shoal.attacks.attacking import AttackScope
 from shoal.methods.co_location.clusters import move_into_cylinder
 from shoal.methods.co_location.w4m import W4m
 from shoal.model.linkage_checks import match_records
@@ -146,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 who,
                 knowledge=["nearest:4"],
                 rng=shoal.Randomness.for_research(0),
-                targets=["release"],
+                scope=AttackScope(targets=["release"]),
             ).rates
             print(f"{line} {100 * nearest.rate:.1f} % | {took} |", flush=True)
         glove = shoal.Glove(k=k, suppress_space_m=15_000, suppress_time_s=6 * 3600)

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
+from shoal.attacks.attacking import AttackScope
 from shoal.methods.co_location.clusters import move_into_cylinder
 from shoal.methods.co_location.nwa import Nwa
 from shoal.model.trajectories import Trajectories
@@ -96,7 +97,7 @@ def main() -> None:
                 linkage,
                 knowledge=["nearest:4"],
                 rng=shoal.Randomness.for_research(0),
-                targets=["release"],
+                scope=AttackScope(targets=["release"]),
             ).rates
             total = total_distortion(original, method) / 1e6
             wider = total_distortion(original, replace(method, delta_m=2 * delta)) / 1e6

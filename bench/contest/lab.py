@@ -15,11 +15,10 @@ from unittest.mock import patch
 import numpy as np
 
 from shoal.attacks.adversary import Adversary
-from shoal.attacks.evaluation import Evaluation, Evaluations
+from shoal.attacks.evaluation import Evaluation, Evaluations, Victims
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.table import ATTACKS
-from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
@@ -72,7 +71,7 @@ def _chances(
     evaluations = Evaluations(
         original=people,
         release=release,
-        victims=[Victims(label="release", known=people, subjects=everybody, own=0 * everybody)],
+        victims=[Victims(label="release", people=people, subjects=everybody, records=0 * everybody)],
         run=Run(threads=1),
         records=0 * everybody,
     )
@@ -80,7 +79,7 @@ def _chances(
     class_of = evaluation.target.class_of
     found: dict[str, Floats] = {}
     for one in np.unique(class_of).tolist():
-        supposed = replace(evaluation, own=np.full(len(everybody), np.flatnonzero(class_of == one)[0]))
+        supposed = replace(evaluation, records=np.full(len(everybody), np.flatnonzero(class_of == one)[0]))
         for rule in _rules(row, values, supposed):
             chances = np.asarray(rule.chances, dtype=np.float64)
             if len(chances) == len(everybody):
@@ -90,7 +89,7 @@ def _chances(
 
 
 def _rules(row: Adversary, values: tuple[Any, ...], evaluation: Evaluation[Any]) -> list[Rule]:
-    """Every rule by which the attack links, with its chances if ``own`` is right."""
+    """Every rule by which the attack links, with its chances if the records are right."""
     kept: list[Rule] = []
     make, best = Rate.of, Rate.best_of
 

@@ -35,6 +35,7 @@ import shoal
 from contest import BOUNDS
 from shoal.attacks import attack, attacking
 from shoal.attacks.adversary import Adversary
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
@@ -173,7 +174,7 @@ def asked_of(release: Release) -> list[tuple[Adversary, str]]:
     ]
 
 
-def wins(drawn: attacking.Prepared, text: str) -> tuple[Rate, ...]:
+def wins(drawn: attacking.PreparedAttack, text: str) -> tuple[Rate, ...]:
     """Every rate of an adversary on the release; none where this data does not allow it."""
     asked = parse_knowledge(text)
     try:
@@ -195,8 +196,7 @@ def joined(original: Trajectories, method: Method, victims: int) -> Iterator[tup
             knowledge=["series"],
             rng=Randomness.for_research(1),
             tries=victims,
-            earlier=made[before],
-            targets=["release"],
+            scope=AttackScope(earlier=made[before], targets=["release"]),
             run=Run(threads=1),
         )
         for rate in found.rates:
@@ -245,8 +245,7 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
             linkage,
             Randomness.for_research(1),
             tries=victims,
-            control=control,
-            targets=["release"],
+            scope=AttackScope(control=control, targets=["release"]),
             run=Run(threads=1),
         )
         for row, text in asked:

@@ -26,6 +26,7 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
+from shoal.attacks.attacking import AttackScope
 from shoal.errors import InputError, NothingLeftError
 from shoal.methods import method_named
 from shoal.model.claims import Claim, KDeltaAnonymity
@@ -132,7 +133,7 @@ def row_of(
         knowledge=["nearest:4"],
         rng=Randomness.for_research(1),
         tries=TRIES,
-        targets=["release"],
+        scope=AttackScope(targets=["release"]),
     ).rates
     gone = found.removed_trajectories, found.removed_locations
     return Row(name, seconds, mebibytes, *gone, found.mean_distortion_m, rate.rate)

@@ -4,11 +4,12 @@
 editors read it as they read every stub. To publish a name, add its row.
 """
 
-from shoal.attacks import Attacked as Attacked
+from shoal.attacks import AttackResult as AttackResult
+from shoal.attacks import AttackScope as AttackScope
 from shoal.attacks import attack as attack
 from shoal.attacks.rate import Rate as Rate
 from shoal.comparison.compare import compare as compare
-from shoal.comparison.found import Comparison as Comparison
+from shoal.comparison.result import Comparison as Comparison
 from shoal.comparison.study import Study as Study
 from shoal.comparison.study import read_study as read_study
 from shoal.errors import ClaimError as ClaimError
@@ -80,8 +81,8 @@ from shoal.synthetic import Stations as Stations
 from shoal.synthetic import read_stations as read_stations
 from shoal.synthetic import synthesize as synthesize
 from shoal.utility import measure as measure
-from shoal.utility.measuring import Measured as Measured
 from shoal.utility.measuring import Measurement as Measurement
+from shoal.utility.measuring import Measurements as Measurements
 from shoal.verification import verify as verify
 from shoal.version import __version__ as __version__
 

@@ -11,6 +11,7 @@ import shoal
 from attack_cases import evaluation_of
 from naive_release import small_city
 from shoal.attacks import ATTACKS, Rate, attack, wilson
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.likelihoods import weigh_exact
 from shoal.attacks.questions import QUESTIONS
 from shoal.attacks.target import BoxTarget
@@ -379,7 +380,12 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
         attack(people, release, None, knowledge=["points:1"], rng=Randomness.for_research(0))
     with pytest.raises(InputError, match="control"):
         attack(
-            people, release, linkage, knowledge=["points:1"], rng=Randomness.for_research(0), control=people
+            people,
+            release,
+            linkage,
+            knowledge=["points:1"],
+            rng=Randomness.for_research(0),
+            scope=AttackScope(control=people),
         )
 
 
@@ -400,7 +406,7 @@ def test_rates_show_themselves_in_a_line_each() -> None:
     people = random_people(20, 8, seed=1)
     found = attack(people, None, None, knowledge=["points:2"], rng=Randomness.for_research(0))
     lines = repr(found).splitlines()
-    assert lines[0] == "Attacked(2 rates)"
+    assert lines[0] == "AttackResult(2 rates)"
     assert lines[1].startswith("  Rate(unicity on raw with 2 exact points: ")
     assert lines[1].endswith("guessing 5.00%, 20 tries)")
     assert found.to_json() == {"attacks": [rate.to_json() for rate in found.rates], "notes": []}

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import shoal
 from attack_cases import evaluation_of
 from command_line import Shoal
-from shoal.attacks import ATTACKS, Attacked, attack, default_knowledge
+from shoal.attacks import ATTACKS, AttackResult, attack, default_knowledge
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.cylinders import middles_of
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.exact import answers
-from shoal.attacks.nearest import attack_nearest
+from shoal.attacks.exact import answers, attack_nearest
 from shoal.attacks.target import PointIndex, PointTarget
 from shoal.errors import InputError, MisuseError
 from shoal.kernels import moved_inward
@@ -85,12 +85,12 @@ def test_the_nearest_record_is_that_of_brute_force(
     chances = np.zeros((known.n_subjects, N_SUMS))
     offsets, taken = np.cumsum([0, *map(len, told)]), np.concatenate(told)
     link_nearest_passing(
-        KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.own),
+        KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.records),
         Lines(published.offsets, published.t, published.x, published.y),
         chances,
     )
     assert len(told) == known.n_subjects > 0
-    for rows, own, found in zip(told, evaluation.own.tolist(), chances, strict=True):
+    for rows, own, found in zip(told, evaluation.records.tolist(), chances, strict=True):
         sums: list[list[float]] = [[], [], []]
         for record in records:
             away, there = [], []
@@ -126,7 +126,7 @@ def test_who_stands_moved_into_a_cylinder_is_that_of_brute_force(
     lines = Lines(published.offsets, published.t, published.x, published.y)
     chances, least = np.zeros((2, known.n_subjects, moved_inward.N_SUMS))
     moved_inward.link_moved_points(
-        KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.own),
+        KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.records),
         lines,
         middles,
         radius,
@@ -141,7 +141,7 @@ def test_who_stands_moved_into_a_cylinder_is_that_of_brute_force(
         return float(np.hypot(*(place - moved)))
 
     assert len(told) == known.n_subjects > 0
-    for rows, own, found, lowest in zip(told, evaluation.own.tolist(), chances, least, strict=True):
+    for rows, own, found, lowest in zip(told, evaluation.records.tolist(), chances, least, strict=True):
         sums: list[list[float]] = [[], []]
         for record in range(published.n_subjects):
             mine = slice(published.offsets[record], published.offsets[record + 1])
@@ -208,7 +208,12 @@ def test_moves_into_cylinders_name_the_record_and_no_stranger() -> None:
     method = shoal.Nwa(k=5, delta_m=60, pi_s=50, step_s=10)
     release, linkage = method.anonymize(inside, Randomness.for_research(0))
     found = attack(
-        inside, release, linkage, knowledge=["nearest:2"], rng=Randomness.for_research(1), control=outside
+        inside,
+        release,
+        linkage,
+        knowledge=["nearest:2"],
+        rng=Randomness.for_research(1),
+        scope=AttackScope(control=outside),
     )
     rate = {one.target: one for one in found.rates}
     assert rate["raw"].rate == 1
@@ -239,7 +244,7 @@ def test_most_of_everything_known_is_that_of_brute_force(
     codes = index.codes_of(*((known.t, known.x, known.y) if kind == "triples" else (known.t,)))
     found = answers(evaluation, kind, index.codes, codes, 10, np.random.default_rng(seed))
     assert len(found.alone) == known.n_subjects > 0
-    for place, (own, samples) in enumerate(zip(evaluation.own.tolist(), rows_of(known), strict=True)):
+    for place, (own, samples) in enumerate(zip(evaluation.records.tolist(), rows_of(known), strict=True)):
         seen = [
             sum(row[:width] in {other[:width] for other in record} for row in samples)
             for record in rows_of(published)
@@ -294,7 +299,7 @@ def test_raw_points_single_out_and_strangers_show_luck() -> None:
         linkage,
         knowledge=EVERY_KNOWLEDGE,
         rng=Randomness.for_research(0),
-        control=strangers,
+        scope=AttackScope(control=strangers),
     )
     rates = {(rate.name, rate.knowledge, rate.target): rate for rate in played.rates}
     assert rates["nearest-linkage", "4 true points", "raw"].rate == 1
@@ -309,8 +314,7 @@ def test_raw_points_single_out_and_strangers_show_luck() -> None:
             linkage,
             knowledge=["nearest:4"],
             rng=Randomness.for_research(draw),
-            control=strangers,
-            targets=["control"],
+            scope=AttackScope(control=strangers, targets=["control"]),
         ).rates[0]
         for draw in range(20)
     ]
@@ -326,7 +330,7 @@ def test_one_call_plays_both_kinds_as_two_calls_do() -> None:
     original = crowd(30)
     release, linkage = SwapLocations(k=3, space_threshold_m=300).anonymize(original, Randomness.from_system())
 
-    def play(raw: Trajectories, published: Release | shoal.Release, *known: str) -> Attacked:
+    def play(raw: Trajectories, published: Release | shoal.Release, *known: str) -> AttackResult:
         return attack(raw, published, linkage, knowledge=known, rng=Randomness.for_research(5), tries=10)
 
     both = play(original, release, "triples:2", "points:2", "nearest:2", "home-work")
@@ -365,7 +369,7 @@ def test_boxes_and_other_people_are_refused() -> None:
                 linkage,
                 knowledge=["nearest:1"],
                 rng=Randomness.for_research(0),
-                control=control,
+                scope=AttackScope(control=control),
             )
 
 

@@ -12,6 +12,7 @@ import contest
 import lab
 import shoal
 from shoal.attacks import Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.rate import Rule
 from shoal.attacks.table import ATTACKS
 from shoal.methods import METHODS
@@ -97,7 +98,7 @@ def test_an_adversary_names_in_the_contest_whom_it_names_in_the_lab() -> None:
             linkage,
             knowledge=["points:10"],
             rng=Randomness.for_research(1),
-            targets=["release"],
+            scope=AttackScope(targets=["release"]),
         )
     own = match_records(people, release, linkage)
     found = lab._chances(ATTACKS["points"], (10,), release, people)

@@ -11,6 +11,7 @@ import hull_oracle
 from kte_oracle import is_candidate
 from shoal.attacks import Rate, attack
 from shoal.attacks.adversary import Adversary
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
@@ -241,7 +242,7 @@ def of_hiders(people: Trajectories, method: KteHide) -> dict[tuple[str, str], Ra
         *method.anonymize(people, Randomness.for_research(1)),
         knowledge=["insider", "insider:all"],
         rng=Randomness.for_research(1),
-        targets=["release"],
+        scope=AttackScope(targets=["release"]),
     )
     return {(one.name, one.knowledge): one for one in found.rates}
 

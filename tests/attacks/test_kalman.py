@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.attacks.swapped_clusters import bending, least_bent
+from shoal.attacks.clusters import bending, least_bent
 from shoal.kernels.kalman import PLACE_M2, filter_states, join_with_filter, negative_log_density
 from shoal.kernels.tracking import join_points
 from shoal.runtime.arrays import Floats, Integers

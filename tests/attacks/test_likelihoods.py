@@ -17,13 +17,13 @@ import attack_oracles as oracle
 from attack_cases import evaluation_of
 from kte_oracle import is_candidate
 from naive_release import naive_release, samples_of
-from shoal.attacks.attacking import prepare
+from shoal.attacks.attacking import AttackScope, prepare
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
 from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, weigh_visits
 from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
-from shoal.attacks.tau_knowledge import Drawn, follow, weigh
+from shoal.attacks.tau_knowledge import DrawnWindows, follow, weigh
 from shoal.errors import MisuseError
 from shoal.kernels.homes import WeightedAreas, chances_at_corners
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
@@ -64,7 +64,7 @@ def test_exact_samples_are_weighed_as_by_brute_force(
     offsets, known = evaluation.draw_samples(3, np.random.default_rng(seed))
     found = weigh_exact(evaluation, offsets, known)
     assert len(found.chances) == people.n_subjects > 0
-    for victim, own in enumerate(evaluation.own.tolist()):
+    for victim, own in enumerate(evaluation.records.tolist()):
         told = known[offsets[victim] : offsets[victim + 1]].tolist()
         held = [sum(any(oracle.holds(b, s) for b in record) for s in told) for record in records]
         most = [r for r, count in enumerate(held) if count == max(held) > 0]
@@ -94,7 +94,7 @@ def test_noisy_samples_are_weighed_as_by_brute_force(people: Trajectories, seed:
     noise = Noise(slots=7.0, cells=11.0, most_deviations=1e4, floor=1e-12)
     found = weigh_blurred(evaluation, offsets, seen, noise)
     assert len(found.chances) == people.n_subjects > 0
-    for victim, own in enumerate(evaluation.own.tolist()):
+    for victim, own in enumerate(evaluation.records.tolist()):
         told = seen[offsets[victim] : offsets[victim + 1]].tolist()
         of_record = [
             oracle.noisy_cues_of(record, oracle.equal_to(records, r), told, 7.0, 11.0, 1e-12)
@@ -123,11 +123,11 @@ def test_what_was_seen_in_windows_is_weighed_as_by_brute_force(
         [np.sort(rng.choice(people.samples_of(v)[0], windows)) for v in range(people.n_subjects)]
     )
     asked = rng.integers(0, people.n_samples, people.n_subjects)
-    followed = follow(evaluation, Drawn(np.arange(people.n_subjects), begins, asked), tau)
+    followed = follow(evaluation, DrawnWindows(np.arange(people.n_subjects), begins, asked), tau)
     found, told = weigh(evaluation, followed)
     everything = [s for v in range(people.n_subjects) for s in samples_of(people, v)]
     assert len(begins) == people.n_subjects > 0
-    for victim, own in enumerate(evaluation.own.tolist()):
+    for victim, own in enumerate(evaluation.records.tolist()):
         parts = [
             (start, [s for s in samples_of(people, victim) if start <= s[0] < start + tau])
             for start in begins[victim].tolist()
@@ -171,10 +171,10 @@ def test_places_are_weighed_as_by_brute_force(people: Trajectories, most: int, s
     target = target_of(people, seed)
     records, evaluation = records_of(target), strangers(people, target, seed)
     places = [top_cells(evaluation, victim, most) for victim in range(people.n_subjects)]
-    found = weigh_visits(evaluation, target, evaluation.own, places, None)
+    found = weigh_visits(evaluation, target, evaluation.records, places, None)
     spread = len({(x, y) for _, x, y in (s for v in range(people.n_subjects) for s in samples_of(people, v))})
     assert len(places) == people.n_subjects > 0
-    for victim, own in enumerate(evaluation.own.tolist()):
+    for victim, own in enumerate(evaluation.records.tolist()):
         cells = places[victim].tolist()
         rule = 0
         for hull in (False, True):
@@ -261,7 +261,7 @@ def test_the_owner_is_dense_at_home_at_all_times_and_a_hider_only_once() -> None
         "smallest boxes": 0.5,
         "any": 0.5,
     }
-    drawn = Drawn(np.array([0]), np.array([[5]]), np.array([1]))
+    drawn = DrawnWindows(np.array([0]), np.array([[5]]), np.array([1]))
     found, told = weigh(evaluation, follow(evaluation, drawn, 1))
     assert (found.candidates[0], found.chances[0, 1], found.chances[0, 4]) == (2, 1, 0.5)
     assert (told.by_all[0], told.by_named[0, 1]) == (0, 1)  # at 500 the hider is elsewhere
@@ -354,8 +354,8 @@ def test_the_records_of_one_target_go_before_those_of_the_next_are_made(
 
         monkeypatch.setattr(BoxTarget, name, noted)
     prepared = prepare(
-        people, release, linkage, Randomness.for_research(1), tries=9, control=None,
-        targets=("raw", "release"), run=None,
+        people, release, linkage, Randomness.for_research(1), tries=9,
+        scope=AttackScope(targets=("raw", "release")),
     )  # fmt: skip
     asked = [parse_knowledge(text) for text in ("points:2", "top:1", "period:1s")]
     gc.disable()
@@ -374,8 +374,8 @@ def test_whoever_searches_places_plays_last_and_is_told_in_the_order_asked() -> 
 
     def rates(*texts: str) -> list[Any]:
         prepared = prepare(
-            people, release, linkage, Randomness.for_research(1), tries=9, control=None,
-            targets=("raw", "release"), run=None,
+            people, release, linkage, Randomness.for_research(1), tries=9,
+            scope=AttackScope(targets=("raw", "release")),
         )  # fmt: skip
         return prepared.play([parse_knowledge(text) for text in texts])
 
@@ -387,6 +387,6 @@ def test_an_index_over_time_is_made_again_after_it_was_let_go_of() -> None:
     before, gone = target.book.by_time, weakref.ref(target.by_time.boxes)
     expected = [column.copy() for column in before]
     del before
-    target.let_go_of_time()
+    target.drop_time_index()
     assert gone() is None
     assert all(np.array_equal(one, other) for one, other in zip(target.book.by_time, expected, strict=True))

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.membership import best_bound, says_rightly
 from shoal.attacks.target import index_over_time
 from shoal.errors import MisuseError
@@ -22,7 +23,7 @@ def asked(inside: Trajectories, outside: Trajectories, p: int = 4, k: int = 2) -
         release,
         linkage,
         knowledge=[f"membership:{p}"],
-        control=outside,
+        scope=AttackScope(control=outside),
         rng=Randomness.for_research(1),
     )
     return {rate.target: rate for rate in found.rates}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks import Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.kernels.moved_inward import (
     ANY_TIME,
     MOST_DEVIATIONS,
@@ -113,8 +114,7 @@ def test_moves_are_undone_on_all_threads_with_progress() -> None:
                 linkage,
                 knowledge=[knowledge],
                 rng=Randomness.for_research(1),
-                control=outside,
-                targets=["release"],
+                scope=AttackScope(control=outside, targets=["release"]),
                 run=run,
             ).rates
         )
@@ -146,7 +146,7 @@ def test_errors_and_who_is_there_are_told_by_moves_into_cylinders() -> None:
         linkage,
         knowledge=["noisy:4:3m:2s", "membership:4"],
         rng=Randomness.for_research(1),
-        control=outside,
+        scope=AttackScope(control=outside),
     )
     rates = {(one.name, one.target): one for one in found.rates}
     noisy, there = rates["noisy-linkage", "release"], rates["membership", "release"]

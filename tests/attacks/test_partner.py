@@ -5,6 +5,7 @@ import pytest
 
 import shoal
 from shoal.attacks import Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.knowledge import default_knowledge
 from shoal.methods.co_location.w4m import W4m
 from shoal.model.trajectories import Trajectories
@@ -17,7 +18,11 @@ Made = tuple[shoal.Release, shoal.Linkage]
 
 def told(original: Trajectories, made: Made, knowledge: str = "partner") -> dict[str, Rate]:
     found = attack(
-        original, *made, knowledge=[knowledge], rng=Randomness.for_research(1), targets=["release"]
+        original,
+        *made,
+        knowledge=[knowledge],
+        rng=Randomness.for_research(1),
+        scope=AttackScope(targets=["release"]),
     )
     assert {"partner", "partner:all"} <= set(default_knowledge(made[0]))
     return {one.name: one for one in found.rates}
@@ -94,6 +99,12 @@ def test_people_outside_were_mixed_with_nobody_and_raw_data_with_no_one() -> Non
     everybody = scattered(40, 20)
     inside, outside = everybody.keep(np.arange(30)), everybody.keep(np.arange(30, 40))
     made = shoal.SwapLocations(k=3).anonymize(inside, Randomness.for_research(2))
-    found = attack(inside, *made, knowledge=["partner"], control=outside, rng=Randomness.for_research(1))
+    found = attack(
+        inside,
+        *made,
+        knowledge=["partner"],
+        scope=AttackScope(control=outside),
+        rng=Randomness.for_research(1),
+    )
     assert {one.rate for one in found.rates if one.target == "raw"} == {1}
     assert any("were mixed with nobody" in note for note in found.notes)

@@ -7,8 +7,8 @@ import pytest
 
 import shoal
 from shoal.attacks import Rate, attack
-from shoal.attacks.intervals import interval_of, wilson
-from shoal.attacks.rate import Rule
+from shoal.attacks.attacking import AttackScope
+from shoal.attacks.rate import Rule, interval_of, wilson
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -65,7 +65,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
 def test_without_shared_records_and_parts_it_is_about_wilsons_interval() -> None:
     won = np.repeat([1.0, 0.0], [61, 339])
     assert interval_of(won, np.arange(400)) == pytest.approx(wilson(61, 400), abs=2e-3)
-    halves = interval_of(won / 2, np.arange(400), most=0.5)
+    halves = interval_of(won / 2, np.arange(400), max_chance=0.5)
     assert halves == pytest.approx([end / 2 for end in wilson(61, 400)], abs=1e-3)
 
 
@@ -86,7 +86,7 @@ def best_of(rules: list[Rule], clusters: Integers, parts: int = 2) -> Rate:
         target="release",
         baseline=0.0,
         clusters=clusters,
-        most=1.0,
+        max_chance=1.0,
         parts=parts,
     )
 
@@ -198,7 +198,9 @@ def test_more_knowledge_never_does_worse_than_less(
     found: dict[tuple[str, str], Rate] = {}
     for text in texts:
         rng = Randomness.for_research(6)
-        rates = attack(people, release, linkage, knowledge=[text], rng=rng, targets=["release"]).rates
+        rates = attack(
+            people, release, linkage, knowledge=[text], rng=rng, scope=AttackScope(targets=["release"])
+        ).rates
         found |= {(rate.name, text): rate for rate in rates}
     worse = [
         (less, more, found[name, less].rate, found[other, more].rate)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from command_line import Shoal
 from example_counts import examples
 from shoal.attacks import Rate, attack, default_knowledge
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.series import _named, _scores
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
@@ -41,7 +42,12 @@ def joined(
     second: Trajectories, release: Release, linkage: Linkage, earlier: tuple[Release, Linkage]
 ) -> dict[str, Rate]:
     found = attack(
-        second, release, linkage, knowledge=["series"], rng=Randomness.for_research(1), earlier=earlier
+        second,
+        release,
+        linkage,
+        knowledge=["series"],
+        rng=Randomness.for_research(1),
+        scope=AttackScope(earlier=earlier),
     )
     return {rate.name: rate for rate in found.rates if rate.target == "release"}
 

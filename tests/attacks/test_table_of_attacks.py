@@ -38,12 +38,12 @@ def attack_toy(evaluation: Evaluation[BoxTarget], n: int, *, rng: np.random.Gene
     del rng
     return [
         Rate.of(
-            evaluation.own == 0,
+            evaluation.records == 0,
             name="toy-linkage",
             knowledge=f"{n} toys",
             attacker="Someone who names the first record.",
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
         )
     ]
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks import Rate, attack, swapped_clusters
+from shoal.attacks import Rate, attack, clusters
+from shoal.attacks.attacking import AttackScope
+from shoal.attacks.clusters import bending, restored_tracks, smoothest_tracks
 from shoal.attacks.knowledge import record_knowledge
-from shoal.attacks.swapped_clusters import bending, restored_tracks, smoothest_tracks
 from shoal.attacks.target import PointTarget
 from shoal.kernels.kalman import join_with_filter
 from shoal.kernels.tracking import (
@@ -179,7 +180,14 @@ def test_people_who_are_not_in_the_release_are_not_found_in_it() -> None:
     everybody = walkers(60, 20, step_m=40)
     inside, outside = everybody.keep(np.arange(45)), everybody.keep(np.arange(45, 60))
     release, linkage = shoal.SwapLocations(k=3).anonymize(inside, Randomness.for_research(2))
-    found = attack(inside, release, linkage, knowledge=ASKED, control=outside, rng=Randomness.for_research(1))
+    found = attack(
+        inside,
+        release,
+        linkage,
+        knowledge=ASKED,
+        scope=AttackScope(control=outside),
+        rng=Randomness.for_research(1),
+    )
     rates = {(one.name, one.target): one.rate for one in found.rates}
     assert rates["track-rejoined", "control"] == rates["track-disclosure", "control"] == 0
     assert any("cluster was not played against control" in note for note in found.notes)
@@ -225,8 +233,8 @@ def test_the_gathering_is_chosen_by_last_steps_and_the_filter_runs_once(
         filtered.append(len(t))
         return np.asarray(join_with_filter(t, *words))
 
-    monkeypatch.setattr(swapped_clusters, "restored_tracks", restored)
-    monkeypatch.setattr(swapped_clusters, "join_on", join)
+    monkeypatch.setattr(clusters, "restored_tracks", restored)
+    monkeypatch.setattr(clusters, "join_with_filter", join)
     tracks = smoothest_tracks(target, 3, Run(), "release")
     *by_steps, (chosen, last) = found
     assert tracks is last
@@ -242,7 +250,12 @@ def test_places_that_moved_between_people_are_joined_again() -> None:
     method = shoal.ReachLocations(k=2, time_threshold_s=60, space_threshold_m=400, streets=streets)
     release, linkage = method.anonymize(original, Randomness.for_research(2))
     found = attack(
-        original, release, linkage, knowledge=["track:4"], rng=Randomness.for_research(1), targets=["release"]
+        original,
+        release,
+        linkage,
+        knowledge=["track:4"],
+        rng=Randomness.for_research(1),
+        scope=AttackScope(targets=["release"]),
     )
     told = {one.name: one for one in found.rates}
     assert told["track-rejoined"].low > told["track-rejoined"].baseline

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks import attack
+from shoal.attacks.attacking import AttackScope
 from shoal.kernels import undone_moves
 from shoal.kernels.passing import Lines
 from shoal.kernels.undone_moves import sum_origin_evidence, undo_moves
@@ -160,16 +161,14 @@ def test_who_asks_about_places_undoes_moves() -> None:
         linkage,
         knowledge=["top:2", "period", "home-work"],
         rng=Randomness.for_research(1),
-        control=control,
-        targets=["release", "control"],
+        scope=AttackScope(control=control, targets=["release", "control"]),
     )
     series = attack(
         halves[1],
         *later,
         knowledge=["series"],
         rng=Randomness.for_research(1),
-        earlier=earlier,
-        targets=["release"],
+        scope=AttackScope(earlier=earlier, targets=["release"]),
     )
     rates = {(one.name, one.target): one for one in (*found.rates, *series.rates)}
     for name in ("top-locations", "period-linkage", "home", "work", "series-linkage"):
@@ -198,7 +197,7 @@ def test_who_knows_an_earlier_period_sees_nothing_that_records_show_of_it() -> N
             linkage,
             knowledge=["period"],
             rng=Randomness.for_research(1),
-            targets=["release"],
+            scope=AttackScope(targets=["release"]),
         ).rates
         for shown in (points, blank)
     ]
@@ -231,7 +230,7 @@ def test_the_same_line_all_night_does_not_hide_where_two_live() -> None:
         linkage,
         knowledge=["home-work"],
         rng=Randomness.for_research(1),
-        targets=["release"],
+        scope=AttackScope(targets=["release"]),
     )
     (home,) = (one for one in found.rates if one.name == "home")
     assert home.rule == "moves undone"

@@ -14,6 +14,7 @@ from browser import Browser
 from command_line import Shoal
 from figures import Figure, figures_of
 from shoal.attacks import attack
+from shoal.attacks.attacking import AttackScope
 from shoal.comparison import compare as comparison
 from shoal.comparison import one_release
 from shoal.comparison.study import read_study
@@ -28,7 +29,7 @@ from shoal.report.pages.comparison import RAW_DATA, frontier_figure
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
-from shoal.utility import measure, measured, queries
+from shoal.utility import facts, measure, measure_facts
 from shoal.utility.accuracy import measure_accuracy
 from shoal.utility.frontier import Budget, Point, at_equal_risk, best_within, frontier, recommend
 
@@ -142,7 +143,7 @@ def test_every_figure_is_that_of_the_public_functions(city: Path, finished: Path
                 knowledge=[text],
                 rng=Randomness.for_research(3),
                 tries=200,
-                control=control,
+                scope=AttackScope(control=control),
             )
             assert [rate.to_json() for rate in again.rates] == entries
         assert [one.to_json() for one in measure(published, release, linkage)] == result["measurements"]
@@ -217,9 +218,9 @@ def test_results_of_another_version_do_not_stand_beside_those_of_this_one(
 
     def counted(*parts: Any) -> Any:
         asked.append(1)
-        return measured(*parts)
+        return measure_facts(*parts)
 
-    monkeypatch.setattr(one_release, "measured", counted)
+    monkeypatch.setattr(one_release, "measure_facts", counted)
     for version in ("1.0", "1.0", "2.0"):
         monkeypatch.setattr(one_release, "__version__", version)
         comparison.compare(read(city), study, tmp_path / "out")
@@ -231,13 +232,13 @@ def test_a_release_of_boxes_is_measured_once(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "study.toml").write_text('tries = 10\nknowledge = []\n[[runs]]\nmethod = "glove"\nk = [2]\n')
-    asked, honest = [], queries.ask
+    asked, honest = [], facts.ask
 
     def counted(*parts: Any) -> Any:
         asked.append(1)
         return honest(*parts)
 
-    monkeypatch.setattr(queries, "ask", counted)
+    monkeypatch.setattr(facts, "ask", counted)
     found = comparison.compare(read(city), read_study(tmp_path / "study.toml"), tmp_path / "out")
     assert len(found.points) == len(asked) == 1
 
@@ -253,9 +254,9 @@ def test_an_interruption_loses_only_the_release_under_way(
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return measured(*parts)
+        return measure_facts(*parts)
 
-    monkeypatch.setattr(one_release, "measured", interrupted)
+    monkeypatch.setattr(one_release, "measure_facts", interrupted)
     with pytest.raises(KeyboardInterrupt):
         comparison.compare(read(city), study, tmp_path / "out")
     assert not (tmp_path / "out/comparison.html").exists()

@@ -19,10 +19,10 @@ def evaluation_of(
 ) -> Evaluation[Target]:
     """Everybody of ``known`` is looked for; own: the record of each."""
     return Evaluation(
-        known=known,
+        people=known,
         target=target,
         victims=np.arange(known.n_subjects),
-        own=own,
+        records=own,
         label=label,
         start=float(known.t.min()),
         run=Run(),

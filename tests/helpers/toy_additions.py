@@ -94,7 +94,7 @@ ATTACK = Addition(
                         knowledge=f"one of {places}",
                         attacker="Someone who knows nothing and names one of the longest records.",
                         target=evaluation.label,
-                        baseline=evaluation.guess,
+                        baseline=evaluation.guess_rate,
                     )
                 ]
         '''

@@ -22,6 +22,7 @@ import shoal.model.release
 from claim_check import verdict_on_claim
 from command_line import Shoal
 from point_damages import POINT_DAMAGES, PointDamage, delta_of, records_of
+from shoal.attacks.attacking import AttackScope
 from shoal.methods import METHODS, Method
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
@@ -275,7 +276,7 @@ def test_co_location_does_not_keep_anybody_from_being_linked(method: Method) -> 
         linkage,
         knowledge=["nearest:1"],
         rng=Randomness.for_research(1),
-        targets=["release"],
+        scope=AttackScope(targets=["release"]),
     )
     assert [rate.rate for rate in found.rates] == [1.0]
     snapped, grid = original.snapped_to(shoal.Grid(cell_m=1)), shoal.Grid(cell_m=1)

@@ -15,8 +15,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.attacks.rate import Attacked, Rate
-from shoal.comparison.found import Comparison
+from shoal.attacks.rate import AttackResult, Rate
+from shoal.comparison.result import Comparison
 from shoal.comparison.study import Setting, Study
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.description import describe
@@ -247,7 +247,7 @@ def test_everything_shown_is_escaped() -> None:
     losses = replace(of_boxes().losses, rows={NASTY: 2})
     boxes = of_boxes(method=NASTY, crs=NASTY, unit_of_protection=NASTY, losses=losses)
     verdict = Verdict.of([Finding(NASTY, NASTY, NASTY)], checked=1, notes=[NASTY])
-    attacked = Attacked(rates=(a_rate(),), notes=(NASTY,))
+    attacked = AttackResult(rates=(a_rate(),), notes=(NASTY,))
     shown = [each._repr_html_() for each in (data, boxes, verdict, a_rate(NASTY), attacked)]
     assert [SAFE in page for page in shown] == [True] * 5
     assert [page for page in shown if "<script" in page] == []
@@ -301,7 +301,7 @@ def test_what_is_shown_is_true() -> None:
     assert "<td>trajectory-p-privacy: k = 2, time_threshold_s = 400.0" in release._repr_html_()
     assert "the claim holds" in Verdict.of([], checked=2)._repr_html_()
     assert "the claim does not hold" in Verdict.of([], checked=0)._repr_html_()
-    both = Attacked(rates=(a_rate("one"), a_rate("other")), notes=("no control group",))._repr_html_()
+    both = AttackResult(rates=(a_rate("one"), a_rate("other")), notes=("no control group",))._repr_html_()
     assert both.count("<td>15.2%</td><td>12.1% to 19.1%</td><td>0.21%</td><td>400</td>") == 2
     assert "<th>other</th>" in both
     assert both.endswith("<p>no control group</p>")

@@ -23,7 +23,7 @@ FACTS = {
     "nearest others": "shoal.measures.nearest_pairs.NearPairs.nearest_others",
     "lost samples of points": "shoal.utility.facts._without_a_point",
     "distances of points": "shoal.utility.facts.space_distortion",
-    "range queries": "shoal.utility.queries.ask",
+    "range queries": "shoal.utility.facts.ask",
     "who belongs to whom": "shoal.utility.facts.require_linked_records",
     "numbers of the record": "shoal.report.facts.evidence.release_facts",
     "density": "shoal.report.facts.release.density_map",

@@ -196,11 +196,11 @@ def utility_again(original: Trajectories, release: Release, linkage: Linkage) ->
     assert len(named) == 10
     for one in measure(original.snapped_to(Grid()), release.as_boxes(Grid()), linkage, named):
         if one.name != "gyration-error" or release.n_records >= 20:
-            found[one.name] = one.found.value
+            found[one.name] = one.result.value
         if (
-            one.found.low is not None and one.found.high is not None
+            one.result.low is not None and one.result.high is not None
         ):  # the page says that points leave nothing open
-            assert (one.found.low, one.found.high) == pytest.approx((one.found.value,) * 2)
+            assert (one.result.low, one.result.high) == pytest.approx((one.result.value,) * 2)
     return {f"utility-{name}": value for name, value in found.items()}
 
 

@@ -141,9 +141,9 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
     named = [name for name, metric in METRICS.items() if "boxes" in metric.in_record_of]
     assert len(named) == 6
     for one in measure(original, release, linkage, named):
-        found[f"utility-{one.name}"] = one.found.value
-        if one.found.low is not None and one.found.high is not None:
-            found |= {f"utility-low-{one.name}": one.found.low, f"utility-high-{one.name}": one.found.high}
+        found[f"utility-{one.name}"] = one.result.value
+        if one.result.low is not None and one.result.high is not None:
+            found |= {f"utility-low-{one.name}": one.result.low, f"utility-high-{one.name}": one.result.high}
     return (
         found
         | rates_recomputed(original, release, linkage)

@@ -9,6 +9,7 @@ import shoal
 from contest import methods
 from record_marks import Marks, strength
 from shoal.attacks import ATTACKS, Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.attacks.knowledge import record_knowledge
 from shoal.attacks.questions import DRAW
 from shoal.methods import METHODS
@@ -39,7 +40,7 @@ def test_the_strongest_attack_stands_before_the_verdict(name: str) -> None:
             knowledge=[text],
             rng=Randomness.for_research(DRAW),
             tries=TRIES,
-            targets=["release"],
+            scope=AttackScope(targets=["release"]),
         ).rates
     verdict = shoal.verify(original, release, linkage)
     html = record_of(original, release, linkage, verdict, (), tries=TRIES)

@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 
 from command_line import Shoal
 from foreign_writers import fit_bytes
-from measure_zones import errors_m
-from shoal.attacks.endpoint_zones import Cuts, circle_center, crossing_of_headings, likeliest_place
+from measure_zones import Cuts, circle_center, crossing_of_headings, errors_m, likeliest_place
 from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.io import read
 from shoal.runtime.randomness import Randomness
 from shoal.sharing.share import cut, place_of, share
-from shoal.sharing.state import State, load, save
-from shoal.sharing.stays import stays_of
-from shoal.sharing.tracks import Track
-from shoal.sharing.zones import REACH, SHIFT, Place, distances_m, zone_of
+from shoal.sharing.tracks import Track, stays_of
+from shoal.sharing.zones import REACH, SHIFT, Place, State, distances_m, load, save, zone_of
 
 HOME = (48.8566, 2.3522)
 NOON_S = 1_714_564_800

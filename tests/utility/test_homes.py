@@ -38,7 +38,7 @@ def test_homes_are_kept_as_one_by_one(people: Trajectories, seed: int) -> None:
             area = area_at_night(record, slot_s)
             kept.append(len(area) > 0 and holds(area, int(home[0, 0]), int(home[0, 1])))
     (found,) = measure(people, release, linkage, ["home-kept"])
-    assert found.found.value == (sum(kept) / len(kept) if kept else math.nan) or not kept
+    assert found.result.value == (sum(kept) / len(kept) if kept else math.nan) or not kept
 
 
 @given(st.integers(0, 999), st.integers(0, 6))

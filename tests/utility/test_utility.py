@@ -17,8 +17,7 @@ from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.utility import METRICS, OF_EVERY_RELEASE, Facts, Metric, Value, measure
-from shoal.utility.mobility import gyration_of, trip_lengths
-from shoal.utility.places import rank_correlation
+from shoal.utility.mobility import gyration_of, rank_correlation, trip_lengths
 from shoal.utility.points import measure_points
 from small_data import populations
 from small_points import crowd
@@ -42,7 +41,7 @@ def unchanged(people: Trajectories) -> tuple[Release, Linkage]:
 
 
 def values(people: Trajectories, release: Release, linkage: Linkage) -> dict[str, float]:
-    return {found.name: found.found.value for found in measure(people, release, linkage)}
+    return {found.name: found.result.value for found in measure(people, release, linkage)}
 
 
 def test_a_release_that_changes_nothing_is_perfect() -> None:
@@ -59,8 +58,8 @@ def test_a_release_that_changes_nothing_is_perfect() -> None:
 def test_generalization_costs_and_its_bounds_hold() -> None:
     people = random_people(30, 20, seed=1)
     release, linkage = naive_release(people, k=3)
-    found = {one.name: one.found for one in measure(people, release, linkage)}
-    perfect = {one.name: one.found for one in measure(people, *unchanged(people))}
+    found = {one.name: one.result for one in measure(people, release, linkage)}
+    perfect = {one.name: one.result for one in measure(people, *unchanged(people))}
     for name in (
         "od-similarity",
         "visits-error",
@@ -139,7 +138,7 @@ def test_bounds_of_trips_and_hours_hold_every_world_and_are_reached() -> None:
     release, linkage = unchanged(people)
     release = replace(release, payload=boxes)
     found = {
-        one.name: one.found
+        one.name: one.result
         for one in measure(people, release, linkage, ["od-similarity", "time-profile-error"])
     }
     similarities, errors = [], []
@@ -188,7 +187,7 @@ def test_bounds_of_trips_and_hours_hold_the_truth(people: Trajectories) -> None:
     assert (true <= profile.maximum + 1e-9).all()
     assert profile.expected.sum() == pytest.approx(1)
     found = {
-        one.name: one.found
+        one.name: one.result
         for one in measure(people, release, linkage, ["time-profile-error", "od-similarity"])
     }
     low = found["time-profile-error"].low
@@ -220,7 +219,7 @@ def test_every_metric_answers_for_any_people(people: Trajectories) -> None:
     assert len(measured) == len(OF_BOXES)
     for found in measured:
         assert found.to_json().keys() >= {"name", "value", "unit", "better", "words"}
-        value = found.found.value
+        value = found.result.value
         if (
             found.metric.unit == "share"
             and not np.isnan(value)
@@ -242,6 +241,7 @@ def test_a_row_is_all_that_a_metric_needs(monkeypatch: pytest.MonkeyPatch) -> No
         return Value(value=facts.release.n_samples / facts.release.n_records)
 
     toy = Metric(
+        name="toy-samples",
         question="samples of a toy record",
         unit="1",
         better="higher",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.attacks.swapped_clusters import smoothest_tracks
+from shoal.attacks.clusters import smoothest_tracks
 from shoal.attacks.target import PointTarget
 from shoal.release_folder.folder import read_release
 from shoal.runtime.run import Run

@@ -1,14 +1,12 @@
-"""Adversaries: each with what they know, what they do with it, and how often they win.
+"""Adversaries: what each knows, what it does with that, and how often it is right.
 
-Knowledge is drawn from raw data. What is attacked is the raw data itself (the risk before), a release (the
-risk after), and a release with the knowledge of people who are not in it (control: what luck, and what
-everybody's habits, give). ``table`` lists the attacks; each is one file and one row.
+Knowledge is drawn from raw data. Targets are the raw data (the risk before), a release (the risk after), and
+a release attacked with the knowledge of people outside it (control). ``table`` lists the attacks.
 """
 
-from shoal.attacks.attacking import attack
-from shoal.attacks.intervals import wilson
+from shoal.attacks.attacking import AttackScope, attack
 from shoal.attacks.knowledge import default_knowledge
-from shoal.attacks.rate import Attacked, Rate
+from shoal.attacks.rate import AttackResult, Rate, wilson
 from shoal.attacks.table import ATTACKS
 
-__all__ = ["ATTACKS", "Attacked", "Rate", "attack", "default_knowledge", "wilson"]
+__all__ = ["ATTACKS", "AttackResult", "AttackScope", "Rate", "attack", "default_knowledge", "wilson"]

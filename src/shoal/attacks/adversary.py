@@ -1,4 +1,4 @@
-"""What the table of attacks says of one attack, and how the words of its knowledge are read."""
+"""A row of the table of attacks, and readers for the numbers in its knowledge."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,54 +22,55 @@ class Adversary:
     Parameters
     ----------
     name
-        What its knowledge begins with: ``points`` of ``points:4``.
+        The first word of its knowledge: ``points`` of ``points:4``.
     form
         How its knowledge is written, for help texts: ``points:P``.
     example
-        A knowledge of this kind that can be evaluated: ``points:4``.
+        A knowledge that can be evaluated: ``points:4``.
     sentence
-        Who this is and what they do, for readers who know no term; it stands by itself and after "Somebody":
-        ``Knows where a person lives.``
+        The adversary in plain words, alone or after "Somebody": ``Knows where a person lives.``
     words
         What the adversary knows, for help texts.
     source
-        Where the attack is from.
+        Where the attack was published.
     uses
-        What the adversary has besides the release: nothing (``release alone``), facts about people that are
-        drawn from raw data (``raw data``), or the knowledge which record is a person's (``own record``).
+        What the adversary has besides the release: nothing (``release alone``), facts about people drawn from
+        raw
+        data (``raw data``), or which record is a person's (``own record``).
     answers
-        For each rate that the attack measures, by its name, the question of data protection that it answers.
+        For each rate, by name, the question of data protection that it answers.
     wins
-        For each of these rates, what it counts, for the same readers, to follow "They":
-        ``find the record of {rate} of the people``.
+        For each rate, what it counts, in plain words after "They": ``find the record of {rate} of the
+        people``.
     evaluate
-        Measures the rates: a function of the evaluation, the numbers that ``parameters`` read, and ``rng``
+        Measures the rates: a function of the evaluation, of the numbers that ``parameters`` read, and of
+        ``rng``
         (keyword). It raises MisuseError when the data does not allow the attack.
     parameters
-        Readers of the words after the name, one each; ``optional`` says how many at the end may be left out.
+        Readers of the words after the name; the last ``optional`` of them may be left out.
     payloads
-        Which releases it is evaluated on. An attack that takes boxes meets points, raw and published, as the
-        cells and slots that hold them; one that takes points alone meets them as given.
+        The releases it is evaluated on. An attack that takes boxes meets points, raw and published, as the
+        cells
+        and slots that hold them; one that takes points alone meets them as given.
     default
-        What stands after the name when nothing is asked for: a tuple of settings, one run each.
+        The settings evaluated when no knowledge is asked for.
     record
-        The same for the record of a release. ``{claim.tau_s}`` and the like are filled in from the claim.
+        The same for the report of a release. ``{claim.tau_s}`` and the like are filled in from the claim.
     claims
-        The claims that this attack tests; on other releases it is left out of ``default`` and ``record``.
-        None = every claim.
+        The claims that this attack tests; other releases leave it out of ``default`` and ``record``. None =
+        all.
     series
-        Whether it needs an earlier release of the same people; without one it is left out of what is
-        evaluated by default.
+        Whether it needs an earlier release of the same people.
     asks_places
-        Whether it searches through an index over places; such adversaries play after the others, which need
-        one over time.
+        Whether it uses an index over places; such attacks run after those that use one over time.
     apart_on
-        Rates that are not compared with others on releases of this kind, and so never called the strongest:
-        they win what the claim itself gives. A truthful box holds its person, however large it is; a cluster
-        may be known.
+        Rates that are never called the strongest on releases of this kind, because the claim itself allows
+        them:
+        a truthful box holds its person, however large it is, and a cluster may be known.
     same_knowledge_as
-        The attack on boxes whose adversary knows as much. Comparisons judge a release of points by whoever of
-        the two wins more: moved points are in other cells, which hides nobody from this one.
+        The attack on boxes whose adversary knows as much. Comparisons judge a release of points by the
+        stronger
+        of the two: moved points lie in other cells, which does not mislead this one.
     """
 
     name: str
@@ -99,10 +100,7 @@ class Adversary:
         return "boxes" in self.payloads
 
     def suits(self, release: Release | None, *, series: bool = False) -> bool:
-        """Whether it belongs to what is evaluated on this release (None = raw data alone) by default.
-
-        series: whether an earlier release is at hand.
-        """
+        """Whether it is evaluated by default on this release (None = raw data alone)."""
         if self.series and not series:
             return False
         if release is None:
@@ -140,7 +138,7 @@ def count(most: int) -> Callable[[str], int]:
 
 
 def offset_s(word: str) -> float:
-    """Seconds that a clock is ahead of UTC, a duration that may carry a sign: ``+8h``."""
+    """Seconds that a clock is ahead of UTC, from a duration with or without a sign: ``+8h``."""
     ahead_s = (-1 if word.startswith("-") else 1) * duration_s(word.lstrip("+-"))
     if abs(ahead_s) > _FARTHEST_CLOCK_S:
         raise MisuseError(f"no clock is {word} from UTC")

@@ -1,4 +1,4 @@
-"""The attack: every adversary against raw data, release and control, with the same people and knowledge."""
+"""Run adversaries against raw data, release and control, with the same people and knowledge."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.evaluation import Earlier, Evaluations
+from shoal.attacks.evaluation import Earlier, Evaluations, people_like, victims_of
 from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledge
-from shoal.attacks.rate import Attacked, Rate, TargetName
-from shoal.attacks.victims import people_like, victims_of
+from shoal.attacks.rate import AttackResult, Rate, TargetName
 from shoal.errors import MisuseError
 from shoal.model.argument_checks import (
     require_linkage,
@@ -20,12 +19,36 @@ from shoal.model.argument_checks import (
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 TARGETS: Final[tuple[TargetName, ...]] = ("raw", "release", "control")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AttackScope:
+    """Whom an attack looks for, and on which targets.
+
+    Parameters
+    ----------
+    control
+        People who were never in the release, on the same grid. None = the people that the release suppressed.
+    targets
+        The wanted ones of ``raw``, ``release`` and ``control``.
+    earlier
+        An earlier release of the same people, and its linkage, for ``series``.
+    like
+        The pseudonym of a record: only people whose records equal it are victims. None = everybody.
+    """
+
+    control: Trajectories | None = None
+    targets: Collection[TargetName] = TARGETS
+    earlier: Earlier | None = None
+    like: str | None = None
+
+
+EVERYBODY: Final = AttackScope()
 
 
 def attack(
@@ -36,13 +59,10 @@ def attack(
     rng: Randomness,
     knowledge: Sequence[str] | None = None,
     tries: int = 1000,
-    control: Trajectories | None = None,
-    targets: Collection[TargetName] = TARGETS,
-    earlier: Earlier | None = None,
-    like: str | None = None,
+    scope: AttackScope = EVERYBODY,
     run: Run | None = None,
-) -> Attacked:
-    """Measure how often adversaries win, on the raw data, on the release, and with people who are not in it.
+) -> AttackResult:
+    """Measure how often adversaries are right: on the raw data, on the release, and about people outside it.
 
     Parameters
     ----------
@@ -50,28 +70,22 @@ def attack(
         The raw data: on the release's grid, or as given for a release of points, which adversaries of boxes
         meet on a grid of 100 m and 60 s.
     release, linkage
-        What is attacked, and who became which record. None for both: the raw data alone.
+        The release to attack, and who became which record. None for both: the raw data alone.
     rng
         Draws victims, what is known of them, and guesses.
     knowledge
-        What adversaries know, each as after ``--knowledge``: ``points:4``. None = a selection by the kind of
-        release and its claim, of which what this data does not allow is noted.
+        What adversaries know, as after ``--knowledge``: ``points:4``. None = a selection by the kind of
+        release and its claim; notes say which of it this data does not allow.
     tries
-        Victims for each attack, the same ones on every target: everybody, or so many drawn at random.
-    control
-        People who were never in the release, on the same grid. None = those whom the release suppressed.
-    targets
-        Which of ``raw``, ``release`` and ``control`` are wanted.
-    earlier
-        An earlier release of the same people, and its linkage, for ``series``.
-    like
-        The pseudonym of a record: only the people whose records equal it are victims. None = everybody.
+        Victims for each attack, the same on every target: everybody, or this many drawn at random.
+    scope
+        A control group, the wanted targets, an earlier release, or the record whose people are victims.
     run
         Progress and threads; local and silent by default.
 
     Returns
     -------
-    Attacked
+    AttackResult
         The rates, with what the adversary knows and does, a 95 % interval and the rate of guessing.
 
     Raises
@@ -87,77 +101,71 @@ def attack(
     >>> from shoal.attacks import attack
     >>> calls = shoal.read(shoal.synthesize(n_subjects=30, days=2, seed=1))
     >>> release, linkage = shoal.Glove(k=3).anonymize(calls, shoal.Randomness.from_system())
-    >>> found = attack(calls, release, linkage, knowledge=["points:4"], rng=shoal.Randomness.from_system())
-    >>> rates = {(rate.name, rate.target): rate.rate for rate in found.rates}
+    >>> result = attack(calls, release, linkage, knowledge=["points:4"], rng=shoal.Randomness.from_system())
+    >>> rates = {(rate.name, rate.target): rate.rate for rate in result.rates}
     >>> rates["unicity", "release"], rates["linkage", "release"] <= 1 / 3
     (0.0, True)
     """
     if isinstance(knowledge, str):
         raise MisuseError(f"knowledge is a list; write knowledge=['{knowledge}']")
-    prepared = prepare(
-        original,
-        release,
-        linkage,
-        rng,
-        tries=tries,
-        control=control,
-        targets=targets,
-        run=run,
-        earlier=earlier,
-        among=None if like is None else people_like(original, release, linkage, like),
-    )
-    texts = default_knowledge(release, series=earlier is not None) if knowledge is None else knowledge
-    asked = [parse_knowledge(text) for text in texts]
-    for one in asked:
-        _require_points(one, original)
-    played = prepared.play(asked, forgives=lambda label: label == "control" or knowledge is None)
+    if not isinstance(scope, AttackScope):
+        raise MisuseError("scope is an AttackScope; write scope=shoal.AttackScope(control=people)")
+    prepared = prepare(original, release, linkage, rng, tries=tries, scope=scope, run=run)
+    texts = default_knowledge(release, series=scope.earlier is not None) if knowledge is None else knowledge
+    requests = [parse_knowledge(text) for text in texts]
+    for request in requests:
+        _require_points(request, original)
+    played = prepared.play(requests, forgives=lambda label: label == "control" or knowledge is None)
     rates: list[Rate] = []
     notes = list(prepared.notes)
-    for one, on_targets in zip(asked, played, strict=True):
-        for label, found in on_targets.items():
-            if isinstance(found, MisuseError):
-                notes.append(f"{one.text} was not played against {label}: {found}")
+    for request, on_targets in zip(requests, played, strict=True):
+        for label, outcome in on_targets.items():
+            if isinstance(outcome, MisuseError):
+                notes.append(f"{request.text} was not played against {label}: {outcome}")
             else:
-                rates += [replace(rate, asked=one.text) for rate in found]
-    return Attacked(rates=tuple(rates), notes=tuple(notes))
+                rates += [replace(rate, asked=request.text) for rate in outcome]
+    return AttackResult(rates=tuple(rates), notes=tuple(notes))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Prepared:
-    """Everything that attacks share: the victims on every target, and the seed of what is known of them."""
+class PreparedAttack:
+    """The victims on every target, and the seed that draws what is known of them."""
 
     evaluations: Evaluations
     seed: int
     notes: tuple[str, ...]
 
     def draws(self) -> np.random.Generator:
-        """A generator at its start, so that the same knowledge is drawn on every target."""
+        """A generator at its start, so that every target meets the same knowledge."""
         return np.random.default_rng(self.seed)
 
     def play(
-        self, asked: Sequence[Knowledge], *, forgives: Callable[[TargetName], bool] = lambda _: True
+        self, requests: Sequence[Knowledge], *, forgives: Callable[[TargetName], bool] = lambda _: True
     ) -> list[dict[TargetName, list[Rate] | MisuseError]]:
-        """What each knowledge attains on each target, or why it was not played.
+        """The rates of each request on each target, or the reason why it was not evaluated.
 
-        All play on one target before the next one is made, whose records and indexes then take the place of
-        its own. forgives: whether knowledge that a target does not allow is told, and no error.
+        All requests run on one target before the next is built, which bounds memory. forgives: whether a
+        request
+        that a target does not allow is reported instead of raised.
         """
-        played: list[dict[TargetName, list[Rate] | MisuseError]] = [{} for _ in asked]
+        played: list[dict[TargetName, list[Rate] | MisuseError]] = [{} for _ in requests]
         for boxes in (False, True):
-            those = [place for place, one in enumerate(asked) if one.adversary.takes_boxes == boxes]
-            those.sort(key=lambda place: asked[place].adversary.asks_places)
-            evaluations = self.evaluations.one_by_one(boxes=boxes) if those else iter(())
+            places = [
+                place for place, request in enumerate(requests) if request.adversary.takes_boxes == boxes
+            ]
+            places.sort(key=lambda place: requests[place].adversary.asks_places)
+            evaluations = self.evaluations.one_by_one(boxes=boxes) if places else iter(())
             for evaluation in evaluations:
-                for place in those:
+                for place in places:
                     try:
-                        found = asked[place].rates_on(evaluation, self.draws())
+                        rates = requests[place].rates_on(evaluation, self.draws())
                     except MisuseError as error:
                         if not forgives(evaluation.label):
                             raise
                         # its traceback would keep the target
                         played[place][evaluation.label] = error.with_traceback(None)
                     else:
-                        played[place][evaluation.label] = found
+                        played[place][evaluation.label] = rates
                 del evaluation
             release_idle_memory()
         return played
@@ -170,16 +178,10 @@ def prepare(
     rng: Randomness,
     *,
     tries: int,
-    control: Trajectories | None,
-    targets: Collection[TargetName],
-    run: Run | None,
-    earlier: Earlier | None = None,
-    among: Integers | None = None,
-) -> Prepared:
-    """Draw the victims; parameters and errors are those of ``attack``.
-
-    among: positions of the people who can be victims; None = everybody.
-    """
+    scope: AttackScope = EVERYBODY,
+    run: Run | None = None,
+) -> PreparedAttack:
+    """Draw the victims; parameters and errors are those of ``attack``."""
     require_method_inputs(original, rng)
     if release is not None:
         require_release(release)
@@ -188,22 +190,23 @@ def prepare(
         raise MisuseError(f"tries = {tries} measures nothing; choose at least 1")
     if release is not None and linkage is None:
         raise MisuseError("attacking a release needs its linkage, to know who was right; give --linkage")
-    if control is not None:
-        require_trajectories(control)
+    if scope.control is not None:
+        require_trajectories(scope.control)
     generator = rng.generator()
-    victims = victims_of(original, release, linkage, tries, control, generator, among)
-    nobody_outside = "control" in targets and release is not None and len(victims) < len(TARGETS)
-    return Prepared(
+    candidates = None if scope.like is None else people_like(original, release, linkage, scope.like)
+    victims = victims_of(original, release, linkage, tries, scope.control, generator, candidates)
+    nobody_outside = "control" in scope.targets and release is not None and len(victims) < len(TARGETS)
+    return PreparedAttack(
         evaluations=Evaluations(
             original=original,
             release=release,
-            victims=[group for group in victims if group.label in targets],
+            victims=[group for group in victims if group.label in scope.targets],
             run=run or Run(),
             records=np.arange(original.n_subjects)
             if release is None or linkage is None
             else require_linked_records(original, release, linkage),
             outside=next((group for group in victims if group.label == "control"), None),
-            earlier=earlier,
+            earlier=scope.earlier,
         ),
         seed=int(generator.integers(0, 2**63)),
         notes=(
@@ -216,7 +219,6 @@ def prepare(
 
 
 def _require_points(knowledge: Knowledge, original: Trajectories) -> None:
-    """Raises MisuseError when an attack on points as given would meet boxes."""
     if not knowledge.adversary.takes_boxes and original.grid is not None:
         raise MisuseError(
             f"{knowledge.text} is knowledge of points as they were given, and what is attacked holds boxes; "

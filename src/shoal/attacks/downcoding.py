@@ -1,40 +1,45 @@
-"""Downcoding: samples recovered from the boxes alone, because boxes are no larger than they must be.
+"""Downcoding: recover samples from tight boxes (Cohen 2021).
 
-Cohen (2021) recovers what minimal generalization hid. Here every side of a box is touched by a sample, so
-corners are likelier than cells within, and the corners of all boxes of a record together show its places.
+A box is the hull of its samples, so a sample touches each side: corners are likelier than cells within. Known
+samples show which sides the others must touch. The corners of all boxes of a record vote together, because
+people return to places.
 """
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.hulls import Classes, Reading, read_all
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
-from shoal.runtime.arrays import Integers
+from shoal.kernels.insider import N_SHARES, Readings, guess_in_records
+from shoal.runtime.arrays import Floats, Integers
 
 _NOBODY = np.empty(0, dtype=np.int64)
 
 
 def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
-    """For each box of a record, where and when one of its people was; shares of boxes that are right.
+    """Name for each box of a record where and when one of its people was; shares of boxes that are right.
 
-    The people of a record are those whose records equal it. Of the control group it is the person alone.
+    The people of a record are those with an equal record; in the control group it is the person alone.
     """
     del rng  # nothing is drawn: the whole release is looked at
     classes = Classes.of(evaluation)
     readings = [
         Reading(
-            boxes=evaluation.target.record(own),
-            true=np.column_stack(evaluation.known.samples_of(victim))
+            boxes=evaluation.target.record(own_record),
+            true=np.column_stack(evaluation.people.samples_of(victim))
             if evaluation.label == "control"
-            else _distinct(classes.samples(classes.members(own))),
+            else _distinct(classes.samples(classes.members(own_record))),
             known=_NOBODY,
         )
-        for victim, own in zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
+        for victim, own_record in zip(evaluation.victims.tolist(), evaluation.records.tolist(), strict=True)
     ]
     exact, cell, lucky, lucky_cell, *_ = read_all(evaluation, classes, readings).shares[1].T
     does = "Someone who has a record alone and says for each of its boxes"
-    told = {
+    attackers = {
         "downcoding-exact": (exact, f"{does} in which cell and slot one of its people was.", lucky),
         "downcoding-place": (cell, f"{does} in which cell one of its people was.", lucky_cell),
     }
@@ -48,11 +53,117 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
             baseline=float(chance.mean()),
             clusters=evaluation.clusters,
         )
-        for name, (won, attacker, chance) in told.items()
+        for name, (won, attacker, chance) in attackers.items()
     ]
 
 
 def _distinct(samples: Integers) -> Integers:
-    """The different rows of samples [s, 3], by time: members may have been at one place at one time."""
     ordered = samples[np.lexsort(samples.T[::-1])]
     return np.asarray(ordered[np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))])
+
+
+_PART: Final = 50
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reading:
+    """A record that somebody reads.
+
+    boxes: [b, 6]. true: int64 [s, 3], the samples to find, ascending in time; at least one. known: positions
+    of
+    the people whose samples are known. rows: the boxes that count; None = all.
+    """
+
+    boxes: Integers
+    true: Integers
+    known: Integers
+    rows: Integers | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Read:
+    """How much is named rightly, with what is known and with nothing, in this order.
+
+    shares: float64 [2, r, 6] for each reading: of boxes, those where a sample in the box is named and where
+    its
+    cell is; the same two for guessing a cell and slot of the box; of samples in boxes, those that are named,
+    and
+    the same for guessing. errors: float64 [2, s, 2], distance in cells and slots of what is named from each
+    sample; of several boxes the nearest in place, infinite without any.
+    """
+
+    shares: Floats
+    errors: Floats
+
+
+def read_all(evaluation: Evaluation[BoxTarget], classes: "Classes", readings: Sequence[Reading]) -> Read:
+    """Name a sample in each box of every reading and score it, on all threads."""
+
+    def part(begin: int) -> Read:
+        return read(readings[begin : begin + _PART], classes.samples)
+
+    label = f"reading boxes ({evaluation.label})"
+    parts = list(evaluation.run.map(part, range(0, len(readings), _PART), label=label))
+    return Read(
+        shares=np.concatenate([part_scores.shares for part_scores in parts], axis=1),
+        errors=np.concatenate([part_scores.errors for part_scores in parts], axis=1),
+    )
+
+
+def read(readings: Sequence[Reading], samples_of: Callable[[Integers], Integers]) -> Read:
+    """The same in the calling thread; samples_of: gives the samples [s, 3] of people."""
+    known_samples, true_samples = (
+        [samples_of(reading.known) for reading in readings],
+        [reading.true for reading in readings],
+    )
+    counted = [np.full(len(reading.boxes), reading.rows is None) for reading in readings]
+    for reading, mask in zip(readings, counted, strict=True):
+        if reading.rows is not None:
+            mask[reading.rows] = True
+    shares = np.empty((2, len(readings), N_SHARES))
+    errors = np.empty((2, sum(map(len, true_samples)), 2))
+    boxes = [reading.boxes for reading in readings]
+    table = Readings(
+        _offsets(boxes),
+        np.concatenate(boxes),
+        np.concatenate(counted),
+        _offsets(known_samples),
+        np.concatenate(known_samples),
+        _offsets(true_samples),
+        np.concatenate(true_samples),
+    )
+    guess_in_records(table, shares, errors)
+    return Read(shares=shares, errors=errors)
+
+
+def _offsets(parts: Sequence[Integers]) -> Integers:
+    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Classes:
+    """People by equal records; of_class: for each class of the target its people, ascending."""
+
+    of_class: list[Integers]
+    evaluation: Evaluation[BoxTarget]
+
+    @classmethod
+    def of(cls, evaluation: Evaluation[BoxTarget]) -> "Classes":
+        """The classes of a target; empty where nobody has a record."""
+        target, inside = evaluation.target, evaluation.context.inside
+        members = np.empty(0, dtype=np.int64) if inside is None else inside.subjects
+        of_member = target.class_of[members if inside is None else inside.records]
+        order = np.argsort(of_member, kind="stable")
+        ends = np.cumsum(np.bincount(of_member, minlength=int(target.class_of.max()) + 1))[:-1]
+        return cls(of_class=np.split(members[order], ends), evaluation=evaluation)
+
+    def members(self, record: int) -> Integers:
+        """The people whose record equals this one, ascending."""
+        return self.of_class[int(self.evaluation.target.class_of[record])]
+
+    def samples(self, subjects: Integers) -> Integers:
+        """int64 [s, 3]: the samples of these people."""
+        inside = self.evaluation.context.inside
+        if inside is None or not len(subjects):
+            return np.empty((0, 3), dtype=np.int64)
+        return np.concatenate([np.column_stack(inside.people.samples_of(one)) for one in subjects.tolist()])

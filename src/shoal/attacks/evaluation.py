@@ -1,4 +1,7 @@
-"""One evaluation: who is looked for, among which records, with whose knowledge."""
+"""Victims, targets and evaluations: who is looked for, among which records, with whose knowledge.
+
+The same people are looked for in raw data and release, and people outside as a control.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,13 +13,99 @@ import numpy as np
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.rate import TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
-from shoal.attacks.victims import Victims
+from shoal.errors import InputError, MisuseError
 from shoal.model.claims import Claim, KDeltaAnonymity
+from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Victims:
+    """The people who are looked for on one target.
+
+    people: the data that knowledge of them comes from. subjects: int64 [v], positions in it. records: int64
+    [v],
+    the record of each.
+    """
+
+    label: TargetName
+    people: Trajectories
+    subjects: Integers
+    records: Integers
+
+
+def victims_of(
+    original: Trajectories,
+    release: Release | None,
+    linkage: Linkage | None,
+    tries: int,
+    control: Trajectories | None,
+    rng: np.random.Generator,
+    candidates: Integers | None = None,
+) -> list[Victims]:
+    """The victims on raw data and, for a release, on it and as its control where people are left for that.
+
+    candidates: who can be victims on raw data and release; None = everybody. Raises InputError when the parts
+    do
+    not belong together.
+    """
+    everybody = np.arange(original.n_subjects)
+    if release is None or linkage is None:
+        subjects = _some(everybody, tries, rng)
+        return [Victims(label="raw", people=original, subjects=subjects, records=subjects)]
+    records = require_linked_records(original, release, linkage)
+    published = everybody[records >= 0]
+    subjects = _some(published if candidates is None else np.intersect1d(published, candidates), tries, rng)
+    groups = [
+        Victims(label="raw", people=original, subjects=subjects, records=subjects),
+        Victims(label="release", people=original, subjects=subjects, records=records[subjects]),
+    ]
+    if control is None:
+        outside, strangers = original, everybody[records < 0]
+    else:
+        _require_outside(control, original, linkage)
+        outside, strangers = control, np.arange(control.n_subjects)
+    if len(strangers):
+        chosen = _some(strangers, tries, rng)
+        stand_ins = rng.integers(0, release.n_records, len(chosen))
+        groups.append(Victims(label="control", people=outside, subjects=chosen, records=stand_ins))
+    return groups
+
+
+def people_like(
+    original: Trajectories, release: Release | None, linkage: Linkage | None, pseudonym: str
+) -> Integers:
+    """Positions of the people whose records equal the record of this pseudonym, box for box.
+
+    For a release of points, the one person of the record. Raises MisuseError without a release, and for a
+    pseudonym that it does not hold.
+    """
+    if release is None or linkage is None or pseudonym not in release.trajectory_ids:
+        raise MisuseError("there is no such record in the release; name a trajectory_id of its table")
+    records = require_linked_records(original, release, linkage)
+    one = release.trajectory_ids.index(pseudonym)
+    if release.kind == "points":
+        return np.flatnonzero(records == one)
+    class_of = BoxTarget.of_release(release).class_of
+    return np.flatnonzero((records >= 0) & (class_of[records] == class_of[one]))
+
+
+def _require_outside(control: Trajectories, original: Trajectories, linkage: Linkage) -> None:
+    elsewhere = (control.grid, control.crs) != (original.grid, original.crs)
+    if elsewhere or set(control.ids) & set(linkage.uids):
+        raise InputError(
+            "the control group is on another grid or plane, or includes people of the release; give people "
+            "who are not in it"
+        )
+
+
+def _some(subjects: Integers, most: int, rng: np.random.Generator) -> Integers:
+    return subjects if len(subjects) <= most else np.sort(rng.choice(subjects, size=most, replace=False))
+
 
 Target = TypeVar("Target", BoxTarget, PointTarget)
 
@@ -25,12 +114,12 @@ Earlier = tuple[Release, Linkage]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Surroundings:
-    """What stands around the victims, for adversaries who are in it.
+class Context:
+    """What is around the victims.
 
-    claim: what the release says of itself; None = raw data. inside: everybody who has a record in the target,
-    and outside: people who have none, both in the form of the target. earlier: an earlier release of the same
-    people, and its linkage, which tells who was right.
+    claim: of the release; None = raw data. inside: everybody with a record in the target; outside: people
+    without
+    one, both in the form of the target. earlier: an earlier release of the same people and its linkage.
     """
 
     claim: Claim | None = None
@@ -45,74 +134,78 @@ class Evaluation(Generic[Target]):
 
     Parameters
     ----------
-    known
-        The raw data that knowledge comes from: snapped for boxes, as given for points.
+    people
+        The data that knowledge comes from: snapped for boxes, as given for points.
     target
         The records to search in.
     victims
-        int64 [v]: positions of subjects in ``known``.
-    own
-        int64 [v]: the record of each victim in ``target``. A person of the control group has none; a record
-        drawn at random stands in, so that the rate shows what luck alone gives.
+        int64 [v]: positions of subjects in ``people``.
+    records
+        int64 [v]: the record of each victim in ``target``. People of the control group have none; records
+        drawn
+        at random stand in, so that the rate shows what luck gives.
     label
         ``raw``, ``release`` or ``control``.
     start
-        When the raw data begins: a slot of ``known`` if it is snapped, otherwise seconds.
+        When the raw data begins: a slot if ``people`` is snapped, otherwise seconds.
     run
         Progress and threads.
-    around
-        Who and what else is there.
+    context
+        The claim, the other people and an earlier release.
     as_given
-        The same with points as given, where this is of the cells of records that were moved into cylinders.
-        None = it is not.
+        The same evaluation with points as given, for cells of records that were moved into cylinders; else
+        None.
     """
 
-    known: Trajectories
+    people: Trajectories
     target: Target
     victims: Integers
-    own: Integers
+    records: Integers
     label: TargetName
     start: float
     run: Run
-    around: Surroundings = field(default_factory=Surroundings)
+    context: Context = field(default_factory=Context)
     as_given: "Evaluation[PointTarget] | None" = None
 
     @property
-    def guess(self) -> float:
-        """The chance to name the right record without knowing anything."""
+    def guess_rate(self) -> float:
+        """The chance to name the right record without knowledge."""
         return 1 / self.target.n_records
 
     @property
     def clusters(self) -> Integers:
         """int64 [v]: victims of equal number share a record, and so win and lose together."""
-        return self.target.class_of[self.own]
+        return self.target.class_of[self.records]
 
     @property
-    def most(self) -> float:
+    def max_chance(self) -> float:
         """The greatest chance to name anybody's record: 1 / k where k records are equal."""
         return 1 / int(np.bincount(self.target.class_of).min())
 
-    def draw_rows(self, victim: int, most: int, rng: np.random.Generator) -> Integers:
-        """Rows of ``known``: ``most`` different random samples of a victim, all of those who have fewer."""
-        length = int(self.known.lengths[victim])
+    def draw_rows(self, victim: int, count: int, rng: np.random.Generator) -> Integers:
+        """Rows of ``people``: ``count`` different random samples of a victim, all where there are fewer."""
+        length = int(self.people.lengths[victim])
         return np.asarray(
-            self.known.offsets[victim] + rng.choice(length, size=min(most, length), replace=False)
+            self.people.offsets[victim] + rng.choice(length, size=min(count, length), replace=False)
         )
 
-    def draw_samples(self, most: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """(offsets [v + 1], samples [m, 3] of t, x, y): ``most`` random samples of each victim."""
-        rows: list[Integers] = [self.draw_rows(victim, most, rng) for victim in self.victims.tolist()]
-        offsets = np.cumsum([0, *(len(own) for own in rows)], dtype=np.int64)
-        taken = np.concatenate(rows)
-        return offsets, np.column_stack([self.known.t[taken], self.known.x[taken], self.known.y[taken]])
+    def draw_samples(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """(offsets [v + 1], samples [m, 3] of t, x, y): ``count`` random samples of each victim."""
+        rows: list[Integers] = [self.draw_rows(victim, count, rng) for victim in self.victims.tolist()]
+        offsets = np.cumsum([0, *(len(victim_rows) for victim_rows in rows)], dtype=np.int64)
+        drawn_rows = np.concatenate(rows)
+        return offsets, np.column_stack(
+            [self.people.t[drawn_rows], self.people.x[drawn_rows], self.people.y[drawn_rows]]
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluations:
-    """The same victims on every target, for adversaries of boxes and for those of points as given.
+    """The same victims on every target, for adversaries of boxes and of points as given.
 
     original: raw data on the release's grid, or as given. release: None = raw data alone. records: int64 [n],
-    the record of everybody, -1 = none. outside: people who have none. earlier: an earlier release, linked.
+    the
+    record of everybody, -1 = none. outside: people without one. earlier: an earlier release and its linkage.
     """
 
     original: Trajectories
@@ -124,21 +217,18 @@ class Evaluations:
     earlier: Earlier | None = None
 
     def of(self, adversary: Adversary) -> Sequence[Evaluation[Any]]:
-        """Those in the form that an adversary takes."""
+        """The evaluations in the form that an adversary takes."""
         return self.on_boxes if adversary.takes_boxes else self.on_points
 
     def one_by_one(self, *, boxes: bool) -> Iterator[Evaluation[Any]]:
-        """The same, each made when it is asked for, so that one that is let go of leaves room for the next.
-
-        boxes: in slots and cells, instead of as given. Raises MisuseError as ``on_boxes`` and ``on_points``.
-        """
+        """The same, built on demand; one that is dropped leaves its memory to the next."""
         return self._on_boxes() if boxes else self._on_points()
 
     @cached_property
     def on_boxes(self) -> list[Evaluation[BoxTarget]]:
         """Everything in slots and cells, of 100 m and 60 s where the release holds points.
 
-        Raises MisuseError for raw points as given that come without a release.
+        Raises MisuseError for raw points as given without a release.
         """
         return list(self._on_boxes())
 
@@ -148,21 +238,21 @@ class Evaluations:
         return list(self._on_points())
 
     def _on_boxes(self) -> Iterator[Evaluation[BoxTarget]]:
-        given = self.original
-        snapped = given if self.release is None or given.grid is not None else given.snapped_to(Grid())
+        as_read = self.original
+        snapped = as_read if self.release is None or as_read.grid is not None else as_read.snapped_to(Grid())
         grid = snapped.snapped_grid()
 
-        def known_of(people: Trajectories) -> Trajectories:
-            if people is given:
+        def people_of(people: Trajectories) -> Trajectories:
+            if people is as_read:
                 return snapped
             return people.snapped_to(grid) if people.grid is None else people
 
         in_cells = self._on(
             lambda: BoxTarget.of_trajectories(snapped),
             lambda release: BoxTarget.of_release(release, grid),
-            known_of,
+            people_of,
         )
-        if self.release is None or given.grid is not None or not _in_cylinders(self.release):
+        if self.release is None or as_read.grid is not None or not _in_cylinders(self.release):
             return in_cells
         both = zip(in_cells, self._on_points(), strict=True)
         return (replace(one, as_given=as_given) for one, as_given in both)
@@ -177,9 +267,9 @@ class Evaluations:
         self,
         raw: Callable[[], Target],
         published: Callable[[Release], Target],
-        known_of: Callable[[Trajectories], Trajectories],
+        people_of: Callable[[Trajectories], Trajectories],
     ) -> Iterator[Evaluation[Target]]:
-        """One evaluation for each group of victims; groups in a row with the same target share it."""
+        """One evaluation for each group of victims; consecutive groups on the same target share it."""
         target: Target | None = None
         of_raw = True
         for group in self.victims:
@@ -188,34 +278,33 @@ class Evaluations:
                 release_idle_memory()
                 target = raw() if of_raw or self.release is None else published(self.release)
             yield Evaluation(
-                known=known_of(group.known),
+                people=people_of(group.people),
                 target=target,
                 victims=group.subjects,
-                own=group.own,
+                records=group.records,
                 label=group.label,
-                start=float(known_of(self.original).t.min()),
+                start=float(people_of(self.original).t.min()),
                 run=self.run,
-                around=self._around(of_raw, known_of),
+                context=self._context(of_raw, people_of),
             )
 
-    def _around(self, raw: bool, known_of: Callable[[Trajectories], Trajectories]) -> Surroundings:
+    def _context(self, raw: bool, people_of: Callable[[Trajectories], Trajectories]) -> Context:
         everybody = np.arange(self.original.n_subjects)
         records = everybody if raw else self.records
         subjects = everybody[records >= 0]
         outside = self.outside
-        return Surroundings(
+        return Context(
             claim=None if raw or self.release is None else self.release.claim,
             inside=Victims(
                 label="raw" if raw else "release",
-                known=known_of(self.original),
+                people=people_of(self.original),
                 subjects=subjects,
-                own=records[subjects],
+                records=records[subjects],
             ),
-            outside=None if outside is None else replace(outside, known=known_of(outside.known)),
+            outside=None if outside is None else replace(outside, people=people_of(outside.people)),
             earlier=self.earlier,
         )
 
 
 def _in_cylinders(release: Release) -> bool:
-    """Whether its records are points that were moved into cylinders."""
     return release.kind == "points" and isinstance(release.claim, KDeltaAnonymity)

@@ -1,41 +1,49 @@
-"""Adversaries who know exact triples, or exact times alone, against points as given.
+"""Adversaries who know points exactly, against points as given.
 
 ``triples:P`` knows P random triples (time and place) of a person, names the record that shows most of them,
-and says of another point of that record that the person was there and then. ``times:P`` does the same with
-the times of these triples alone, which ReachLocations keeps (Domingo-Ferrer and Trujillo-Rasua 2012,
-Sec. 3.3, Example 3).
+and says of another point of that record that the person was there and then. ``times:P`` uses the times of
+these triples alone, which ReachLocations keeps (Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.3, Example 3).
+``nearest:P`` names the record that passes nearest. (k, delta)-co-location with delta > 0 leaves most people
+where they were in relation to the others of their cylinder, and moves those outside straight toward its
+middle: so it also tests where in each cylinder a person would stand. A swapped record passes where its people
+live.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from shoal.attacks.cylinders import cylinders_of, in_parts
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import PointTarget
+from shoal.kernels import moved_inward
+from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, link_nearest_passing
 from shoal.runtime.arrays import Floats, Integers
 
 
 def attack_triples(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Unicity, linkage and disclosure with p known triples."""
-    index, known = evaluation.target.by_triple, evaluation.known
-    codes = index.codes_of(known.t, known.x, known.y)
+    index, people = evaluation.target.by_triple, evaluation.people
+    codes = index.codes_of(people.t, people.x, people.y)
     return _rates(evaluation, "triple", p, answers(evaluation, "triple", index.codes, codes, p, rng))
 
 
 def attack_times(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Unicity, linkage and disclosure with the times of p triples."""
     index = evaluation.target.by_time
-    codes = index.codes_of(evaluation.known.t)
+    codes = index.codes_of(evaluation.people.t)
     return _rates(evaluation, "time", p, answers(evaluation, "time", index.codes, codes, p, rng))
 
 
 class Answers(NamedTuple):
     """What each victim's points give away.
 
-    alone: float64 [v], whether the own record shows more of them than any other. linked, disclosed: float64
-    [v, 2], chances to name the own record, and to say something true of the victim, by both rules. lucky:
-    float64 [v], the chance to say something true after naming a stranger's record.
+    alone: float64 [v], whether their record shows more of them than any other. linked, disclosed: float64 [v,
+    2],
+    chances to name their record, and to say something true of the victim, by both rules. lucky: float64 [v],
+    the
+    chance to say something true after naming a random record.
     """
 
     alone: Floats
@@ -47,33 +55,39 @@ class Answers(NamedTuple):
 def answers(
     evaluation: Evaluation[PointTarget],
     what: str,
-    searched: Integers,
-    known: Integers,
+    record_codes: Integers,
+    raw_codes: Integers,
     p: int,
     rng: np.random.Generator,
 ) -> Answers:
-    """Searches for p points of each victim. searched [m], known [n]: numbers of published and of raw points.
+    """Search for p points of each victim.
 
-    The record that shows most of them is named. Of several the shortest, because the same points are a larger
-    share of a shorter record; or any one. Chances count a tie by the chance to be right at random.
+    record_codes [m], raw_codes [n]: numbers of published and of raw points. The record that shows most of
+    them is
+    named. Of several the shortest, because the same points are a larger share of it; or any one. A tie counts
+    the
+    chance to be right at random.
     """
-    target, people = evaluation.target, evaluation.known
+    target, people = evaluation.target, evaluation.people
     true = target.by_triple.codes_of(people.t, people.x, people.y)
-    order = np.argsort(searched, kind="stable")
-    codes, lengths = searched[order], np.diff(target.offsets)
+    order = np.argsort(record_codes, kind="stable")
+    codes, lengths = record_codes[order], np.diff(target.offsets)
 
-    def share_true(record: int, rows: Integers, own: Integers) -> float:
-        """Of a record's points at which nothing was known, the share that are the victim's; 0 without any."""
+    def share_true(record: int, rows: Integers, victim_codes: Integers) -> float:
+        """Share of a record's further points that are the victim's; 0 without further points."""
         points = slice(target.offsets[record], target.offsets[record + 1])
-        further = target.by_triple.codes[points][~np.isin(searched[points], known[rows])]
-        return float(np.isin(further, own).mean()) if len(further) else 0.0
+        further = target.by_triple.codes[points][~np.isin(record_codes[points], raw_codes[rows])]
+        return float(np.isin(further, victim_codes).mean()) if len(further) else 0.0
 
     rows_found = []
     label = f"searching exact {what}s ({evaluation.label})"
     evaluation.run.progress(label, 0, len(evaluation.victims))
-    for victim, record in zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True):
+    for victim, record in zip(evaluation.victims.tolist(), evaluation.records.tolist(), strict=True):
         rows = evaluation.draw_rows(victim, p, rng)
-        begin, end = np.searchsorted(codes, known[rows]), np.searchsorted(codes, known[rows], side="right")
+        begin, end = (
+            np.searchsorted(codes, raw_codes[rows]),
+            np.searchsorted(codes, raw_codes[rows], side="right"),
+        )
         seen = [
             np.unique(target.record_of_point[order[b:e]])
             for b, e in zip(begin.tolist(), end.tolist(), strict=True)
@@ -81,22 +95,21 @@ def answers(
         names, counts = np.unique(np.concatenate(seen), return_counts=True)
         best = names[counts == counts.max()] if len(names) else np.arange(target.n_records)
         both = (best[lengths[best] == lengths[best].min()], best)
-        own = np.unique(true[people.offsets[victim] : people.offsets[victim + 1]])
+        victim_codes = np.unique(true[people.offsets[victim] : people.offsets[victim + 1]])
         stranger = int(rng.integers(target.n_records))
         rows_found.append(
             (
                 len(names) > 0 and len(best) == 1 and record in best,
                 [float(record in named) / len(named) for named in both],
-                [share_true(int(rng.choice(named)), rows, own) for named in both],
-                share_true(stranger, rows, own),
+                [share_true(int(rng.choice(named)), rows, victim_codes) for named in both],
+                share_true(stranger, rows, victim_codes),
             )
         )
     evaluation.run.progress(label, len(evaluation.victims), len(evaluation.victims))
     return Answers(*(np.array(column, dtype=np.float64) for column in zip(*rows_found, strict=True)))
 
 
-def _rates(evaluation: Evaluation[PointTarget], what: str, p: int, found: Answers) -> list[Rate]:
-    """The three rates in words."""
+def _rates(evaluation: Evaluation[PointTarget], what: str, p: int, results: Answers) -> list[Rate]:
     knowledge = f"{p} exact {what}{'s' * (p > 1)}"
     who = f"knows {knowledge} of a person"
     names_one = f"{who}, names the record that shows most of them"
@@ -118,20 +131,81 @@ def _rates(evaluation: Evaluation[PointTarget], what: str, p: int, found: Answer
 
     return [
         Rate.of(
-            found.alone,
+            results.alone,
             name=f"{what}s-unicity",
             knowledge=knowledge,
             attacker=f"Someone who {who} and wins when the person's record shows more of them than any other "
             "record does.",
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=evaluation.clusters,
         ),
-        best_of("linkage", found.linked, "", evaluation.guess),
+        best_of("linkage", results.linked, "", evaluation.guess_rate),
         best_of(
             "disclosure",
-            found.disclosed,
+            results.disclosed,
             ", and says of another point of that record, drawn at random, that the person was there and then",
-            float(found.lucky.mean()),
+            float(results.lucky.mean()),
         ),
+    ]
+
+
+_RULES: Final = (
+    ("holding the ends", "passes nearest to them, standing still before its first point and after its last"),
+    (
+        "close to most",
+        "passes close to most of them, standing still before its first point and after its last",
+    ),
+    ("whole time", "passes nearest to them, of those that exist at all of their times"),
+)
+_INWARD: Final = "passes near and stands where they would be, moved straight into its cylinder,"
+_RULES_IN_CYLINDERS: Final = (
+    *_RULES,
+    ("moved inward", f"{_INWARD} at their times"),
+    ("moved inward, any time", f"{_INWARD} at any time"),
+)
+
+
+def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
+    """Linkage by the distances at p known times; records move in straight lines between points.
+
+    Rules name the record with the least sum of distances, or of their logarithms, where a record stands still
+    before its first point and after its last; or with the least sum among those that exist at all known
+    times. In
+    a release of cylinders two more rules ask which record stands where these points would have been moved to.
+    Of
+    several points of a record at one moment, the nearest counts. A tie among c records counts 1/c if the
+    right
+    one is among them.
+    """
+    target, n, people = evaluation.target, len(evaluation.victims), evaluation.people
+    rows = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]
+    offsets, drawn_rows = np.cumsum([0, *map(len, rows)], dtype=np.int64), np.concatenate(rows)
+    t, x, y = people.t[drawn_rows], people.x[drawn_rows], people.y[drawn_rows]
+    lines = Lines(target.offsets, target.t, target.x, target.y)
+    cylinders = cylinders_of(evaluation)
+    rules = _RULES if cylinders is None else _RULES_IN_CYLINDERS
+    chances, inward = np.zeros((n, N_SUMS)), np.zeros((n, len(rules) - N_SUMS))
+
+    def part(mine: slice, points: KnownPoints) -> None:
+        link_nearest_passing(points, lines, chances[mine])
+        if cylinders is not None:
+            least = np.empty((len(points.own_record), moved_inward.N_SUMS))
+            moved_inward.link_moved_points(points, *cylinders, inward[mine], least)
+
+    in_parts(evaluation, KnownPoints(offsets, t, x, y, evaluation.records), part)
+    points_known = f"{p} {{}}point{'s' * (p > 1)}"
+    knows = f"knows {points_known.format('random ')} of a person exactly and names the record that"
+    return [
+        Rate.best_of(
+            [
+                Rule(name=name, does=f"{knows} {does}", chances=won)
+                for (name, does), won in zip(rules, np.hstack([chances, inward]).T, strict=True)
+            ],
+            name="nearest-linkage",
+            knowledge=points_known.format("true "),
+            target=evaluation.label,
+            baseline=evaluation.guess_rate,
+            clusters=evaluation.clusters,
+        )
     ]

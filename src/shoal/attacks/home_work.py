@@ -23,25 +23,27 @@ _PART: Final = 20
 def attack_home_work(
     evaluation: Evaluation[BoxTarget], utc_offset_s: float | None = None, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Whether a record tells the cell that is home (20 to 6 o'clock) or work (9 to 17, Monday to Friday).
+    """Infer the cell of home (20 to 6 o'clock) and of work (9 to 17, Monday to Friday) from a record.
 
-    The hours are those of a clock ``utc_offset_s`` ahead of UTC; None = of the zone that the reading named,
-    UTC without one.
-    The true cell is the one that the person visited most at these hours. Rules name the cell that most boxes
-    speak for if they are hulls, which touch what they hold: as likelihoods (many boxes that can hold the cell
-    beat one that must), or as expected presence; or the one with the most expected presence if boxes are
-    filled evenly. Of c equally likely cells one is named at random. Baseline: naming for everybody the cell
-    that most people have. People without a sample at these hours are no victims; a place that nobody has is
-    left out.
+    Hours follow a clock ``utc_offset_s`` ahead of UTC; None = the time zone of the data, UTC without one. The
+    true
+    cell is the one that the person visited most at these hours. Rules name the cell that most boxes speak for
+    if
+    they are hulls, which touch what they hold: as likelihoods (many boxes that can hold the cell beat one
+    that
+    must), or as expected presence; or the cell with most expected presence if boxes are filled evenly. Of c
+    equally likely cells one is named at random. Baseline: naming for everybody the cell that most people
+    have.
+    People without a sample at these hours are no victims; a place that nobody has is left out.
     """
     del rng  # nothing is drawn: the whole record is known
-    clock = _Hours(clock_of(evaluation.known), utc_offset_s)
+    clock = _Hours(clock_of(evaluation.people), utc_offset_s)
     rates = []
     undone = undone_cells(evaluation)
     places: tuple[Place, ...] = ("home", "work")
     for place in places:
-        found, x, y = _true_cells(evaluation, place, clock)
-        tried = np.flatnonzero(found)
+        has_cell, x, y = _true_cells(evaluation, place, clock)
+        tried = np.flatnonzero(has_cell)
         if not len(tried):
             continue
         chances = [_chances(evaluation, place, clock, tried, x[tried], y[tried])]
@@ -77,8 +79,6 @@ def attack_home_work(
 
 @dataclass(frozen=True)
 class _Hours:
-    """By which clock home and work are looked for: ``offset_s`` ahead of UTC, or that of a zone."""
-
     clock: Clock
     offset_s: float | None
 
@@ -89,12 +89,11 @@ class _Hours:
 
     def shares(self, boxes: Integers, slot_s: float, place: Place) -> Floats:
         """[b]: the share of each box's interval that lies in the hours of ``place``."""
-        own = ahead_of(self.clock, boxes, slot_s) if self.offset_s is None else self.offset_s
-        return share_of_hours(boxes, slot_s, place, own)
+        ahead_s = ahead_of(self.clock, boxes, slot_s) if self.offset_s is None else self.offset_s
+        return share_of_hours(boxes, slot_s, place, ahead_s)
 
 
 def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) -> WeightedAreas:
-    """Boxes [b, 6] of some records, each with how much of it lies in the hours of ``place``."""
     boxes = np.concatenate(rows, dtype=np.int64)
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
@@ -105,18 +104,18 @@ def _true_cells(
     evaluation: Evaluation[BoxTarget], place: Place, clock: _Hours
 ) -> tuple[Flags, Integers, Integers]:
     """[v]: who has a sample at these hours; x and y of the cell with most of them, the smallest of equals."""
-    known, n = evaluation.known, len(evaluation.victims)
-    found, x, y = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    data, n = evaluation.people, len(evaluation.victims)
+    has_cell, x, y = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
 
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
-        people = evaluation.victims[mine].tolist()
-        rows = [np.column_stack(Boxes.of_samples(*known.samples_of(one)).columns()) for one in people]
-        find_homes(_spread(rows, known.snapped_grid().slot_s, place, clock), found[mine], x[mine], y[mine])
+        subjects = evaluation.victims[mine].tolist()
+        rows = [np.column_stack(Boxes.of_samples(*data.samples_of(one)).columns()) for one in subjects]
+        find_homes(_spread(rows, data.snapped_grid().slot_s, place, clock), has_cell[mine], x[mine], y[mine])
 
     for _ in evaluation.run.map(part, range(0, n, _PART)):
         pass
-    return found, x, y
+    return has_cell, x, y
 
 
 def _chances(
@@ -127,12 +126,12 @@ def _chances(
     x: Integers,
     y: Integers,
 ) -> Floats:
-    """[tried, 3]: the chance of each rule to name the cell (x, y) of a victim from the own record."""
+    """[tried, 3]: each rule's chance to name the cell (x, y) of a victim from their record."""
     target, chances = evaluation.target, np.empty((len(tried), 3))
     records, every, classes = (
         target.classes.records,
         target.classes.sizes,
-        target.class_of[evaluation.own[tried]],
+        target.class_of[evaluation.records[tried]],
     )
 
     def part(begin: int) -> None:

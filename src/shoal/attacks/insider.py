@@ -1,24 +1,119 @@
-"""The insider: whoever is in the boxes of a record subtracts the own samples from them.
+"""The insider: a person in the boxes of a record subtracts their own samples from them.
 
-A member of an equivalence class has the own raw data, and the class's record is the own record. In a class of
-two, whatever side of a box the own samples do not touch, the partner's do. Where people hide each other for a
-while, whoever hides somebody has the same of the other's record for so long.
+A member of an equivalence class has their raw data, and the class's record is their record. In a class of
+two,
+the partner's samples touch every side of a box that the member's do not. Where people hide each other for a
+while, a hider learns the same from the hidden person's record for that while. A release of hiding sets does
+not say who hides whom: a person hides the owner of a record through a window of time where its boxes hold all
+of their samples and each box one of them. The hider sees that too.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.hiders import Hiders
-from shoal.attacks.hulls import Classes, Reading, read_all
+from shoal.attacks.downcoding import Classes, Reading, read_all
+from shoal.attacks.evaluation import Evaluation, Victims
 from shoal.attacks.rate import Error, Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.kernels.insider import find_sharers
 from shoal.model.claims import KteAnonymity
 from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers, read_only
+
+_DRAWS: Final = 8  # windows that are tried for one in which somebody hides the owner
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SharedWindow:
+    """A window of a record, in slots, the rows [b] of its boxes there, and who shares them.
+
+    through: people in the record all through the window; overlapping: those through another, overlapping one.
+    """
+
+    begin: int
+    end: int
+    rows: Integers
+    through: Integers
+    overlapping: Integers
+
+
+class Hiders:
+    """Who hides whom. Windows have the claim's length, tau and epsilon, or all slots where hiders stay."""
+
+    def __init__(self, evaluation: Evaluation[BoxTarget], claim: KteAnonymity, inside: Victims) -> None:
+        self.target, self.people = evaluation.target, inside.people
+        slot_s = self.people.snapped_grid().slot_s
+        self.inside = np.zeros(self.people.n_subjects, dtype=np.bool_)
+        self.inside[inside.subjects] = True
+        self.order = np.argsort(self.people.t, kind="stable")
+        self.times = self.people.t[self.order]
+        self.owner = np.repeat(np.arange(self.people.n_subjects), self.people.lengths)
+        self.first = int(evaluation.start)
+        slots = int(self.people.t.max()) + 1 - self.first
+        self.epoch = slots if claim.hiders_stay else round(claim.epsilon_s / slot_s)
+        self.width = 1 if claim.hiders_stay else round(claim.tau_s / claim.epsilon_s) + 1
+        self.windows = max(-(-slots // self.epoch) - self.width, 0) + 1
+
+    def draw_window(self, record: int, without: int, rng: np.random.Generator) -> SharedWindow:
+        """A window of a record that another person is in, and all who are; of several draws the last.
+
+        without: the person who does not count.
+        """
+        boxes = self.target.record(record)
+        for begin in self._windows(boxes, rng):
+            through = self._in_all(boxes, begin)
+            through = through[through != without]
+            if len(through):
+                break
+        steps = self.epoch * np.arange(1 - self.width, self.width)
+        others = np.concatenate([self._in_all(boxes, int(begin + step)) for step in steps.tolist()])
+        return SharedWindow(
+            begin=begin,
+            end=begin + self.epoch * self.width,
+            rows=self._inside(boxes, begin),
+            through=through,
+            overlapping=np.setdiff1d(others, np.append(through, without)),
+        )
+
+    def _inside(self, boxes: Integers, begin: int) -> Integers:
+        return np.flatnonzero((boxes[:, 0] >= begin) & (boxes[:, 1] <= begin + self.epoch * self.width))
+
+    def _windows(self, boxes: Integers, rng: np.random.Generator) -> list[int]:
+        drawn = boxes[rng.permutation(len(boxes))[:_DRAWS], 0]
+        epochs = (drawn - self.first) // self.epoch - rng.integers(0, self.width, len(drawn))
+        begins = self.first + np.clip(epochs, 0, self.windows - 1) * self.epoch
+        begins_listed: list[int] = (np.unique(begins) if self.windows == 1 else begins).tolist()
+        return begins_listed
+
+    def _in_all(self, boxes: Integers, begin: int) -> Integers:
+        """Who has a sample in each box of the window that begins here, and none outside them; ascending."""
+        end, boxes = begin + self.epoch * self.width, boxes[self._inside(boxes, begin)]
+        if not len(boxes):
+            return np.empty(0, dtype=np.int64)
+        boxes = boxes[np.argsort(boxes[:, 0])]
+        shortest = boxes[np.argmin(boxes[:, 1] - boxes[:, 0])]
+        rows = self.order[slice(*np.searchsorted(self.times, shortest[:2]).tolist())]
+        inside_box = (self.people.x[rows] >= shortest[2]) & (self.people.x[rows] < shortest[4])
+        inside_box &= (self.people.y[rows] >= shortest[3]) & (self.people.y[rows] < shortest[5])
+        asked = np.unique(self.owner[rows[inside_box]])
+        asked = asked[self.inside[asked]]
+        shares = np.empty(len(asked), dtype=np.bool_)
+        find_sharers(
+            read_only(self.people.offsets),
+            read_only(self.people.t),
+            read_only(self.people.x),
+            read_only(self.people.y),
+            asked,
+            boxes,
+            begin,
+            end,
+            shares,
+        )
+        return np.asarray(asked[shares])
+
 
 ALL = 1_000_000  # more members than a class has: all but one
 _SAMPLES: Final = 4  # the share that counts samples; before it stand two of boxes and their luck
@@ -29,7 +124,7 @@ _RULES: Final = {
 
 
 def colluding(word: str) -> int:
-    """How many members share what they know; ``all`` = everybody but the victim."""
+    """The number of members who share what they know; ``all`` = everybody but the victim."""
     if word == "all":
         return ALL
     if not word.isdecimal() or not 1 <= int(word) < ALL:
@@ -40,37 +135,42 @@ def colluding(word: str) -> int:
 def attack_insider(
     evaluation: Evaluation[BoxTarget], members: int = 1, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """For each box of the shared record, where and when another member was.
+    """Name where and when another member was, for each box of the shared record.
 
-    Two rates are shares of boxes for which that is right, and one is the share of the victim's samples that
-    are named so. Beside them stand the median errors over all samples of the victims that a box holds.
+    Two rates are shares of boxes that are right, and one is the share of the victim's samples that are named.
+    Median errors are over all samples of the victims that a box holds.
 
-    members: who collude, drawn at random from the victim's class. Against the control group they do the same,
-    and what they name is held against somebody who is in no class. A raw record is of one person alone. Where
-    people hide each other, the boxes are those of a window of time in which somebody hides the victim.
+    members: colluding members, drawn at random from the victim's class. Against the control group they do the
+    same, and their answers are compared with a person in no class. A raw record is of one person alone. Where
+    people hide each other, the boxes are those of a window in which somebody hides the victim.
     """
-    classes, claim, inside = Classes.of(evaluation), evaluation.around.claim, evaluation.around.inside
+    classes, claim, inside = Classes.of(evaluation), evaluation.context.claim, evaluation.context.inside
     hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None
     readings: list[Reading] = []
-    for victim, own in zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True):
-        boxes, samples = evaluation.target.record(own), np.column_stack(evaluation.known.samples_of(victim))
+    for victim, own_record in zip(evaluation.victims.tolist(), evaluation.records.tolist(), strict=True):
+        boxes, samples = (
+            evaluation.target.record(own_record),
+            np.column_stack(evaluation.people.samples_of(victim)),
+        )
         if hiders is None:
-            others = classes.members(own)
+            others = classes.members(own_record)
             others = others[others != victim] if evaluation.label != "control" else others[1:]
             readings.append(Reading(boxes=boxes, true=samples, known=rng.permutation(others)[:members]))
             continue
-        shared = hiders.drawn(own, -1 if evaluation.label == "control" else victim, rng)
-        known = np.append(rng.permutation(shared.through), rng.permutation(shared.beside))[:members]
+        shared = hiders.draw_window(own_record, -1 if evaluation.label == "control" else victim, rng)
+        known_people = np.append(rng.permutation(shared.through), rng.permutation(shared.overlapping))[
+            :members
+        ]
         then = (samples[:, 0] >= shared.begin) & (samples[:, 0] < shared.end)
         samples = samples[then] if then.any() else samples
-        readings.append(Reading(boxes=boxes, true=samples, known=known, rows=shared.rows))
-    found = read_all(evaluation, classes, readings)
+        readings.append(Reading(boxes=boxes, true=samples, known=known_people, rows=shared.rows))
+    scores = read_all(evaluation, classes, readings)
     who = "a member" if members == 1 else "all other members" if members == ALL else f"{members} members"
     of, whom, has = "the class", "another member", "the record of an equivalence class"
     if hiders is not None:
         who, of, whom = who.replace("member", "hider"), "the record", "its person"
         has = "a record, a window of time through which others hide its person,"
-    told = {
+    measures = {
         "insider-exact": (0, f"in which cell and slot {whom} was"),
         "insider-place": (1, f"in which cell {whom} was"),
         "insider-samples": (
@@ -86,29 +186,26 @@ def attack_insider(
                     name=rule,
                     does=f"has {has} and the raw samples of {who}, and says for each of its boxes {says}, "
                     f"{by}",
-                    chances=found.shares[number, :, row],
+                    chances=scores.shares[number, :, row],
                 )
                 for number, (rule, by) in enumerate(_RULES.items())
             ],
             name=name,
             knowledge=f"what {who} of {of} know{'s' * (members == 1)}",
             target=evaluation.label,
-            baseline=float(found.shares[0, :, row + (1 if row == _SAMPLES else 2)].mean()),
+            baseline=float(scores.shares[0, :, row + (1 if row == _SAMPLES else 2)].mean()),
             clusters=evaluation.clusters,
         )
-        for name, (row, says) in told.items()
+        for name, (row, says) in measures.items()
     ]
-    held = (one[np.isfinite(one[:, 0])] for one in found.errors)
-    away = [median_error(one, evaluation.target.grid) for one in held]
-    of_rule = dict(zip(_RULES, away, strict=True))
+    finite_errors = (rule_errors[np.isfinite(rule_errors[:, 0])] for rule_errors in scores.errors)
+    medians = [median_error(rule_errors, evaluation.target.grid) for rule_errors in finite_errors]
+    of_rule = dict(zip(_RULES, medians, strict=True))
     return [replace(rate, error=of_rule[str(rate.rule).split(" or ")[0]]) for rate in rates]
 
 
 def median_error(errors: Floats, grid: Grid) -> Error | None:
-    """The median over samples of the error in place and of that in time; None without any.
-
-    errors: [s, 2], in cells and slots.
-    """
+    """Median errors in place and in time; None without samples. errors: [s, 2], in cells and slots."""
     if not len(errors):
         return None
     cells, slots = np.median(errors, axis=0).tolist()

@@ -1,4 +1,4 @@
-"""Knowledge as people write it, such as ``points:4``: how it is read, and what is evaluated by default."""
+"""Knowledge as people write it, such as ``points:4``, and the knowledge that is evaluated by default."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ THOROUGH_FROM: Final = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """An adversary with the numbers that say how much it knows.
+    """An adversary with numbers that say how much it knows.
 
     text: as it was written. values: what the adversary's parameters read.
     """
@@ -30,7 +30,7 @@ class Knowledge:
     values: tuple[Any, ...]
 
     def rates_on(self, evaluation: Evaluation[Any], rng: np.random.Generator) -> list[Rate]:
-        """What the adversary attains; raises MisuseError when the data does not allow the attack."""
+        """The adversary's rates; raises MisuseError when the data does not allow the attack."""
         rates = self.adversary.evaluate(evaluation, *self.values, rng=rng)
         unknown = [rate.name for rate in rates if rate.name not in self.adversary.answers]
         if unknown:
@@ -41,7 +41,7 @@ class Knowledge:
 
 
 def parse_knowledge(text: str) -> Knowledge:
-    """The knowledge that ``points:4`` and the like name; raises MisuseError, with all forms, for others."""
+    """The knowledge named by a text such as ``points:4``; raises MisuseError, with all forms, for others."""
     name, *words = text.split(":")
     if name not in ATTACKS:
         raise MisuseError(
@@ -51,16 +51,16 @@ def parse_knowledge(text: str) -> Knowledge:
 
 
 def require_played(texts: Sequence[str], *, series: bool) -> None:
-    """Raises MisuseError for knowledge that cannot be played, whatever the data.
+    """Raises MisuseError for knowledge that cannot be evaluated, whatever the data.
 
-    series: whether an earlier release is at hand.
+    series: whether an earlier release is available.
     """
     if any(parse_knowledge(text).adversary.series for text in texts) and not series:
         raise MisuseError(NO_EARLIER)
 
 
 def require_boxes(texts: Sequence[str]) -> None:
-    """Raises MisuseError for knowledge that takes points alone, and so cannot be asked of every release."""
+    """Raises MisuseError for knowledge that takes points alone, and so does not suit every release."""
     suited = [row for row in ATTACKS.values() if row.takes_boxes]
     for text in texts:
         if text.partition(":")[0] not in {row.name for row in suited}:
@@ -71,7 +71,7 @@ def require_boxes(texts: Sequence[str]) -> None:
 
 
 def forms_in_words() -> str:
-    """Every form of knowledge with what it says and where the attack is from, for a help text."""
+    """Every form of knowledge with its meaning and source, for a help text."""
     rows = sorted(ATTACKS.values(), key=lambda row: not row.takes_boxes)
     return "; ".join(
         f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words}; source: {row.source})"
@@ -80,14 +80,14 @@ def forms_in_words() -> str:
 
 
 def default_knowledge(release: Release | None, *, series: bool = False) -> tuple[str, ...]:
-    """What is evaluated when nothing is asked for, in the order of the table, attacks on points alone first.
+    """The knowledge evaluated by default, in the order of the table, attacks on points alone first.
 
     Parameters
     ----------
     release
         None = raw data alone.
     series
-        Whether an earlier release is at hand.
+        Whether an earlier release is available.
 
     Examples
     --------
@@ -101,9 +101,9 @@ def default_knowledge(release: Release | None, *, series: bool = False) -> tuple
 
 
 def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
-    """What the record of a release asks: a selection, or from 1,000 tries on also everything by default.
+    """The knowledge of a release's report: a selection, or from 1,000 tries on also all defaults.
 
-    What is known of people comes first, then what is known of a record, then what tests this claim alone.
+    Facts about people come first, then knowledge of a record, then what tests this claim alone.
     """
     rows = [row for row in ATTACKS.values() if row.suits(release)]
     rows.sort(key=lambda row: (row.claims is not None, row.uses == "own record"))
@@ -112,7 +112,7 @@ def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
 
 
 def also_on_points(text: str) -> tuple[str, ...]:
-    """What else an adversary with this knowledge can do with it against a release of points."""
+    """Other knowledge of an adversary who knows as much, against a release of points."""
     name, _, setting = text.partition(":")
     rows = [row for row in ATTACKS.values() if row.same_knowledge_as == name]
     return tuple(one for row in rows for one in row.texts((setting,)))
@@ -131,23 +131,23 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
 
 
 def require_rate(text: str, name: str, *, or_else: str) -> None:
-    """Raises MisuseError when no adversary with this knowledge has a rate of this name, on any release.
+    """Raises MisuseError when no adversary with this knowledge has a rate of this name.
 
-    or_else: what may stand there beside such a name.
+    or_else: what may be given instead of such a name.
     """
     row = parse_knowledge(text).adversary
     as_much = [other for other in ATTACKS.values() if other.same_knowledge_as == row.name]
-    if all(name not in each.answers for each in (row, *as_much)):
+    if all(name not in candidate.answers for candidate in (row, *as_much)):
         raise no_rate(text, name, row.answers, or_else=or_else)
 
 
 def no_rate(text: str, name: str, rates: Iterable[str], *, or_else: str) -> MisuseError:
-    """The error for a budget's attack that is none of the rates of an adversary with this knowledge."""
-    told = ATTACKS.get(name.partition(":")[0])
-    if told is not None and all(name not in row.answers for row in ATTACKS.values()):
+    """The error for a budget whose attack is not a rate of any adversary with this knowledge."""
+    named = ATTACKS.get(name.partition(":")[0])
+    if named is not None and all(name not in row.answers for row in ATTACKS.values()):
         return MisuseError(
             f"'{name}' is what an adversary knows, and the budget's attack is what it tries; choose "
-            f'{" or ".join(told.answers)}, with knowledge = "{name}" beside it, or {or_else}'
+            f'{" or ".join(named.answers)}, with knowledge = "{name}" beside it, or {or_else}'
         )
     return MisuseError(
         f"the budget's attack '{name}' is nothing that is tried with {text}; choose "
@@ -156,12 +156,12 @@ def no_rate(text: str, name: str, rates: Iterable[str], *, or_else: str) -> Misu
 
 
 def is_to_the_point(name: str, kind: PayloadKind) -> bool:
-    """Whether a rate on releases of this kind is compared with others, and could be called the strongest."""
+    """Whether a rate on releases of this kind is compared with others, and may be called the strongest."""
     return all(row.apart_on.get(name) != kind for row in ATTACKS.values())
 
 
 def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:
-    """The adversaries of the record that test this claim alone, whatever else is asked."""
+    """The report's adversaries that test this claim alone."""
     rows = [row for row in ATTACKS.values() if row.claims is not None and type(claim) in row.claims]
     return tuple(
         parse_knowledge(text)

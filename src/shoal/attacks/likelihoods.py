@@ -1,8 +1,8 @@
-"""How adversaries weigh the records that could be somebody's: one table of rules for all who know samples.
+"""How adversaries who know samples rank records: one table of rules.
 
-A rule is a weighted sum of cues (`shoal.kernels.likelihood`), and the record with the highest sum is named.
-Which rule wins most depends on how a release was made, so an attack uses all of them, and each is chosen by
-other victims than those it is tried on (`shoal.attacks.rate`).
+A rule is a weighted sum of cues (`shoal.kernels.likelihood`); the record with the highest sum is named. The
+best rule depends on how a release was made, so an attack tries all of them, and chooses each on other victims
+than those it is tried on (`shoal.attacks.rate`).
 """
 
 from collections.abc import Callable
@@ -21,14 +21,14 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """How much each cue of a record weighs.
+    """The weight of each cue of a record.
 
     Parameters
     ----------
     name
         The rule in two or three words.
     does
-        What the adversary looks for, to follow "names the one".
+        What the adversary looks for, after "names the one".
     even, hull
         Log density of the known samples in the boxes that hold them: boxes filled evenly, or hulls that touch
         what they hold.
@@ -81,43 +81,47 @@ CUES: Final[Floats] = np.array(
 )
 
 
-def rules_of(knows: str, among: str, chances: Floats) -> list[Rule]:
-    """The rules with their chances [v, rules], in words: who ``knows``, and names one of ``among``."""
+def rules_of(knows: str, candidates: str, chances: Floats) -> list[Rule]:
+    """The rules with their chances [v, rules].
+
+    knows: the adversary's knowledge. candidates: the records that are compared.
+    """
     return [
         Rule(
-            name=one.name,
-            does=f"{knows} and names, of {among}, the one {one.does}",
+            name=weights.name,
+            does=f"{knows} and names, of {candidates}, the one {weights.does}",
             chances=chances[:, number],
         )
-        for number, one in enumerate(WEIGHTS)
+        for number, weights in enumerate(WEIGHTS)
     ]
 
 
 def weigh_exact(
-    evaluation: Evaluation[BoxTarget], offsets: Integers, known: Integers, picks: Floats | None = None
+    evaluation: Evaluation[BoxTarget], offsets: Integers, samples: Integers, picks: Floats | None = None
 ) -> LinkResults:
-    """What every rule makes of each victim's exact samples; the result is exact.
+    """Rank records by each victim's exact samples; the result is exact.
 
-    Victim v knows known[offsets[v] : offsets[v + 1]], int64 [m, 3]. picks: float64 [v], which of equally good
+    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3]. picks: float64 [v], which of equally
+    good
     classes is named, as a share of their list; None = the first.
     """
     book = evaluation.target.book
 
-    def part(followers: KnownSamples, found: LinkResults) -> None:
-        link_victims(followers, book, CUES, found)
+    def part(followers: KnownSamples, weighed: LinkResults) -> None:
+        link_victims(followers, book, CUES, weighed)
 
-    return _in_parts(evaluation, offsets, known, picks, part)
+    return _in_parts(evaluation, offsets, samples, picks, part)
 
 
 def weigh_blurred(
     evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, noise: Noise
 ) -> LinkResults:
-    """What every rule makes of each victim's noisy observations, float64 [m, 3] in slots and cells."""
+    """Rank records by each victim's noisy observations, float64 [m, 3] in slots and cells."""
     book = evaluation.target.book
     areas = index_over_areas(book.by_time)
 
-    def part(followers: KnownSamples, found: LinkResults) -> None:
-        link_noisy_victims(followers, noise, book, areas, CUES, found)
+    def part(followers: KnownSamples, weighed: LinkResults) -> None:
+        link_noisy_victims(followers, noise, book, areas, CUES, weighed)
 
     return _in_parts(evaluation, offsets, seen, None, part)
 
@@ -125,15 +129,14 @@ def weigh_blurred(
 def _in_parts(
     evaluation: Evaluation[BoxTarget],
     offsets: Integers,
-    known: Numbers,
+    samples: Numbers,
     picks: Floats | None,
     work: Callable[[KnownSamples, LinkResults], None],
 ) -> LinkResults:
-    """Victims are independent of each other, so parts of them are weighed on all threads."""
     n, rules = len(evaluation.victims), len(CUES)
-    own = evaluation.target.class_of[evaluation.own]
-    wanted = np.zeros(n) if picks is None else picks
-    found = LinkResults(
+    own_classes = evaluation.target.class_of[evaluation.records]
+    picks_or_first = np.zeros(n) if picks is None else picks
+    weighed = LinkResults(
         candidates=np.zeros(n, dtype=np.int64),
         own_fits=np.zeros(n, dtype=np.int64),
         chances=np.zeros((n, rules)),
@@ -143,11 +146,11 @@ def _in_parts(
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
         work(
-            KnownSamples(offsets[begin : mine.stop + 1], known, own[mine], wanted[mine]),
-            LinkResults._make(column[mine] for column in found),
+            KnownSamples(offsets[begin : mine.stop + 1], samples, own_classes[mine], picks_or_first[mine]),
+            LinkResults._make(column[mine] for column in weighed),
         )
 
     label = f"weighing what is known ({evaluation.label})"
     for _ in evaluation.run.map(part, range(0, n, _PART), label=label):
         pass
-    return found
+    return weighed

@@ -46,10 +46,12 @@ _UNDONE: Final = (
 def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.Generator) -> list[Rate]:
     """Linkage by the N most visited cells; ties in visits go to the smaller cell (Zang and Bolot 2011).
 
-    On raw data the candidates are the people with the same set of N cells (exact). On a release two things
-    are measured: the record that expects most visits to these cells is named (the product of expected visits,
-    or of their shares of all visits); and the anonymity set, which is exact: one of the records whose boxes
-    hold all of the cells is named at random.
+    On raw data the candidates are the people with the same set of N cells (exact). On a release two rates are
+    measured: naming the record with most expected visits to these cells (the product of expected visits, or
+    of
+    their shares of all visits); and the anonymity set, which is exact: naming at random one of the records
+    whose
+    boxes hold all of the cells.
     """
     del rng  # nothing is drawn: the cells are those of the whole trajectory
     places = [top_cells(evaluation, victim, most) for victim in evaluation.victims.tolist()]
@@ -59,12 +61,14 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
         fitting = np.array(_shares_of_sets(evaluation, places, most))
         named = [Rule(name="same places", does=f"{knows} one of those who have the same", chances=fitting)]
     else:
-        found = weigh_visits(evaluation, evaluation.target, evaluation.own, places, None)
-        fitting = found.own_fits / np.maximum(found.candidates, 1)
-        named = _rules(knows, found)
+        weighed = weigh_visits(evaluation, evaluation.target, evaluation.records, places, None)
+        fitting = weighed.own_fits / np.maximum(weighed.candidates, 1)
+        named = _rules(knows, weighed)
         undone = undone_cells(evaluation)
         if undone is not None:
-            named += _rules(knows, weigh_visits(evaluation, undone, evaluation.own, places, None), _UNDONE)
+            named += _rules(
+                knows, weigh_visits(evaluation, undone, evaluation.records, places, None), _UNDONE
+            )
             does = (
                 f"{knows} the one with the greatest shares of points that stand where they would be moved to"
             )
@@ -75,9 +79,9 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
             name="top-locations",
             knowledge=knowledge,
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=evaluation.clusters,
-            most=evaluation.most,
+            max_chance=evaluation.max_chance,
         ),
         Rate.of(
             fitting,
@@ -85,9 +89,9 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
             knowledge=knowledge,
             attacker=f"Someone who {knows} one of the records that can have them all, at random.",
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=evaluation.clusters,
-            most=evaluation.most,
+            max_chance=evaluation.max_chance,
         ),
     ]
 
@@ -95,20 +99,22 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
 def attack_period(
     evaluation: Evaluation[BoxTarget], after_s: float | None = None, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Linkage of what a person did before a moment with what the records show from that moment on.
+    """Link a person's visits before a moment with the records after it.
 
-    after_s: the moment, in seconds after the raw data begins; None = the middle of the data. The score of a
-    record is the log-likelihood of the person's earlier visits (to their 50 most visited cells) under the
-    record's expected shares of visits, or its expected visits. People without earlier samples, or without
-    later ones, are no victims. Raises MisuseError when nobody is left.
+    after_s: the moment, in seconds after the raw data begins; None = the middle of the data. A record's score
+    is
+    the log-likelihood of the person's earlier visits (to their 50 most visited cells) under the record's
+    expected
+    shares of visits, or its expected visits. People without earlier or without later samples are no victims.
+    Raises MisuseError when nobody is left.
     """
     del rng  # nothing is drawn: everything before the moment is known
-    known, victims = evaluation.known, evaluation.victims
-    t = known.t
+    people, victims = evaluation.people, evaluation.victims
+    t = people.t
     middle = int((t.min() + t.max() + 1) // 2)
-    slot_s = known.snapped_grid().slot_s
+    slot_s = people.snapped_grid().slot_s
     moment = middle if after_s is None else int(evaluation.start + after_s // slot_s)
-    starts, ends = known.offsets[:-1], known.offsets[1:]
+    starts, ends = people.offsets[:-1], people.offsets[1:]
     split = np.array(
         [starts[v] + np.searchsorted(t[starts[v] : ends[v]], moment) for v in victims.tolist()],
         dtype=np.int64,
@@ -121,36 +127,35 @@ def attack_period(
         )
     later = evaluation.target.with_boxes(evaluation.target.boxes[:, 0] >= moment)
     earlier = [slice(int(starts[victims[one]]), int(split[one])) for one in both.tolist()]
-    counted = [_counted(np.column_stack([known.x[rows], known.y[rows]])) for rows in earlier]
+    counted = [_counted(np.column_stack([people.x[rows], people.y[rows]])) for rows in earlier]
     places = [cells[:_MOST_PLACES] for cells, _ in counted]
     visits = [visits[:_MOST_PLACES] for _, visits in counted]
 
-    def found(target: BoxTarget) -> PlaceResults:
-        return weigh_visits(evaluation, target, evaluation.own[both], places, visits)
+    def weigh_target(records: BoxTarget) -> PlaceResults:
+        return weigh_visits(evaluation, records, evaluation.records[both], places, visits)
 
     knows = (
         "knows where a person was before a moment, and names, of the records after it (the two periods do "
         "not overlap),"
     )
-    rules = _rules(knows, found(later))
+    rules = _rules(knows, weigh_target(later))
     undone = undone_cells(evaluation, moment)
     if undone is not None:
-        rules += _rules(knows, found(undone), _UNDONE)
+        rules += _rules(knows, weigh_target(undone), _UNDONE)
     return [
         Rate.best_of(
             rules,
             name="period-linkage",
             knowledge="an earlier period of the same people",
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=evaluation.clusters[both],
-            most=evaluation.most,
+            max_chance=evaluation.max_chance,
         )
     ]
 
 
 def _count_cells(x: Integers, y: Integers) -> int:
-    """How many different cells there are among some, at least one."""
     west, south = int(x.min()), int(y.min())
     width = int(y.max()) - south + 1
     n = (int(x.max()) - west + 1) * width
@@ -163,16 +168,14 @@ def _count_cells(x: Integers, y: Integers) -> int:
     return int(np.count_nonzero(marks))
 
 
-def _rules(knows: str, found: PlaceResults, rules: Sequence[tuple[str, str]] = _RULES) -> list[Rule]:
-    """The rules in the order of their scores."""
+def _rules(knows: str, weighed: PlaceResults, rules: Sequence[tuple[str, str]] = _RULES) -> list[Rule]:
     return [
-        Rule(name=name, does=f"{knows} the one that {does}", chances=found.chances[:, number])
+        Rule(name=name, does=f"{knows} the one that {does}", chances=weighed.chances[:, number])
         for number, (name, does) in enumerate(rules)
     ]
 
 
 def _moved_inward(evaluation: Evaluation[BoxTarget], places: list[Integers]) -> Floats:
-    """[v]: the chance to name the record whose points speak most for having been moved from these cells."""
     moved = cylinders_of(evaluation.as_given)
     if moved is None:
         return np.zeros(len(places))
@@ -185,7 +188,7 @@ def _moved_inward(evaluation: Evaluation[BoxTarget], places: list[Integers]) -> 
             sum_origin_evidence(*moved, x, y, visits)
             score += np.log1p(_A_SHARE * visits / lengths)
         named = score == score.max()
-        return float(named[evaluation.own[victim]] / named.sum())
+        return float(named[evaluation.records[victim]] / named.sum())
 
     label = f"comparing moved places ({evaluation.label})"
     return np.array(list(evaluation.run.map(part, range(len(places)), label=label)))
@@ -194,63 +197,62 @@ def _moved_inward(evaluation: Evaluation[BoxTarget], places: list[Integers]) -> 
 def weigh_visits(
     evaluation: Evaluation[BoxTarget],
     target: BoxTarget,
-    own: Integers,
+    own_records: Integers,
     places: list[Integers],
     visits: list[Floats] | None,
 ) -> PlaceResults:
-    """What every rule makes of each victim's places, and their visits (None = equally many).
+    """Rank records by each victim's places and visits (None = equally many).
 
-    own: int64 [v], records of ``target``.
+    own_records: int64 [v], records of ``target``.
     """
-    known, n = evaluation.known, len(own)
-    spread = _count_cells(known.x, known.y)
+    people, n = evaluation.people, len(own_records)
+    spread = _count_cells(people.x, people.y)
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
-    evaluation.target.let_go_of_time()
+    evaluation.target.drop_time_index()
     records = target.classes.records
     shelf = IndexedRecords(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
     offsets = np.cumsum([0, *map(len, places)], dtype=np.int64)
     cells = np.concatenate(places)
     weights = np.ones(len(cells)) if visits is None else np.concatenate(visits)
     none = np.zeros(n, dtype=np.int64)
-    found = PlaceResults(none, none.copy(), np.zeros((n, N_SCORES)))
+    weighed = PlaceResults(none, none.copy(), np.zeros((n, N_SCORES)))
 
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
         link_places(
-            VisitedPlaces(offsets[begin : mine.stop + 1], cells, weights, target.class_of[own[mine]]),
+            VisitedPlaces(offsets[begin : mine.stop + 1], cells, weights, target.class_of[own_records[mine]]),
             shelf,
             gains,
-            PlaceResults._make(column[mine] for column in found),
+            PlaceResults._make(column[mine] for column in weighed),
         )
 
     for _ in evaluation.run.map(part, range(0, n, _PART), label=f"comparing places ({evaluation.label})"):
         pass
-    return found
+    return weighed
 
 
 def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], most: int) -> list[float]:
-    """The chance to name the right one among the people with the same set of N cells, for each victim."""
     of_record = [cells.tobytes() for cells in top_cells_of_records(evaluation.target, most)]
     sizes = Counter(of_record)
-    known = [cells.tobytes() for cells in places]
+    victim_cells = [cells.tobytes() for cells in places]
     return [
-        float(of_record[own] == cells) / max(sizes[cells], 1)
-        for cells, own in zip(known, evaluation.own.tolist(), strict=True)
+        float(of_record[own_record] == cells) / max(sizes[cells], 1)
+        for cells, own_record in zip(victim_cells, evaluation.records.tolist(), strict=True)
     ]
 
 
 def top_cells(evaluation: Evaluation[BoxTarget], victim: int, most: int) -> Integers:
     """int64 [<= N, 2]: the most visited cells of a person, in ascending order of cells."""
-    _, x, y = evaluation.known.samples_of(victim)
+    _, x, y = evaluation.people.samples_of(victim)
     return _first_places(np.column_stack([x, y]), most)
 
 
 def top_cells_of_records(target: BoxTarget, most: int) -> list[Integers]:
     """The same of every record, whose boxes are single cells."""
     n = target.n_records
-    cells, found = np.empty((n, most, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
-    top_places(target.offsets, target.boxes[:, 2], target.boxes[:, 3], most, cells, found)
-    return [own[:count] for own, count in zip(cells, found.tolist(), strict=True)]
+    cells, counts = np.empty((n, most, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
+    top_places(target.offsets, target.boxes[:, 2], target.boxes[:, 3], most, cells, counts)
+    return [record_cells[:count] for record_cells, count in zip(cells, counts.tolist(), strict=True)]
 
 
 def _first_places(cells: Integers, most: int) -> Integers:

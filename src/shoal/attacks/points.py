@@ -1,18 +1,20 @@
-"""The adversary who knows p exact samples: unicity, linkage, and what a linked record tells."""
+"""Adversaries who know p samples, exact or with errors: unicity, linkage, and attribution."""
 
 from typing import Final
 
 import numpy as np
 
-from shoal.attacks.cylinders import name_moved, undone_cells
+from shoal.attacks.cylinders import PARTS, name_moved, undone_cells
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import WEIGHTS, rules_of, weigh_blurred, weigh_exact
-from shoal.attacks.noisy import noise_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.likelihood import share_that_holds
 from shoal.kernels.moved_inward import Errors
+from shoal.kernels.noisy_likelihood import Noise
+from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats
+from shoal.units import show_m, show_s
 
 NEAR_M: Final = 500.0
 NEAR_S: Final = 1800.0
@@ -21,23 +23,24 @@ _READ: Final = (("moved inward", ""), ("moved inward, moves undone", ", with its
 
 
 def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Unicity (only the right record covers the p samples) and linkage (the likeliest of those that do).
+    """Unicity (only the right record covers the p samples) and linkage (the likeliest record that does).
 
-    Where samples were moved or suppressed the right record may cover few of them. The adversary sees this,
-    since no record covers all that is known of somebody, and then tries the rules for noisy samples, too.
+    Where samples were moved or suppressed, the right record may cover few of them. The adversary notices,
+    since
+    no record covers all that is known of a person, and then tries the rules for noisy samples, too.
     """
-    offsets, known = evaluation.draw_samples(p, rng)
-    found = weigh_exact(evaluation, offsets, known)
+    offsets, samples = evaluation.draw_samples(p, rng)
+    weighed = weigh_exact(evaluation, offsets, samples)
     knows = _knows(p)
-    rules = rules_of(knows, f"the records that cover most of {'them' if p > 1 else 'it'}", found.chances)
-    if (found.candidates == 0).any():
-        middles = known.astype(np.float64) + 0.5
+    rules = rules_of(knows, f"the records that cover most of {'them' if p > 1 else 'it'}", weighed.chances)
+    if (weighed.candidates == 0).any():
+        middles = samples.astype(np.float64) + 0.5
         near = weigh_blurred(evaluation, offsets, middles, noise_of(NEAR_M, NEAR_S, evaluation.target.grid))
         rules += [
             Rule(name=f"{rule.name}, nearby", does=rule.does, chances=rule.chances)
             for rule in rules_of(knows, "the records that pass near", near.chances)[:-1]
         ]
-    alone = (found.candidates == 1) & (found.own_fits == 1)
+    alone = (weighed.candidates == 1) & (weighed.own_fits == 1)
     return [
         Rate.of(
             alone,
@@ -46,66 +49,71 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
             attacker=f"Someone who {knows} and wins when the person's record alone covers "
             f"{'them' if p > 1 else 'it'}.",
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=evaluation.clusters,
-            most=evaluation.most,
+            max_chance=evaluation.max_chance,
         ),
         Rate.best_of(
             rules,
             name="linkage",
             knowledge=_knowledge(p),
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=evaluation.clusters,
-            most=evaluation.most,
+            max_chance=evaluation.max_chance,
         ),
     ]
 
 
 def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Link with p samples, then say of another sample of the linked record that it is the victim's.
+    """Link with p samples, then claim another sample of the linked record for the victim.
 
-    A k-anonymous crowd shares its boxes, so this may succeed where linkage does not: that is what k-anonymity
-    leaves open. The other sample is drawn at random from the boxes of the record that cover no known sample,
-    or from all where there is no such box; what counts is the chance that the victim was in it.
+    A k-anonymous crowd shares its boxes, so this may succeed where linkage fails: k-anonymity does not
+    prevent
+    it. The other sample is drawn at random from the boxes of the record that cover no known sample, or from
+    all
+    if there is no such box; the rate counts the chance that the victim was in it.
     """
     n = len(evaluation.victims)
-    offsets, known = evaluation.draw_samples(p, rng)
-    found = weigh_exact(evaluation, offsets, known, rng.random(n))
+    offsets, known_samples = evaluation.draw_samples(p, rng)
+    weighed = weigh_exact(evaluation, offsets, known_samples, rng.random(n))
     class_of = evaluation.target.class_of
     strangers = class_of[rng.integers(0, evaluation.target.n_records, n)]
     book = evaluation.target.book
-    named = np.where(found.named < 0, strangers[:, None], found.named)
+    named = np.where(weighed.named < 0, strangers[:, None], weighed.named)
 
     grid = evaluation.target.grid
     errors = Errors(grid.cell_m / 12**0.5, grid.slot_s)  # what is left open by a cell and a slot
-    inward = name_moved(evaluation, offsets, known.astype(np.float64) + 0.5, errors)
+    inward = name_moved(evaluation, offsets, known_samples.astype(np.float64) + 0.5, errors)
     undone = undone_cells(evaluation)
 
-    def told(place: int) -> tuple[float, Floats]:
-        """The chance to be right with a stranger's record, and with the one that each rule names."""
-        samples = np.column_stack(evaluation.known.samples_of(int(evaluation.victims[place])))
-        own = known[offsets[place] : offsets[place + 1]]
-        own = np.ascontiguousarray(own[np.argsort(own[:, 0])])
+    def read_record(place: int) -> tuple[float, Floats]:
+        """The chance to be right with a random record, and with the one that each rule names."""
+        samples = np.column_stack(evaluation.people.samples_of(int(evaluation.victims[place])))
+        known_here = known_samples[offsets[place] : offsets[place + 1]]
+        known_here = np.ascontiguousarray(known_here[np.argsort(known_here[:, 0])])
 
         def share(one: int) -> float:
-            return share_that_holds(book.boxes[book.offsets[one] : book.offsets[one + 1]], own, samples)
+            return share_that_holds(
+                book.boxes[book.offsets[one] : book.offsets[one + 1]], known_here, samples
+            )
 
         shares = {one: share(one) for one in {int(strangers[place]), *named[place].tolist()}}
         right = [shares[one] for one in named[place].tolist()]
         if inward is not None and undone is not None:
             record = int(inward[1][place])
             right += [
-                share_that_holds(read.record(record), own, samples) for read in (evaluation.target, undone)
+                share_that_holds(read.record(record), known_here, samples)
+                for read in (evaluation.target, undone)
             ]
         return shares[int(strangers[place])], np.array(right)
 
     label = f"reading linked records ({evaluation.label})"
-    lucky, right = zip(*evaluation.run.map(told, range(n), label=label), strict=True)
+    lucky, right = zip(*evaluation.run.map(read_record, range(n), label=label), strict=True)
     who = f"{_knows(p)}, says of another sample of a record that the person was there and then,"
-    among = f"the records that cover most of {'them' if p > 1 else 'it'}"
+    candidates = f"the records that cover most of {'them' if p > 1 else 'it'}"
     won = np.array(right).reshape(n, -1)
-    rules = rules_of(who, among, won)
+    rules = rules_of(who, candidates, won)
     rules += [
         Rule(name=name, does=f"{who} and names {_INWARD}{reads}", chances=chances)
         for (name, reads), chances in zip(_READ, won[:, len(WEIGHTS) :].T, strict=False)
@@ -128,3 +136,50 @@ def _knowledge(p: int) -> str:
 
 def _knows(p: int) -> str:
     return f"knows {p} random sample{'s' * (p > 1)} of a person exactly (all samples of a person with fewer)"
+
+
+_MOST_DEVIATIONS: Final = 6.0  # a box farther away on any axis counts as impossible
+_FLOOR: Final = 1e-12  # the density of an observation that no box explains
+
+
+def noise_of(noise_m: float, noise_s: float, grid: Grid) -> Noise:
+    """Errors of these standard deviations, on each axis, in slots and cells."""
+    return Noise(noise_s / grid.slot_s, noise_m / grid.cell_m, _MOST_DEVIATIONS, _FLOOR)
+
+
+def attack_noisy(
+    evaluation: Evaluation[BoxTarget], p: int, noise_m: float, noise_s: float, *, rng: np.random.Generator
+) -> list[Rate]:
+    """Linkage by the likelihood of p noisy observations.
+
+    noise_m, noise_s: standard deviations on each axis. Observations come from inside the true cell and slot.
+    """
+    offsets, samples = evaluation.draw_samples(p, rng)
+    noise = noise_of(noise_m, noise_s, evaluation.target.grid)
+    scales = np.array([noise.slots, noise.cells, noise.cells])
+    seen = samples + rng.random(samples.shape) + rng.normal(size=samples.shape) * scales
+    weighed = weigh_blurred(evaluation, offsets, seen, noise)
+    errors = f"{show_m(noise_m)} and {show_s(noise_s)}"
+    knows = (
+        f"knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of {errors} (standard "
+        "deviation on each axis)"
+    )
+    rules = rules_of(knows, "the records that could explain them", weighed.chances)
+    moved = name_moved(evaluation, offsets, seen, Errors(noise_m, noise_s))
+    if moved is not None:
+        does = (
+            f"{knows} and names the record that stands where they would be, moved straight into its cylinder"
+        )
+        rules.append(Rule(name="moved inward", does=does, chances=moved[0]))
+    return [
+        Rate.best_of(
+            rules,
+            name="noisy-linkage",
+            knowledge=f"{p} point{'s' * (p > 1)} with noise of {errors}",
+            target=evaluation.label,
+            baseline=evaluation.guess_rate,
+            clusters=evaluation.clusters,
+            max_chance=evaluation.max_chance,
+            parts=2 if moved is None else PARTS,
+        )
+    ]

@@ -1,8 +1,8 @@
 """The three questions of data protection: singling out, linkage, inference.
 
 They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymization Techniques (WP 216). The
-rows of the table of attacks say which rate answers which. Raw data and release are always attacked with the
-same people and knowledge, so whoever has raw data, release and linkage gets the same figures again.
+table of attacks says which rate answers which. People and knowledge are the same for raw data and release, so
+the same raw data, release and linkage give the same figures.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.attacks.adversary import QuestionName
-from shoal.attacks.attacking import prepare
+from shoal.attacks.attacking import AttackScope, prepare
 from shoal.attacks.knowledge import Knowledge, is_to_the_point, parse_knowledge, record_knowledge
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
@@ -27,14 +27,14 @@ TRIES: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One of the three."""
+    """One of the three questions."""
 
     name: QuestionName
     words: str
 
     @property
     def attacks(self) -> tuple[str, ...]:
-        """The names of the rates that answer it, as the table of attacks says."""
+        """The names of the rates that answer it."""
         return tuple(
             dict.fromkeys(
                 rate for row in ATTACKS.values() for rate, name in row.answers.items() if name == self.name
@@ -53,7 +53,7 @@ QUESTIONS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A rate on the release, and the same attack on the raw data. source: where the attack is from."""
+    """A rate on the release, and the same attack on the raw data. source: where the attack was published."""
 
     release: Rate
     raw: Rate
@@ -61,9 +61,9 @@ class Answer:
 
 
 def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
-    """In falling order of what each wins, against the release, of what guessing leaves.
+    """In falling order of the advantage over guessing, on the release.
 
-    Those that stand apart come last; of equals first the greatest chance on any one person.
+    Rates that stand apart come last; of equals the greatest chance on any one person comes first.
     """
 
     def strength(answer: Answer) -> tuple[bool, float, float]:
@@ -74,15 +74,15 @@ def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answe
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
-    """A question with every attack that answers it, the strongest first, which is the measure."""
+class QuestionAnswers:
+    """A question with every attack that answers it, the strongest first."""
 
     question: Question
     answers: tuple[Answer, ...]
 
     @property
     def greatest(self) -> Answer | None:
-        """The attack that wins most against the release of what guessing leaves."""
+        """The attack with the largest advantage over guessing, on the release."""
         return next(iter(self.answers), None)
 
 
@@ -90,10 +90,10 @@ class Answered:
 class Assessment:
     """The three questions answered.
 
-    tries: victims of each attack, at most. notes: what could not be tried. kind: of the release.
+    tries: the most victims of each attack. notes: attacks that could not be tried. kind: of the release.
     """
 
-    questions: tuple[Answered, ...]
+    questions: tuple[QuestionAnswers, ...]
     tries: int
     notes: tuple[str, ...]
     kind: PayloadKind
@@ -102,7 +102,7 @@ class Assessment:
     def strongest_first(self) -> tuple[Answer, ...]:
         """Every attack of all questions, the strongest first."""
         return strongest_first(
-            (answer for answered in self.questions for answer in answered.answers), self.kind
+            (answer for question in self.questions for answer in question.answers), self.kind
         )
 
 
@@ -121,8 +121,8 @@ def assess_release(
     original, release, linkage
         As `shoal.attacks.attack` takes them: raw data as given for a release of points.
     tries
-        Victims of each attack, at most. From 1,000 on the attacks that are left out of the selection are
-        evaluated, too: noisy knowledge, another period, fewer points.
+        The most victims of each attack. From 1,000 on, the attacks outside the selection are evaluated, too:
+        noisy knowledge, another period, fewer points.
     run
         Progress and threads.
 
@@ -139,32 +139,31 @@ def assess_release(
         linkage,
         Randomness.for_research(DRAW),
         tries=tries,
-        control=None,
-        targets=("raw", "release"),
+        scope=AttackScope(targets=("raw", "release")),
         run=run,
     )
     asked = [parse_knowledge(text) for text in record_knowledge(release, tries)]
-    asked.sort(key=lambda one: one.adversary.takes_boxes)
-    for one, on_targets in zip(asked, prepared.play(asked), strict=True):
-        failed = [found for found in on_targets.values() if isinstance(found, MisuseError)]
+    asked.sort(key=lambda item: item.adversary.takes_boxes)
+    for item, on_targets in zip(asked, prepared.play(asked), strict=True):
+        failed = [outcome for outcome in on_targets.values() if isinstance(outcome, MisuseError)]
         if failed:
-            notes.append(f"{one.text} was not tried: {failed[0]}")
+            notes.append(f"{item.text} was not tried: {failed[0]}")
             continue
         rates += [
-            (replace(rate, asked=one.text), one)
-            for found in on_targets.values()
-            if not isinstance(found, MisuseError)
-            for rate in found
+            (replace(rate, asked=item.text), item)
+            for outcome in on_targets.values()
+            if not isinstance(outcome, MisuseError)
+            for rate in outcome
         ]
-    of_raw = {(rate.name, one.text): rate for rate, one in rates if rate.target == "raw"}
+    of_raw = {(rate.name, item.text): rate for rate, item in rates if rate.target == "raw"}
     pairs = [
-        Answer(release=rate, raw=of_raw[rate.name, one.text], source=one.adversary.source)
-        for rate, one in rates
+        Answer(release=rate, raw=of_raw[rate.name, item.text], source=item.adversary.source)
+        for rate, item in rates
         if rate.target == "release"
     ]
     return Assessment(
         questions=tuple(
-            Answered(
+            QuestionAnswers(
                 question=question,
                 answers=strongest_first(
                     (pair for pair in pairs if pair.release.name in question.attacks), release.kind

@@ -1,26 +1,108 @@
-"""How often an adversary wins: a rate with everything needed to judge it."""
+"""How often an adversary is right: a rate with its interval, its baseline and the words for both."""
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.attacks.intervals import interval_of, wilson
 from shoal.errors import MisuseError
 from shoal.model.html_table import html_table
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.units import counted, show_m
+
+Z_95: Final = 1.959963984540054
+
+
+def wilson(successes: float, tries: float) -> tuple[float, float]:
+    """The 95 % Wilson score interval of a rate.
+
+    Parameters
+    ----------
+    successes
+        0 to ``tries``; may hold parts of a success.
+    tries
+        At least 1.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper end, as fractions.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson(5, 10)]
+    [0.237, 0.763]
+    """
+    share = min(successes / tries, 1.0)
+    spread = Z_95 * math.sqrt(share * (1 - share) / tries + Z_95**2 / (4 * tries**2))
+    middle, scale = share + Z_95**2 / (2 * tries), 1 + Z_95**2 / tries
+    return max(0.0, min((middle - spread) / scale, share)), min(1.0, max((middle + spread) / scale, share))
+
+
+def interval_of(chances: Floats, clusters: Integers, max_chance: float = 1.0) -> tuple[float, float]:
+    """A 95 % interval for the mean of chances of success.
+
+    A chance is often a part of a success, which varies less than wins and losses do; and victims who share a
+    record win and lose together. So the spread is measured over clusters of victims, with half a cluster at 0
+    and
+    half a one at ``max_chance`` added for what was not seen yet. The interval is Wilson's, for the number of
+    independent tries, each won or lost, that has this mean and spread.
+
+    Parameters
+    ----------
+    chances : float64 [v]
+        The chance of success against each victim, 0 to ``max_chance``.
+    clusters : int64 [v]
+        Victims of equal number share a record.
+    max_chance
+        The greatest possible chance against anybody, above 0: 1 / k where k records are equal.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper end, as fractions.
+
+    References
+    ----------
+    Kish: Survey sampling, 1965, Sec. 6.3 and 8.2 (a mean over clusters, effective number of tries). Korn and
+    Graubard: Confidence intervals for proportions with small expected number of positive counts, 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> won = np.array([1.0, 0.0, 0.0, 0.0] * 50)
+    >>> [round(end, 3) for end in interval_of(won, np.arange(200))]
+    [0.195, 0.314]
+    >>> [round(end, 3) for end in interval_of(won / 2, np.arange(200), max_chance=0.5)]
+    [0.098, 0.157]
+    >>> [round(end, 3) for end in interval_of(np.sort(won), np.arange(200) // 4)]
+    [0.153, 0.38]
+    """
+    _, cluster = np.unique(clusters, return_inverse=True)
+    sizes = np.bincount(cluster)
+    groups, typical = len(sizes), float(sizes.mean())
+    n = len(chances) + typical
+    mean = (float(chances.sum()) + typical * max_chance / 2) / n
+    apart = np.bincount(cluster, weights=chances - mean)
+    unseen = typical**2 * ((max_chance - mean) ** 2 + mean**2) / 2
+    variance = (float((apart**2).sum()) + unseen) / n**2 * (groups + 1) / (groups + 2)
+    share = mean / max_chance
+    tries = share * (1 - share) / (variance / max_chance**2)
+    seen = min(float(chances.mean()) / max_chance, 1.0)
+    low, high = wilson(seen * tries, tries)
+    return max_chance * low, max_chance * high
+
 
 TargetName = Literal["raw", "release", "control"]
 
 
 def gain(rate: float, baseline: float) -> float:
-    """What an adversary wins of what guessing leaves: 0 for who guesses, 1 for who is always right.
+    """The advantage over guessing: 0 for a guess, 1 for an adversary who is always right.
 
-    By this, attacks that answer different questions are compared with each other.
+    It compares attacks that answer different questions.
 
     Examples
     --------
@@ -39,7 +121,7 @@ class Rule:
     name
         In two or three words: ``tightest boxes``.
     does
-        What the adversary does, to follow "Someone who": ``knows ... and names ...``.
+        What the adversary does, after "Someone who": ``knows ... and names ...``.
     chances
         float [v]: the chance of success against each victim.
     """
@@ -51,7 +133,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Error:
-    """How far what an adversary says is from the truth, in the median: in meters and in seconds."""
+    """The median error of an adversary's answers, in meters and in seconds."""
 
     space_m: float
     time_s: float
@@ -64,11 +146,11 @@ class Rate:
     Parameters
     ----------
     name
-        Which attack, such as ``linkage``; `shoal.attacks.questions` says what it answers.
+        The rate, such as ``linkage``; `shoal.attacks.questions` says which question it answers.
     knowledge
         What the adversary knows, in short.
     attacker
-        Who knows what and does what, in one sentence.
+        What the adversary knows and does, in one sentence.
     target
         ``raw``, ``release`` or ``control``.
     tries
@@ -80,13 +162,13 @@ class Rate:
     worst
         The greatest chance of success against any one victim; None if it was not kept.
     rule
-        Which rule the adversary answered by; None where it has only one.
+        The rule that the adversary answered by; None where it has only one.
     interval
-        Both ends of the 95 % interval; None = Wilson's, for tries that are each won or lost.
+        The 95 % interval; None = Wilson's, for tries that are each won or lost.
     error
-        The median error of what the adversary says, where it says places and times; else None.
+        The median error of named places and times; else None.
     asked
-        The knowledge as it was asked for, such as ``points:4``; None where nobody asked by text.
+        The knowledge as it was requested, such as ``points:4``; None without a request.
     """
 
     name: str
@@ -113,14 +195,13 @@ class Rate:
         target: TargetName,
         baseline: float,
         clusters: Integers | None = None,
-        most: float = 1.0,
-        rule: str | None = None,
-        error: Error | None = None,
+        max_chance: float = 1.0,
     ) -> "Rate":
         """The rate of these chances of success, one for each victim.
 
-        clusters: int64 [v], victims of equal number share a record; None = nobody does. most: the greatest
-        chance that there can be against anybody.
+        clusters: int64 [v], victims of equal number share a record; None = nobody does. max_chance: the
+        greatest
+        possible chance against anybody.
         """
         chances = np.asarray(outcomes, dtype=np.float64)
         return cls(
@@ -132,11 +213,11 @@ class Rate:
             successes=math.fsum(chances.tolist()),
             baseline=baseline,
             worst=float(chances.max(initial=0.0)),
-            rule=rule,
-            interval=interval_of(chances, np.arange(len(chances)) if clusters is None else clusters, most)
+            interval=interval_of(
+                chances, np.arange(len(chances)) if clusters is None else clusters, max_chance
+            )
             if len(chances)
             else None,
-            error=error,
         )
 
     @classmethod
@@ -149,14 +230,16 @@ class Rate:
         target: TargetName,
         baseline: float,
         clusters: Integers,
-        most: float = 1.0,
+        max_chance: float = 1.0,
         parts: int = 2,
     ) -> "Rate":
-        """The rate of the rule that wins most, without the luck of having chosen it.
+        """The rate of the best rule, without the luck of having chosen it.
 
         Clusters of victims are dealt out to two halves, or more parts. Against each part the adversary uses
-        the rule that wins most against all others; of equals the first. So every victim counts, and no rule
-        is judged by the victims that it was chosen on.
+        the rule
+        that wins most against all others; of equals the first. So every victim counts, and no rule is judged
+        by the
+        victims that it was chosen on.
 
         Parameters
         ----------
@@ -165,8 +248,8 @@ class Rate:
         clusters
             int64 [v]: victims of equal number share a record.
         parts
-            The more, the more victims choose for each part, and the seldomer the weaker of two rules that win
-            about as much.
+            More parts leave more victims to choose on, and choose the weaker of two similar rules more
+            seldom.
         """
         chances = np.array([rule.chances for rule in rules], dtype=np.float64)
         _, cluster = np.unique(clusters, return_inverse=True)
@@ -179,7 +262,7 @@ class Rate:
             used[side == part] = np.argmax(others.mean(axis=1)) if others.size else 0
         named = [rules[number] for number in np.unique(used).tolist()]
         tried = f"; of {len(rules)} rules, this one wins most against other victims" if rules[1:] else ""
-        return cls.of(
+        rate = cls.of(
             chances[used, np.arange(len(side))],
             name=name,
             knowledge=knowledge,
@@ -187,9 +270,9 @@ class Rate:
             target=target,
             baseline=baseline,
             clusters=clusters,
-            most=most,
-            rule=" or ".join(rule.name for rule in named) if rules[1:] else None,
+            max_chance=max_chance,
         )
+        return replace(rate, rule=" or ".join(rule.name for rule in named)) if rules[1:] else rate
 
     def __post_init__(self) -> None:
         if not (self.tries >= 1 and 0 <= self.successes <= self.tries * (1 + 1e-9)):
@@ -205,7 +288,7 @@ class Rate:
 
     @property
     def gain(self) -> float:
-        """What the adversary wins of what guessing leaves."""
+        """The advantage over guessing."""
         return gain(self.rate, self.baseline)
 
     @property
@@ -253,7 +336,7 @@ class Rate:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Attacked:
+class AttackResult:
     """Every rate that was measured, and notes on what could not be tried."""
 
     rates: tuple[Rate, ...]
@@ -265,25 +348,25 @@ class Attacked:
 
     def __repr__(self) -> str:
         lines = [*map(repr, self.rates), *(f"note: {note}" for note in self.notes)]
-        return "\n".join([f"Attacked({len(self.rates)} rates)", *(f"  {line}" for line in lines)])
+        return "\n".join([f"AttackResult({len(self.rates)} rates)", *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:
         return _html_of(self.rates, self.notes)
 
 
 def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
-    """A row for each rate; nobody is named, and no draw can be repeated from it."""
+    """A row for each rate; it names nobody, and no draw can be repeated from it."""
     rows = [
         (
-            each.name,
-            each.knowledge,
-            each.target,
-            f"{each.rate:.1%}",
-            f"{each.low:.1%} to {each.high:.1%}",
-            f"{each.baseline:.2%}",
-            f"{each.tries:,}",
+            item.name,
+            item.knowledge,
+            item.target,
+            f"{item.rate:.1%}",
+            f"{item.low:.1%} to {item.high:.1%}",
+            f"{item.baseline:.2%}",
+            f"{item.tries:,}",
         )
-        for each in rates
+        for item in rates
     ]
     header = ("attack", "knowledge", "target", "rate", "95 % interval", "by guessing", "tries")
     return html_table("Attacks", rows, header=header, notes=notes)

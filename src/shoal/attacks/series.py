@@ -1,8 +1,8 @@
-"""Two releases of the same people under fresh pseudonyms: which record of one is which of the other.
+"""Link two releases of the same people under fresh pseudonyms (series of releases, arXiv 2510.24807).
 
-People return to their places at their hours. The adversary has the two folders and nothing else (a series of
-releases, arXiv 2510.24807). A place where many are says little of one of them, so records are compared with
-their rivals, too: each has one counterpart at most.
+People return to their places at their hours. The adversary has the two folders alone. A place with many
+people says little about one of them, so records are also compared with their rivals: each has at most one
+counterpart.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,27 +40,29 @@ _RULES: Final = (
 
 
 def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
-    """Names for each record the one of an earlier release that shows the same places at the same hours.
+    """Name for each record the one of an earlier release with the same places at the same hours.
 
-    The score is a sum over places and parts of the day: the share of one record's presence times the
-    log-odds with which the other is there. Of the control group nobody has a record; one drawn at random
-    stands in. Beside the records asked about, as many others are looked at as there is room for. Raises
-    MisuseError without an earlier release, or when nobody is in both.
+    The score sums over places and parts of the day: the share of one record's presence times the log-odds
+    with
+    which the other is there. People of the control group have no record; one drawn at random stands in.
+    Besides
+    the victims' records, as many others are compared as fit in memory. Raises MisuseError without an earlier
+    release, or when nobody is in both.
     """
-    if evaluation.around.earlier is None:
+    if evaluation.context.earlier is None:
         raise MisuseError(NO_EARLIER)
     target = evaluation.target
-    earlier = _on_grid_of(evaluation, evaluation.around.earlier[0])
-    before = _own_before(evaluation, evaluation.around.earlier, rng)
+    earlier = _on_grid_of(evaluation, evaluation.context.earlier[0])
+    before = _own_before(evaluation, evaluation.context.earlier, rng)
     tried = np.flatnonzero(before >= 0)
     if not len(tried):
         raise MisuseError("nobody is in both releases; check that they are of the same people")
-    asked, row = np.unique(evaluation.own[tried], return_inverse=True)
+    asked, row = np.unique(evaluation.records[tried], return_inverse=True)
     room = max(_MOST_SCORES // earlier.n_records - len(asked), 0)
     others = np.setdiff1d(np.arange(target.n_records), asked)[:room]
     compared = np.concatenate([asked, others])
     rules, scores = list(_RULES), [_scores(target, earlier, compared)]
-    undone, undone_before = _undone(evaluation, evaluation.around.earlier[0])
+    undone, undone_before = _undone(evaluation, evaluation.context.earlier[0])
     if undone is not None or undone_before is not None:
         rules += [(f"{name}, moves undone", f"{does}, once moves are undone") for name, does in _RULES]
         scores.append(_scores(undone or target, undone_before or earlier, compared))
@@ -69,15 +71,17 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     by_class = np.array(
         [
             [
-                told.get(own, 0.0)
-                for told, own in zip((named[one] for one in row), right.tolist(), strict=True)
+                chances_by_class.get(right_class, 0.0)
+                for chances_by_class, right_class in zip(
+                    (named[place] for place in row), right.tolist(), strict=True
+                )
             ]
             for own_scores in scores
             for named in _named(own_scores, of_class)
         ]
     )
     does = "holds this release and an earlier one, and names for a record of this one"
-    told = {
+    chances_by_class = {
         "series-linkage": ("that", by_class / sizes[right], 1.0),
         "series-class": ("those, equal among each other,", by_class, float(sizes[right].mean())),
     }
@@ -90,22 +94,21 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
             name=rate,
             knowledge="an earlier release",
             target=evaluation.label,
-            baseline=alike / earlier.n_records,
+            baseline=choices / earlier.n_records,
             clusters=evaluation.clusters[tried],
         )
-        for rate, (whose, won, alike) in told.items()
+        for rate, (whose, won, choices) in chances_by_class.items()
     ]
 
 
 def _undone(evaluation: Evaluation[BoxTarget], earlier: Release) -> tuple[BoxTarget | None, BoxTarget | None]:
-    """Both releases with moves into cylinders undone; None where nobody was moved."""
     before = undone_release(earlier, evaluation.run)
     return undone_cells(evaluation), None if before is None else _on_grid_of(evaluation, before)
 
 
 def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]]]:
     """By each rule for each row of scores [r, o] the classes that it names, each with its chance."""
-    yield [{one: 1.0} for one in of_class[_all_at_once(scores)].tolist()]
+    yield [{best_class: 1.0} for best_class in of_class[_all_at_once(scores)].tolist()]
     rivals = sum(
         np.partition(scores, -least, axis=axis)
         .take(range(-least, 0), axis=axis)
@@ -113,24 +116,24 @@ def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]
         for axis in (0, 1)
         for least in (min(_RIVALS, scores.shape[axis]),)
     )
-    for each in (2 * scores - rivals, scores):
-        best = each >= (each.max(axis=1) - _ALIKE * np.abs(each).max(axis=1))[:, None]
-        classes = (np.unique(of_class[own]).tolist() for own in best)
-        yield [dict.fromkeys(alike, 1 / len(alike)) for alike in classes]
+    for scored in (2 * scores - rivals, scores):
+        best = scored >= (scored.max(axis=1) - _ALIKE * np.abs(scored).max(axis=1))[:, None]
+        classes = (np.unique(of_class[best_row]).tolist() for best_row in best)
+        yield [dict.fromkeys(best_classes, 1 / len(best_classes)) for best_classes in classes]
 
 
 def _all_at_once(scores: Floats) -> Integers:
-    """int64 [r]: a different one of the other records for each, with the greatest sum of scores.
+    """int64 [r]: a different earlier record for each record, with the greatest sum of scores.
 
-    Where there are fewer others than records, those left over are given the best one.
+    Where there are fewer earlier records, the remaining records get their best one.
     """
     most = float(scores.max())
     costs = np.rint((most - scores) * (_STEPS / most if most > 0 else 0)).astype(np.int64)
     if len(costs) <= costs.shape[1]:
         return np.asarray(least_assignment(costs))
     named: Integers = np.asarray(costs.argmin(axis=1))
-    taken = least_assignment(np.ascontiguousarray(costs.T))
-    named[taken] = np.arange(costs.shape[1])
+    assigned = least_assignment(np.ascontiguousarray(costs.T))
+    named[assigned] = np.arange(costs.shape[1])
     return named
 
 
@@ -138,8 +141,9 @@ def _all_at_once(scores: Floats) -> Integers:
 class Scale:
     """The boxes of a target in squares of several cells.
 
-    squares: int64 [b, 4], the first and the last one in x and in y. counts: how many each box touches,
-    0 = too many to tell anything. part: of the day.
+    squares: int64 [b, 4], the first and the last one in x and in y. counts: squares that each box touches, 0
+    =
+    too many to be informative. part: of the day.
     """
 
     squares: Integers
@@ -148,7 +152,7 @@ class Scale:
 
     @classmethod
     def of(cls, target: BoxTarget, side: int) -> "Scale":
-        """side: cells."""
+        """side: of a square, in cells."""
         boxes = target.boxes.astype(np.int64)
         slot_s, part_s = target.grid.slot_s, DAY_S / _PARTS
         squares = (boxes[:, [2, 4, 3, 5]] - np.array([0, 1, 0, 1])) // side
@@ -169,43 +173,51 @@ class Presence:
 
 
 def _presences(targets: Sequence[BoxTarget]) -> list[Presence]:
-    """Half of a box's presence is at its corners, the rest anywhere in it; features are numbered alike.
+    """Presence of each target's records, with common numbers of features.
 
-    A feature is a square of either scale in a part of the day.
+    Half of a box's presence is at its corners, the rest anywhere in it. A feature is a square of either scale
+    in a
+    part of the day.
     """
     scales = [[Scale.of(target, side) for side in _SIDES] for target in targets]
-    squares = np.concatenate([one.squares[one.counts > 0] for own in scales for one in own])
+    squares = np.concatenate(
+        [scale.squares[scale.counts > 0] for target_scales in scales for scale in target_scales]
+    )
     least = squares.min(axis=0, initial=0)[::2]
     width, height = (squares.max(axis=0, initial=0)[1::2] - least + 1).tolist()
-    found = []
-    for target, own in zip(targets, scales, strict=True):
+    presences = []
+    for target, target_scales in zip(targets, scales, strict=True):
         totals = np.zeros(target.n_records)
-        for one in own:
-            total_presence(target.offsets, one.counts, _CORNERS, totals)
+        for scale in target_scales:
+            total_presence(target.offsets, scale.counts, _CORNERS, totals)
         listed = []
-        for number, one in enumerate(own):
-            room = int(one.counts.sum())
+        for number, scale in enumerate(target_scales):
+            room = int(scale.counts.sum())
             pairs, shares = np.empty((2, room), dtype=np.int64), np.empty(room)
-            firsts = (number * (_PARTS + 1) + one.part) * width * height
-            shifted = one.squares - np.repeat(least, 2)
+            firsts = (number * (_PARTS + 1) + scale.part) * width * height
+            shifted = scale.squares - np.repeat(least, 2)
             n = list_presence(
-                target.offsets, shifted, firsts, one.counts, height, _CORNERS, totals, pairs, shares
+                target.offsets, shifted, firsts, scale.counts, height, _CORNERS, totals, pairs, shares
             )
             listed.append((*pairs[:, :n], shares[:n]))
         record, feature, share = (np.concatenate(column) for column in zip(*listed, strict=True))
-        found.append(Presence(record=record, feature=feature, share=share))
-    return found
+        presences.append(Presence(record=record, feature=feature, share=share))
+    return presences
 
 
 def _scores(target: BoxTarget, earlier: BoxTarget, asked: Integers) -> Floats:
-    """[asked, records of the earlier one]: how well their places agree."""
-    both = here, there = _presences([target, earlier])
+    """[asked, earlier records]: how well their places agree."""
+    both = presence, presence_earlier = _presences([target, earlier])
     features, number = np.unique(np.concatenate([one.feature for one in both]), return_inverse=True)
     row_of = np.full(target.n_records, -1, dtype=np.int64)
     row_of[asked] = np.arange(len(asked))
-    listed = _listed(here, number[: len(here.record)], len(features), target.n_records, row_of)
+    listed = _listed(presence, number[: len(presence.record)], len(features), target.n_records, row_of)
     others = _listed(
-        there, number[len(here.record) :], len(features), earlier.n_records, np.arange(earlier.n_records)
+        presence_earlier,
+        number[len(presence.record) :],
+        len(features),
+        earlier.n_records,
+        np.arange(earlier.n_records),
     )
     scores = np.zeros((len(asked), earlier.n_records))
     add_agreement(*listed, *others, scores)
@@ -220,9 +232,9 @@ def _listed(
     feature, record, share = feature[order], presence.record[order], presence.share[order]
     usual = np.bincount(feature, weights=share, minlength=n_features) / n_records
     surprise = np.log1p(share / usual[feature])
-    kept = row_of[record] >= 0
-    starts = np.searchsorted(feature[kept], np.arange(n_features + 1))
-    return starts.astype(np.int64), row_of[record[kept]], share[kept], surprise[kept]
+    has_row = row_of[record] >= 0
+    starts = np.searchsorted(feature[has_row], np.arange(n_features + 1))
+    return starts.astype(np.int64), row_of[record[has_row]], share[has_row], surprise[has_row]
 
 
 def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.random.Generator) -> Integers:
@@ -234,7 +246,7 @@ def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.ran
     record_of = {
         uid: place.get(name, -1) for uid, name in zip(linkage.uids, linkage.trajectory_ids, strict=True)
     }
-    ids = evaluation.known.ids
+    ids = evaluation.people.ids
     return np.array(
         [record_of.get(ids[victim], -1) for victim in evaluation.victims.tolist()], dtype=np.int64
     )
@@ -242,7 +254,7 @@ def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.ran
 
 def _on_grid_of(evaluation: Evaluation[BoxTarget], release: Release) -> BoxTarget:
     """The earlier release in the plane of this one; raises MisuseError when they have no common places."""
-    grid, crs = evaluation.target.grid, evaluation.known.crs
+    grid, crs = evaluation.target.grid, evaluation.people.crs
     boxes = release.as_boxes(grid)
     if boxes.snapped_grid() != grid:
         raise MisuseError("the two releases have other cells or slots, so that their boxes cannot be joined")

@@ -1,24 +1,21 @@
-"""The table of attacks: one row each, and nothing else in the project has to know one by name.
+"""The table of attacks, one row for each; no other module knows an attack by name.
 
-From these rows follow what ``--knowledge`` accepts and its help, what is evaluated by default, what the
-record of a release asks, and what comparisons ask of releases of points. To add an attack, write its function
-in a file of this package and add a row here. The order of rows is that of defaults and of help texts.
+The rows give the forms of ``--knowledge`` and its help, the defaults, the attacks of a release's report and
+those of comparisons. Their order is that of defaults and help texts.
 """
 
 from typing import Final
 
 from shoal.attacks.adversary import Adversary, count, offset_s
-from shoal.attacks.cluster import attack_cluster
+from shoal.attacks.clusters import attack_cluster
 from shoal.attacks.downcoding import attack_downcoding
-from shoal.attacks.exact import attack_times, attack_triples
+from shoal.attacks.exact import attack_nearest, attack_times, attack_triples
 from shoal.attacks.home_work import attack_home_work
 from shoal.attacks.insider import attack_insider, colluding
 from shoal.attacks.membership import attack_membership
-from shoal.attacks.nearest import attack_nearest
-from shoal.attacks.noisy import attack_noisy
 from shoal.attacks.partner import attack_partner
 from shoal.attacks.places import attack_period, attack_top
-from shoal.attacks.points import attack_attribution, attack_points
+from shoal.attacks.points import attack_attribution, attack_noisy, attack_points
 from shoal.attacks.series import attack_series
 from shoal.attacks.tau_knowledge import attack_tau
 from shoal.attacks.track import attack_track
@@ -141,7 +138,7 @@ _ROWS: Final = (
         name="tau",
         form="tau:30min[:W]",
         example="tau:30min:2",
-        sentence="Followed a person without a gap for some time, and looks for the record that fits.",
+        sentence="FollowedVictims a person without a gap for some time, and looks for the record that fits.",
         words="everything during 30 min without a gap, in one or W windows of time",
         source="Gramaglia et al. 2017, Sec. II-B",
         uses="raw data",

@@ -1,7 +1,6 @@
 """The records that adversaries search in, as boxes or as points, with indexes for their questions.
 
-Raw data and releases become targets alike: a raw sample is a box of one slot and one cell, so an attack is
-written once.
+A raw sample is a box of one slot and one cell, so raw data and releases are the same kind of target.
 """
 
 from dataclasses import dataclass, field
@@ -44,16 +43,15 @@ def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
         order = np.lexsort((starts, levels))
-        own, of = boxes[order].astype(kind), _owners(offsets, kind)[order]
-        return CoverIndex(class_offsets, own, of, own[:, 0])
-    own, of = np.empty_like(boxes, dtype=kind), np.empty(len(boxes), dtype=kind)
-    filed = CoverIndex(class_offsets, own, of, own[:, 0])
+        sorted_boxes, sorted_owners = boxes[order].astype(kind), _owners(offsets, kind)[order]
+        return CoverIndex(class_offsets, sorted_boxes, sorted_owners, sorted_boxes[:, 0])
+    sorted_boxes, sorted_owners = np.empty_like(boxes, dtype=kind), np.empty(len(boxes), dtype=kind)
+    filed = CoverIndex(class_offsets, sorted_boxes, sorted_owners, sorted_boxes[:, 0])
     fill_time_index(boxes, read_only(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
 
 def _owners(offsets: Integers, kind: Any) -> Integers:
-    """[b]: the record that owns each box."""
     return np.repeat(np.arange(len(offsets) - 1, dtype=kind), np.diff(offsets))
 
 
@@ -67,7 +65,7 @@ def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
 
 
 def index_over_areas(by_time: CoverIndex) -> BoxTiles:
-    """An index of boxes over places, and in each over time; as large as they are, so nobody keeps it."""
+    """An index of boxes over places, and in each over time; as large as the boxes, so it is not cached."""
     boxes, record = by_time.boxes, by_time.record
     if len(by_time.class_offsets) > 2:
         order = np.argsort(by_time.starts, kind="stable")
@@ -82,7 +80,7 @@ def index_over_areas(by_time: CoverIndex) -> BoxTiles:
 class Classes:
     """Records that are equal, box for box.
 
-    records: the different ones, one for each class. sizes: int64 [c], how many records are equal to each.
+    records: the different ones, one for each class. sizes: int64 [c], the number of equal records.
     """
 
     records: "BoxTarget"
@@ -94,8 +92,8 @@ class BoxTarget:
     """Records of boxes.
 
     offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: [b, 6], columns in the
-    order of BOX_COLUMNS, in 32 bits where they fit. Kernels reckon with them in 64 bits; what reckons with
-    them in NumPy takes 64 first.
+    order
+    of BOX_COLUMNS, in 32 bits where they fit. Kernels compute in 64 bits; NumPy code converts first.
     """
 
     offsets: Integers
@@ -104,12 +102,11 @@ class BoxTarget:
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "BoxTarget":
-        """Snapped samples, every subject a record; raises MisuseError for points as given."""
+        """Snapped samples, one record for each subject; raises MisuseError for points as given."""
         return cls._of_samples(original.offsets, original.t, original.x, original.y, original.snapped_grid())
 
     @classmethod
     def _of_samples(cls, offsets: Integers, t: Integers, x: Integers, y: Integers, grid: Grid) -> "BoxTarget":
-        """As Boxes.of_samples has them, without columns of their own."""
         boxes = np.empty((len(t), len(BOX_COLUMNS)), dtype=_narrowest(t, x, y))
         for place, (column, beyond) in enumerate(((t, 0), (t, 1), (x, 0), (y, 0), (x, 1), (y, 1))):
             np.add(column, beyond, out=boxes[:, place], casting="same_kind")
@@ -117,7 +114,7 @@ class BoxTarget:
 
     @classmethod
     def of_release(cls, release: Release, grid: Grid | None = None) -> "BoxTarget":
-        """The records of a release; of points, the slots and cells of ``grid`` that hold them."""
+        """The records of a release; for points, the slots and cells of ``grid`` that hold them."""
         if grid is not None and not release.payload.on_grid:
             return cls._of_samples(*release.cells_of_points(grid), grid)
         columns = release.boxes.columns()
@@ -133,12 +130,12 @@ class BoxTarget:
 
     @property
     def n_records(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return len(self.offsets) - 1
 
     @property
     def record_of_box(self) -> Integers:
-        """[b]: the record that owns each box, in the width of the boxes; made when asked for, not kept."""
+        """[b]: the record that owns each box, in the width of the boxes; not cached."""
         return _owners(self.offsets, self.boxes.dtype)
 
     @cached_property
@@ -154,9 +151,13 @@ class BoxTarget:
     @cached_property
     def class_of(self) -> Integers:
         """int64 [r]: records of equal number are equal, box for box; numbered as they first appear."""
-        alike = self._perhaps_alike
-        rows = slice(None) if alike.all() else np.flatnonzero(np.repeat(alike, np.diff(self.offsets)))
-        boxes, counts = self.boxes[rows], np.diff(self.offsets) * alike
+        maybe_equal = self._maybe_equal
+        rows = (
+            slice(None)
+            if maybe_equal.all()
+            else np.flatnonzero(np.repeat(maybe_equal, np.diff(self.offsets)))
+        )
+        boxes, counts = self.boxes[rows], np.diff(self.offsets) * maybe_equal
         ends = np.cumsum(counts)
         if not records_ascend(boxes, np.concatenate([[0], ends])):
             boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box[rows]))]
@@ -168,26 +169,26 @@ class BoxTarget:
                     len(numbers),
                 )
                 for record, (digested, count, end) in enumerate(
-                    zip(alike.tolist(), counts.tolist(), ends.tolist(), strict=True)
+                    zip(maybe_equal.tolist(), counts.tolist(), ends.tolist(), strict=True)
                 )
             ],
             dtype=np.int64,
         )
 
     @property
-    def _perhaps_alike(self) -> Flags:
-        """[r]: whether another record has as many boxes with the same sums of sides; others equal nobody.
+    def _maybe_equal(self) -> Flags:
+        """[r]: whether another record has as many boxes with the same sums of sides.
 
-        Sums may run over, those of equal records alike.
+        Sums may overflow, equally for equal records.
         """
         lengths = np.diff(self.offsets)
-        told = np.zeros((self.n_records, 7), dtype=np.int64)
-        told[:, 6], some = lengths, lengths > 0
+        sums = np.zeros((self.n_records, 7), dtype=np.int64)
+        sums[:, 6], some = lengths, lengths > 0
         if some.any():
             # in the width of the boxes, so that these are not copied into 64 bits
             kind = self.boxes.dtype
-            told[some, :6] = np.add.reduceat(self.boxes, self.offsets[:-1][some], axis=0, dtype=kind)
-        _, number, counts = np.unique(told, axis=0, return_inverse=True, return_counts=True)
+            sums[some, :6] = np.add.reduceat(self.boxes, self.offsets[:-1][some], axis=0, dtype=kind)
+        _, number, counts = np.unique(sums, axis=0, return_inverse=True, return_counts=True)
         return np.asarray(counts[number.ravel()] > 1)
 
     @property
@@ -198,9 +199,9 @@ class BoxTarget:
 
     @cached_property
     def _different(self) -> "tuple[BoxTarget | None, Integers]":
-        """(the different records, None where all are; how many are equal to each).
+        """(the different records, None where all are; the number of equal records of each).
 
-        It does not hold this object itself, which would then keep its indexes until Python looks for circles.
+        It does not hold this object itself: the circle would keep its indexes alive until garbage collection.
         """
         _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
         if len(first) == self.n_records:  # numbered as they stand
@@ -225,8 +226,8 @@ class BoxTarget:
             by_time=records.by_time,
         )
 
-    def let_go_of_time(self) -> None:
-        """Forget the index over time, which is as large as the records; who asks for it again waits."""
+    def drop_time_index(self) -> None:
+        """Forget the index over time, which is as large as the records; it is built again on demand."""
         for one in (self, self.classes.records):
             one.__dict__.pop("book", None)
             one.__dict__.pop("by_time", None)
@@ -235,12 +236,12 @@ class BoxTarget:
         """The boxes [b, 6] of one record, in 64 bits."""
         return self.boxes[self.offsets[position] : self.offsets[position + 1]].astype(np.int64)
 
-    def with_boxes(self, kept: Flags) -> "BoxTarget":
-        """The same records with only these boxes; a record may be left with none."""
-        counts = np.bincount(self.record_of_box[kept], minlength=self.n_records)
+    def with_boxes(self, mask: Flags) -> "BoxTarget":
+        """The same records with only the boxes of this mask; a record may be empty then."""
+        counts = np.bincount(self.record_of_box[mask], minlength=self.n_records)
         return BoxTarget(
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            boxes=self.boxes[kept],
+            boxes=self.boxes[mask],
             grid=self.grid,
         )
 
@@ -249,8 +250,9 @@ class BoxTarget:
 class PointIndex:
     """Points by number: equal points have equal numbers.
 
-    codes: int64 [m], the number of each point. values: for each column its distinct values, ascending.
-    pairs: for each column after the first, the distinct pairs of (number so far, place in the column).
+    codes: int64 [m], the number of each point. values: for each column its distinct values, ascending. pairs:
+    for
+    each column after the first, the distinct pairs of (number so far, place in the column).
     """
 
     codes: Integers
@@ -268,8 +270,8 @@ class PointIndex:
             if place == 0:
                 codes = number.astype(np.int64)
             else:
-                known, codes = np.unique(codes * len(distinct) + number, return_inverse=True)
-                pairs.append(known)
+                pair_values, codes = np.unique(codes * len(distinct) + number, return_inverse=True)
+                pairs.append(pair_values)
         return cls(codes=codes.astype(np.int64), values=tuple(values), pairs=tuple(pairs))
 
     def codes_of(self, *columns: Numbers) -> Integers:
@@ -284,24 +286,26 @@ class PointIndex:
         return codes
 
 
-def _places_in(ascending: Numbers, wanted: Numbers) -> Integers:
-    """int64 [n]: where each wanted number stands among different ascending ones, -1 = nowhere."""
-    place = np.searchsorted(ascending, wanted).astype(np.int64)
+def _places_in(ascending: Numbers, numbers: Numbers) -> Integers:
+    """int64 [n]: where each number stands among distinct ascending ones, -1 = nowhere."""
+    place = np.searchsorted(ascending, numbers).astype(np.int64)
     place[place == len(ascending)] = 0
     if not len(ascending):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    return np.where(ascending[place] == wanted, place, -1)
+        return np.full(len(numbers), -1, dtype=np.int64)
+    return np.where(ascending[place] == numbers, place, -1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointTarget:
     """Records of points as given.
 
-    offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds,
-    x, y: meters, float64 [m] each. tracks: int64 [m], the track that each point seems to be of, by the k of
-    clusters; filled as trackers ask. By the diameter of cylinders, filled in the same way: middles, float64
-    [m, 2], of the one that each point seems to stand in; others, int64 [m], the other point of a crowd of
-    two, -1 elsewhere; undone, [m, 2], places that they seem to have come from.
+    offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds, x,
+    y:
+    meters, float64 [m]. The other fields are caches. tracks: by the k of clusters, int64 [m], the track of
+    each
+    point. By the diameter of cylinders: middles, float64 [m, 2], of each point's cylinder; others, int64 [m],
+    the
+    other point of a crowd of two, -1 elsewhere; undone, [m, 2], the places the points came from.
     """
 
     offsets: Integers
@@ -315,7 +319,7 @@ class PointTarget:
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "PointTarget":
-        """Points as given, every subject a record; raises MisuseError for snapped samples."""
+        """Points as given, one record for each subject; raises MisuseError for snapped samples."""
         original.require_points_as_given()
         return cls._of(original.offsets, original)
 
@@ -329,20 +333,20 @@ class PointTarget:
         return cls(offsets=offsets, t=points.t, x=points.x, y=points.y)
 
     def since(self, moment_s: float) -> "PointTarget":
-        """The same records with only the points from a moment on; a record may be left with none."""
-        kept = self.t >= moment_s
-        counts = np.bincount(self.record_of_point[kept], minlength=self.n_records)
+        """The same records with only the points from a moment on; a record may be empty then."""
+        mask = self.t >= moment_s
+        counts = np.bincount(self.record_of_point[mask], minlength=self.n_records)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return PointTarget(offsets=offsets, t=self.t[kept], x=self.x[kept], y=self.y[kept])
+        return PointTarget(offsets=offsets, t=self.t[mask], x=self.x[mask], y=self.y[mask])
 
     @property
     def n_records(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return len(self.offsets) - 1
 
     @cached_property
     def class_of(self) -> Integers:
-        """int64 [r]: nothing is shared; no two records of points are taken to be equal."""
+        """int64 [r]: every record by itself; no two records of points are taken to be equal."""
         return np.arange(self.n_records)
 
     @cached_property

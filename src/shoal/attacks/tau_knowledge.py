@@ -1,10 +1,10 @@
-"""The attacker who has followed somebody for tau without a gap, once or more often, and wants the rest.
+"""The attacker who followed a person for tau without a gap, once or more often, and wants the rest.
 
-She knows every observation of the victim in these windows and keeps the records that hold all of them and
-have no box inside a window where the victim was silent (Gramaglia et al. 2017, Sec. II-B). Of these
-she names the likeliest. The own record is built around the victim at all times, and so it is dense at the
-victim's places in all of its boxes; a record that only hides the victim in a window is not. Then she reads
-on: what all of the records say, she knows for certain.
+The attacker knows every observation of the victim in these windows and keeps the records that hold all of
+them and have no box inside a window where the victim was silent (Gramaglia et al. 2017, Sec. II-B). Of these
+the likeliest is named. The victim's record is built around the victim at all times, so it is dense at the
+victim's places in all of its boxes; a record that only hides the victim in a window is not. Then the attacker
+reads on: what all fitting records agree on is certain.
 """
 
 from typing import NamedTuple
@@ -25,11 +25,11 @@ from shoal.units import show_s, slots_touched
 _PART = 100
 
 
-class Drawn(NamedTuple):
-    """Whom the attack is tried on, and what is known and asked.
+class DrawnWindows(NamedTuple):
+    """Victims of the attack with their windows and questions.
 
-    tried: int64 [v], places among the victims. begins: int64 [v, windows], the slot at which each window
-    begins, ascending. asked: int64 [v], a row of the raw data outside of all windows.
+    tried: int64 [v], places among the victims. begins: int64 [v, windows], the first slot of each window,
+    ascending. asked: int64 [v], a row of the raw data outside of all windows.
     """
 
     tried: Integers
@@ -40,15 +40,16 @@ class Drawn(NamedTuple):
 def attack_tau(
     evaluation: Evaluation[BoxTarget], tau_s: float, windows: int = 1, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Unicity (only the victim's record fits), linkage (the likeliest of those that fit), and attribution.
+    """Unicity (only the victim's record fits), linkage (the likeliest fitting record), and attribution.
 
     Each window begins at a random observation of the victim and holds all slots that tau_s can touch, one
-    more than it is long, since it may begin within a slot; windows do not overlap. Attribution:
-    another random observation, outside the windows, lies where the records say it does. A person who has no
-    such observation, or not so many windows, is not tried. Raises MisuseError when nobody has, or when tau is
-    shorter than a slot.
+    more
+    than its length, since it may begin within a slot; windows do not overlap. Attribution: another random
+    observation, outside the windows, lies where the records say. A person without such an observation, or
+    with
+    too few windows, is not tried. Raises MisuseError when nobody is, or when tau is shorter than a slot.
     """
-    original, target = evaluation.known, evaluation.target
+    original, target = evaluation.people, evaluation.target
     slot_s = original.snapped_grid().slot_s
     if tau_s < slot_s:
         raise MisuseError(
@@ -63,47 +64,47 @@ def attack_tau(
             f"nobody has an observation outside {intervals} of {show_s(tau_s)}; there is nothing to find out"
         )
     followed = follow(evaluation, drawn, tau)
-    found, told = weigh(evaluation, followed)
+    weighed, holds_asked = weigh(evaluation, followed)
     counts = np.empty(len(drawn.asked), dtype=np.int64)
     count_holders(followed.asked, target.book, counts)
     knows = f"knows all observations of a person during {show_s(tau_s)} without a gap{often}"
     knowledge = f"all observations in {show_s(tau_s)}{'' if windows == 1 else f', {windows} times'}"
     clusters = evaluation.clusters[drawn.tried]
-    linkage = rules_of(knows, "the records that fit them", found.chances)
+    linkage = rules_of(knows, "the records that fit them", weighed.chances)
     attribution = [
         Rule(
             name="all that fit",
             does=f"{knows}, and wins when all records that fit them hold another observation of the person",
-            chances=told.by_all,
+            chances=holds_asked.by_all,
         ),
         *(
             Rule(
                 name=rule.name,
                 does=f"{rule.does}, and wins when that record holds another observation of the person",
-                chances=told.by_named[:, number],
+                chances=holds_asked.by_named[:, number],
             )
             for number, rule in enumerate(linkage)
         ),
     ]
     return [
         Rate.of(
-            (found.candidates == 1) & (found.own_fits == 1),
+            (weighed.candidates == 1) & (weighed.own_fits == 1),
             name="unicity",
             knowledge=knowledge,
             attacker=f"Someone who {knows}, and wins when the person's record alone fits them.",
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=clusters,
-            most=evaluation.most,
+            max_chance=evaluation.max_chance,
         ),
         Rate.best_of(
             linkage,
             name="linkage",
             knowledge=knowledge,
             target=evaluation.label,
-            baseline=evaluation.guess,
+            baseline=evaluation.guess_rate,
             clusters=clusters,
-            most=evaluation.most,
+            max_chance=evaluation.max_chance,
         ),
         Rate.best_of(
             attribution,
@@ -117,12 +118,12 @@ def attack_tau(
 
 
 def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple[LinkResults, SampleAnswers]:
-    """What every rule makes of what was seen; parts of the victims are weighed on all threads."""
+    """Rank records by what was seen of each victim, on all threads."""
     book, n, rules = evaluation.target.book, len(followed.own_class), len(CUES)
     none = np.zeros(n, dtype=np.int64)
-    each = np.zeros((n, rules), dtype=np.int64)
-    found = LinkResults(none, none.copy(), np.zeros((n, rules)), each)
-    told = SampleAnswers(none.copy(), each.copy())
+    none_named = np.zeros((n, rules), dtype=np.int64)
+    weighed = LinkResults(none, none.copy(), np.zeros((n, rules)), none_named)
+    holds_asked = SampleAnswers(none.copy(), none_named.copy())
 
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
@@ -134,18 +135,18 @@ def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple
             ),
             book,
             CUES,
-            LinkResults._make(column[mine] for column in found),
-            SampleAnswers._make(column[mine] for column in told),
+            LinkResults._make(column[mine] for column in weighed),
+            SampleAnswers._make(column[mine] for column in holds_asked),
         )
 
     for _ in evaluation.run.map(part, range(0, n, _PART), label=f"following people ({evaluation.label})"):
         pass
-    return found, told
+    return weighed, holds_asked
 
 
-def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> FollowedVictims:
-    """What is seen of each victim in its windows."""
-    original, (n, windows) = evaluation.known, drawn.begins.shape
+def follow(evaluation: Evaluation[BoxTarget], drawn: DrawnWindows, tau: int) -> FollowedVictims:
+    """The observations of each victim in their windows."""
+    original, (n, windows) = evaluation.people, drawn.begins.shape
     begins = drawn.begins.ravel()
     rows = []
     for victim, begin in zip(
@@ -162,7 +163,7 @@ def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> Followe
         sample_offsets=np.cumsum([0, *map(len, rows)], dtype=np.int64),
         samples=np.column_stack([column[seen] for column in columns]),
         asked=np.column_stack([column[drawn.asked] for column in columns]),
-        own_class=evaluation.target.class_of[evaluation.own[drawn.tried]],
+        own_class=evaluation.target.class_of[evaluation.records[drawn.tried]],
     )
 
 
@@ -181,31 +182,30 @@ def records_of(target: BoxTarget) -> Records:
 
 def _draw(
     original: Trajectories, victims: Integers, tau: int, windows: int, rng: np.random.Generator
-) -> Drawn:
+) -> DrawnWindows:
     """Windows for those who have enough observations, and one more observation outside of them."""
     tried, begins, asked = [], [], []
     for place, victim in enumerate(victims.tolist()):
         first, t = original.offsets[victim], original.samples_of(victim)[0]
-        begun = [int(t[rng.integers(len(t))])]
-        left = _outside(t, begun, tau)
-        while len(begun) < windows:
+        chosen = [int(t[rng.integers(len(t))])]
+        free_rows = _outside(t, chosen, tau)
+        while len(chosen) < windows:
             # a window that begins less than tau before another one would overlap it
-            free = [at for at in t[left].tolist() if all(at + tau <= one or at >= one for one in begun)]
+            free = [at for at in t[free_rows].tolist() if all(at + tau <= one or at >= one for one in chosen)]
             if not free:
                 break
-            begun.append(int(rng.choice(free)))
-            left = _outside(t, begun, tau)
-        if len(begun) == windows and len(left):
+            chosen.append(int(rng.choice(free)))
+            free_rows = _outside(t, chosen, tau)
+        if len(chosen) == windows and len(free_rows):
             tried.append(place)
-            begins.append(sorted(begun))
-            asked.append(first + rng.choice(left))
-    return Drawn(
+            begins.append(sorted(chosen))
+            asked.append(first + rng.choice(free_rows))
+    return DrawnWindows(
         tried=np.array(tried, dtype=np.int64),
         begins=np.array(begins, dtype=np.int64).reshape(-1, windows),
         asked=np.array(asked, dtype=np.int64),
     )
 
 
-def _outside(t: Integers, begun: list[int], tau: int) -> Integers:
-    """The places of observations outside of these windows."""
-    return np.flatnonzero(~np.logical_or.reduce([(t >= one) & (t < one + tau) for one in begun]))
+def _outside(t: Integers, begins: list[int], tau: int) -> Integers:
+    return np.flatnonzero(~np.logical_or.reduce([(t >= one) & (t < one + tau) for one in begins]))

@@ -1,8 +1,8 @@
-"""The adversary who holds several releases of the same people, and knows who could be whom in each.
+"""The intersection attack: combine several releases of the same people (Ganta et al. 2008).
 
-Whoever could be a person in every release is left: the intersection attack (Ganta, Kasiviswanathan and Smith
-2008). Who could be whom follows from the claim of a release. The attack derives it from releases and linkages
-by itself and shares no code with the verifier, so that an error in one does not blind the other.
+A person's candidates are those who could be the person in every release. The claim of a release determines
+its candidates. The attack derives them from releases and linkages and shares no code with the verifier, so
+that an error in one does not hide in the other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,34 +31,35 @@ from shoal.units import show_m, show_s, slots_touched
 
 MOST_QUESTIONS: Final = 20_000
 
-Held = tuple[Trajectories, Release, Linkage]
-Who = Callable[[str, float], frozenset[str] | None]
+LinkedRelease = tuple[Trajectories, Release, Linkage]
+FindCandidates = Callable[[str, float], frozenset[str] | None]
 """Who could be a person, as seen from a moment in seconds on; None = the release does not show the person."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Composed:
-    """How a release of one claim takes part. who: made from the release, its record of each person, and tau.
+class CompositionRule:
+    """How releases of one claim are combined.
 
-    tau_s: for how long the claim lets the attacker follow somebody, None = always. within_m: places so close
-    are not told apart.
+    who: made from the linked release, its record of each person, and tau. tau_s: how long the claim lets the
+    attacker follow a person, None = always. within_m: places this close are not told apart.
     """
 
-    who: Callable[[Held, Mapping[str, int], float], Who]
+    who: Callable[[LinkedRelease, Mapping[str, int], float], FindCandidates]
     tau_s: Callable[[Any], float | None] = lambda _: None
     within_m: Callable[[Any], float] = lambda _: 0.0
 
 
-def attack_together(releases: Sequence[Held], *, most: int = MOST_QUESTIONS) -> list[Rate]:
-    """Linkage by who could be a person: in the newest release alone, and in all releases.
+def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUESTIONS) -> list[Rate]:
+    """Linkage by the candidates of a person: in the newest release alone, and in all releases.
 
     Parameters
     ----------
     releases
         Raw data, release and linkage of each, the newest release first; raw data read as its manifest says.
     most
-        People are asked about all at once, unless a claim is about intervals of time. Then at most so many
-        intervals are asked about, evenly chosen from those that begin at a sample of the newest raw data.
+        Without intervals of time in the claims, everybody is asked about. Otherwise at most this many
+        intervals,
+        evenly chosen from those that begin at a sample of the newest raw data.
 
     Returns
     -------
@@ -68,28 +69,33 @@ def attack_together(releases: Sequence[Held], *, most: int = MOST_QUESTIONS) -> 
     Raises
     ------
     InputError
-        When a release does not belong to its raw data, protects another unit than the newest one, or claims
-        something from which it does not follow who could be whom.
+        When a release does not belong to its raw data, protects another unit than the newest one, or makes a
+        claim that does not determine candidates.
 
     References
     ----------
     Ganta, Kasiviswanathan and Smith: Composition attacks and auxiliary information in data privacy, KDD 2008.
     """
     original, newest, _ = releases[0]
-    rows = [_row_of(release) for _, release, _ in releases]
-    records = [_records_by_person(held, newest) for held in releases]
+    rows = [_rule_of(release) for _, release, _ in releases]
+    records = [_records_by_person(linked, newest) for linked in releases]
     taus_s = [row.tau_s(release.claim) for row, (_, release, _) in zip(rows, releases, strict=True)]
     tau_s = min((tau for tau in taus_s if tau is not None), default=None)
     within_m = max(row.within_m(release.claim) for row, (_, release, _) in zip(rows, releases, strict=True))
     known_s = np.inf if tau_s is None else tau_s
-    asks = [row.who(held, own, known_s) for row, held, own in zip(rows, releases, records, strict=True)]
-    alone, left = [], []
+    asks = [
+        row.who(linked, records_of_people, known_s)
+        for row, linked, records_of_people in zip(rows, releases, records, strict=True)
+    ]
+    alone, together = [], []
     for person, moment_s in _questions(original, records[0], tau_s, most):
         sets = [ask(person, moment_s) for ask in asks]
         if sets[0] is None:
             continue  # what the newest release suppressed, it does not show
         alone.append(_chance(person, sets[0]))
-        left.append(_chance(person, reduce(frozenset.intersection, [one for one in sets if one is not None])))
+        together.append(
+            _chance(person, reduce(frozenset.intersection, [one for one in sets if one is not None]))
+        )
     if not alone:
         raise InputError("the newest release shows nothing of anybody; check that it is the right folder")
     followed = "" if tau_s is None else f", having followed the person for {show_s(tau_s)}"
@@ -106,13 +112,12 @@ def attack_together(releases: Sequence[Held], *, most: int = MOST_QUESTIONS) -> 
         )
         for knowledge, where, chances in (
             ("this release alone", "this release", alone),
-            (f"{len(releases)} releases together", "every release", left),
+            (f"{len(releases)} releases together", "every release", together),
         )
     ]
 
 
-def _row_of(release: Release) -> Composed:
-    """How a release takes part; raises InputError when its claim has no row: nobody is guessed at."""
+def _rule_of(release: Release) -> CompositionRule:
     row = CANDIDATES.get(type(release.claim))
     if row is None:
         raise InputError(
@@ -122,9 +127,8 @@ def _row_of(release: Release) -> Composed:
     return row
 
 
-def _records_by_person(held: Held, newest: Release) -> dict[str, int]:
-    """The record of everybody in a release; raises InputError when the release does not belong."""
-    original, release, linkage = held
+def _records_by_person(linked: LinkedRelease, newest: Release) -> dict[str, int]:
+    original, release, linkage = linked
     if (release.unit_of_protection, release.reading.per_day) != (
         newest.unit_of_protection,
         newest.reading.per_day,
@@ -140,7 +144,6 @@ def _records_by_person(held: Held, newest: Release) -> dict[str, int]:
 def _questions(
     original: Trajectories, records: Mapping[str, int], tau_s: float | None, most: int
 ) -> list[tuple[str, float]]:
-    """(person, moment in seconds): everybody once, or evenly chosen samples at which an interval begins."""
     if tau_s is None:
         return [(uid, 0.0) for uid in records]
     subject_of_row = np.repeat(np.arange(original.n_subjects), original.lengths)
@@ -155,14 +158,13 @@ def _questions(
 
 
 def _chance(person: str, candidates: frozenset[str]) -> float:
-    """The chance to name the right person."""
     return 1 / len(candidates) if person in candidates else 0.0
 
 
-def _in_class(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+def _in_class(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
     """Members of an equivalence class: people whose records are equal, box for box."""
     del tau_s  # whatever is known, the records of a class stay equal
-    release = held[1]
+    release = linked[1]
     members: dict[bytes, set[str]] = {}
     content = {uid: _content(release, record) for uid, record in records.items()}
     for uid, boxes in content.items():
@@ -172,13 +174,12 @@ def _in_class(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
 
 
 def _content(release: Release, record: int) -> bytes:
-    """The boxes of a record in canonical order."""
     return np.column_stack(release.record(record).sorted().columns()).tobytes()
 
 
-def _fitting(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+def _fitting(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
     """People whose records fit what the release shows of a person in the interval from the moment on."""
-    original, release, _ = held
+    original, release, _ = linked
     target = BoxTarget.of_release(release)
     indexed, slot_s = records_of(target), release.snapped_grid().slot_s
     tau = slots_touched(tau_s, slot_s)
@@ -193,42 +194,42 @@ def _fitting(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
         start = int(np.floor(moment_s / slot_s))
         samples = np.column_stack(original.samples_of(subject_at[person]))
         during = samples[(samples[:, 0] >= start) & (samples[:, 0] < start + tau)]
-        own = np.array([records[person]])
-        seen = during[[count_holding(indexed, own, *sample) == 1 for sample in during.tolist()]]
+        own_record = np.array([records[person]])
+        seen = during[[count_holding(indexed, own_record, *sample) == 1 for sample in during.tolist()]]
         if not len(seen):
             return None
-        found = np.empty(release.n_records, dtype=np.int64)
-        count = tau_candidates(indexed, np.ascontiguousarray(seen), start, start + tau, found)
-        return frozenset(names[found[:count]])
+        candidates = np.empty(release.n_records, dtype=np.int64)
+        count = tau_candidates(indexed, np.ascontiguousarray(seen), start, start + tau, candidates)
+        return frozenset(names[candidates[:count]])
 
     return who
 
 
-def _within_delta(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+def _within_delta(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
     """People whose records have points at the same times and are within delta at each of them."""
     del tau_s  # the whole record is known
-    release = held[1]
-    delta_m = _row_of(release).within_m(release.claim)
-    alike: dict[bytes, list[str]] = {}
+    release = linked[1]
+    delta_m = _rule_of(release).within_m(release.claim)
+    people_by_times: dict[bytes, list[str]] = {}
     for uid, record in records.items():
-        alike.setdefault(release.record(record).t.tobytes(), []).append(uid)
-    found: dict[str, frozenset[str]] = {}
-    for people in alike.values():
-        own = [release.record(records[uid]) for uid in people]
-        x, y = np.stack([one.x for one in own]), np.stack([one.y for one in own])
+        people_by_times.setdefault(release.record(record).t.tobytes(), []).append(uid)
+    near_people: dict[str, frozenset[str]] = {}
+    for people in people_by_times.values():
+        samples = [release.record(records[uid]) for uid in people]
+        x, y = np.stack([one.x for one in samples]), np.stack([one.y for one in samples])
         for place, uid in enumerate(people):
             near = np.arange(len(people))
             for columns in (slice(0, 1), slice(1, None)):  # the first time rules out most
                 apart_m = np.hypot(x[near, columns] - x[place, columns], y[near, columns] - y[place, columns])
                 near = near[(apart_m <= delta_m).all(axis=1)]
-            found[uid] = frozenset(people[other] for other in near.tolist())
-    return lambda person, _: found.get(person)
+            near_people[uid] = frozenset(people[other] for other in near.tolist())
+    return lambda person, _: near_people.get(person)
 
 
-def _swapped(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+def _swapped(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
     """People who gave a triple to every swap set that the person gave one to."""
     del tau_s  # the whole record is known
-    original, _, linkage = held
+    original, _, linkage = linked
     trace = linkage.trace
     if trace is None:
         raise InputError(
@@ -242,17 +243,17 @@ def _swapped(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
         )
     giver = np.repeat(np.arange(original.n_subjects), original.lengths)[rows]
     partners: dict[str, frozenset[str]] = {}
-    for subjects in {np.unique(own).tobytes() for own in np.split(giver, trace.set_offsets[1:-1])}:
+    for subjects in {np.unique(givers).tobytes() for givers in np.split(giver, trace.set_offsets[1:-1])}:
         people = frozenset(original.ids[place] for place in np.frombuffer(subjects, dtype=np.int64).tolist())
         for uid in people:
             partners[uid] = partners.get(uid, people) & people
     return lambda person, _: partners.get(person) if person in records else None
 
 
-CANDIDATES: Final[dict[type[Claim], Composed]] = {
-    KAnonymity: Composed(who=_in_class),
-    KteAnonymity: Composed(who=_fitting, tau_s=lambda claim: claim.tau_s),
-    KDeltaAnonymity: Composed(who=_within_delta, within_m=lambda claim: claim.delta_m),
-    TrajectoryPrivacy: Composed(who=_swapped),
+CANDIDATES: Final[dict[type[Claim], CompositionRule]] = {
+    KAnonymity: CompositionRule(who=_in_class),
+    KteAnonymity: CompositionRule(who=_fitting, tau_s=lambda claim: claim.tau_s),
+    KDeltaAnonymity: CompositionRule(who=_within_delta, within_m=lambda claim: claim.delta_m),
+    TrajectoryPrivacy: CompositionRule(who=_swapped),
 }
 """How releases take part, for every claim from which it follows who could be whom."""

@@ -1,9 +1,9 @@
-"""The tracker: joins published points into tracks by speed and heading, whatever record they stand in.
+"""The tracker: join published points into tracks by speed and heading, whatever record they stand in.
 
 Gruteser and Hoh (2005) followed people through anonymous points with a tracker of moving targets: predict
-where each goes, and assign points to predictions at least cost. Against swapped records that undoes the
-exchange, because a body has one place at a time and a limited speed, and shuffled points do not hide it.
-Predictions are the last step's and a Kalman filter's.
+where each goes, and assign points to predictions at least cost. That undoes exchanges between records,
+because a body has one place at a time and a limited speed. Predictions are the last step's and a Kalman
+filter's.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from shoal.attacks.clusters import smoothest_tracks
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
-from shoal.attacks.swapped_clusters import smoothest_tracks
 from shoal.attacks.target import PointTarget
 from shoal.model.claims import LocationPrivacy
 from shoal.runtime.arrays import Integers
@@ -22,24 +22,24 @@ _WALK_M_S: Final = 1.0  # how fast a person may have gone on before a track begi
 
 
 def attack_track(evaluation: Evaluation[PointTarget], p: int = 1, *, rng: np.random.Generator) -> list[Rate]:
-    """How much of a person's path comes back together, and what one more point of it tells.
+    """Restore a person's path, and infer another point of it.
 
     p: known triples. The track that holds most of them is named. Raw records are tracks already. Where places
     moved between people who kept their times, a person's points are those at the person's places.
     """
-    target, known = evaluation.target, evaluation.known
-    claim = evaluation.around.claim
+    target, people = evaluation.target, evaluation.people
+    claim = evaluation.context.claim
     if claim is None:
         tracks = target.record_of_point
     else:
         tracks = smoothest_tracks(target, claim.k, evaluation.run, evaluation.label)
     if isinstance(claim, LocationPrivacy):
-        codes, own = target.by_place.codes, target.by_place.codes_of(known.x, known.y)
-        said = "there"
+        codes, raw_codes = target.by_place.codes, target.by_place.codes_of(people.x, people.y)
+        meaning = "there"
     else:
-        codes, own = target.by_triple.codes, target.by_triple.codes_of(known.t, known.x, known.y)
-        said = "there and then"
-    return _rates(evaluation, tracks, (codes, own, said), p, rng)
+        codes, raw_codes = target.by_triple.codes, target.by_triple.codes_of(people.t, people.x, people.y)
+        meaning = "there and then"
+    return _rates(evaluation, tracks, (codes, raw_codes, meaning), p, rng)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,28 +70,29 @@ def _rates(
     p: int,
     rng: np.random.Generator,
 ) -> list[Rate]:
-    """track: [points].
+    """The three rates.
 
-    numbers: [points] of each published point, and [n] of each raw one, -1 = not published; then what equal
-    numbers say of a person.
+    track: [points]. numbers: [points] of each published point, and [n] of each raw one, -1 = not published;
+    then
+    what equal numbers say of a person.
     """
-    codes, known, said = numbers
-    target, people = evaluation.target, evaluation.known
+    codes, raw_codes, meaning = numbers
+    target, people = evaluation.target, evaluation.people
     tracks = Tracks.of_points(target, track)
     drawn = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]
-    named = _named(evaluation, tracks, track, codes, known, drawn)
+    named = _named(evaluation, tracks, track, codes, raw_codes, drawn)
     strangers = rng.integers(len(tracks), size=len(drawn))
     outcomes = np.zeros((5, len(drawn)))
     for place, victim in enumerate(evaluation.victims.tolist()):
-        own = np.unique(known[people.offsets[victim] : people.offsets[victim + 1]])
-        own = own[own >= 0]
-        shown, other = (codes[tracks.of(int(one))] for one in (named[place], strangers[place]))
+        victim_codes = np.unique(raw_codes[people.offsets[victim] : people.offsets[victim + 1]])
+        victim_codes = victim_codes[victim_codes >= 0]
+        track_codes, other_codes = (codes[tracks.of(int(one))] for one in (named[place], strangers[place]))
         outcomes[:, place] = (
-            _share_held(own, shown),
-            _share_held(own, other),
-            _share_of_new(shown, known[drawn[place]], own),
-            _share_of_new(other, known[drawn[place]], own),
-            len(own) > 0 and np.array_equal(own, np.unique(shown)),
+            _share_held(victim_codes, track_codes),
+            _share_held(victim_codes, other_codes),
+            _share_of_new(track_codes, raw_codes[drawn[place]], victim_codes),
+            _share_of_new(other_codes, raw_codes[drawn[place]], victim_codes),
+            len(victim_codes) > 0 and np.array_equal(victim_codes, np.unique(track_codes)),
         )
     rejoined, lucky_share, disclosed, lucky_point, whole = outcomes
     points = f"{p} exact triple{'s' * (p > 1)}"
@@ -99,7 +100,7 @@ def _rates(
         "Someone who joins published points by speed and heading, takes the track that holds most of "
         f"{points} known of a person, or passes nearest, and"
     )
-    told = {
+    measures = {
         "track-rejoined": (
             rejoined,
             f"{who} has the share of the person's points that it holds.",
@@ -107,13 +108,13 @@ def _rates(
         ),
         "track-disclosure": (
             disclosed,
-            f"{who} says of another point of it, drawn at random, that the person was {said}.",
+            f"{who} says of another point of it, drawn at random, that the person was {meaning}.",
             lucky_point,
         ),
         "track-whole": (
             whole,
             f"{who} wins when it is all that was published of the person, and nothing else.",
-            np.array([evaluation.guess]),
+            np.array([evaluation.guess_rate]),
         ),
     }
     return [
@@ -125,7 +126,7 @@ def _rates(
             target=evaluation.label,
             baseline=float(lucky.mean()),
         )
-        for name, (won, attacker, lucky) in told.items()
+        for name, (won, attacker, lucky) in measures.items()
     ]
 
 
@@ -133,20 +134,20 @@ def _named(
     evaluation: Evaluation[PointTarget],
     tracks: Tracks,
     track: Integers,
-    shown: Integers,
-    known: Integers,
+    point_codes: Integers,
+    raw_codes: Integers,
     drawn: list[Integers],
 ) -> Integers:
     """int64 [v]: the track that holds most of what is known; of equals the one that passes nearest to it.
 
     A known triple may not have been published. Then every track is possible.
     """
-    target, people = evaluation.target, evaluation.known
-    order = np.argsort(shown, kind="stable")
-    codes = shown[order]
+    target, people = evaluation.target, evaluation.people
+    order = np.argsort(point_codes, kind="stable")
+    codes = point_codes[order]
     possible = np.ones((len(drawn), len(tracks)), dtype=np.bool_)
     for place, rows in enumerate(drawn):
-        begin, end = (np.searchsorted(codes, known[rows], side) for side in ("left", "right"))
+        begin, end = (np.searchsorted(codes, raw_codes[rows], side) for side in ("left", "right"))
         seen = [np.unique(track[order[b:e]]) for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
         votes = np.bincount(np.concatenate(seen), minlength=len(tracks))
         possible[place] = votes == votes.max()
@@ -158,8 +159,8 @@ def _named(
         return named
     rows = np.concatenate([drawn[place] for place in open_.tolist()])
     for number in range(len(tracks)):
-        own = tracks.of(number)
-        t, x, y = target.t[own], target.x[own], target.y[own]
+        track_rows = tracks.of(number)
+        t, x, y = target.t[track_rows], target.x[track_rows], target.y[track_rows]
         away_m = np.hypot(
             np.interp(people.t[rows], t, x) - people.x[rows], np.interp(people.t[rows], t, y) - people.y[rows]
         )
@@ -170,12 +171,12 @@ def _named(
     return named
 
 
-def _share_held(own: Integers, track: Integers) -> float:
+def _share_held(victim_codes: Integers, track: Integers) -> float:
     """Of a person's published points, the share in the track; 0 where none was published."""
-    return float(np.isin(own, track).mean()) if len(own) else 0.0
+    return float(np.isin(victim_codes, track).mean()) if len(victim_codes) else 0.0
 
 
-def _share_of_new(track: Integers, known: Integers, own: Integers) -> float:
-    """Of the track's points that were not known before, the share that are the person's; 0 if none is new."""
-    new = track[~np.isin(track, known)]
-    return float(np.isin(new, own).mean()) if len(new) else 0.0
+def _share_of_new(track: Integers, known_codes: Integers, victim_codes: Integers) -> float:
+    """Of the track's unknown points, the share that are the person's; 0 without unknown points."""
+    new = track[~np.isin(track, known_codes)]
+    return float(np.isin(new, victim_codes).mean()) if len(new) else 0.0

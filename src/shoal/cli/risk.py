@@ -118,6 +118,7 @@ def attack(
     """
     from dataclasses import replace
 
+    from shoal.attacks import AttackScope
     from shoal.attacks import attack as evaluate
     from shoal.attacks.knowledge import require_played
     from shoal.attacks.together import attack_together
@@ -152,9 +153,7 @@ def attack(
             knowledge=knowledge or None,
             rng=rng,
             tries=tries,
-            control=others,
-            earlier=last[0] if last else None,
-            like=like,
+            scope=AttackScope(control=others, earlier=last[0] if last else None, like=like),
             run=run,
         )
         if before and set(knowledge) != {"series"}:

@@ -77,7 +77,7 @@ def share(
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
     from shoal.sharing.share import share as write
-    from shoal.sharing.state import state_file
+    from shoal.sharing.zones import state_file
 
     with Bars(quiet=quiet) as bars:
         shared = write(

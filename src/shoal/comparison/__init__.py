@@ -1,4 +1,1 @@
-"""Several releases of one input held side by side.
-
-Which study to run, what it measured, what each tau costs.
-"""
+"""Compare several releases of one input: studies, their results, and kte-hide for several tau."""

@@ -1,8 +1,8 @@
-"""Several releases of the same data, attacked and measured alike: frontier, equal risk, and a recommendation.
+"""Compare releases of the same data by risk and utility, and recommend one.
 
 Finished releases and results stand in ``runs/`` of the output folder under names made from the data and the
-settings; a study that is interrupted, or extended, goes on where it was. The folder holds linkage tables and
-figures from raw data: it is as secret as these.
+settings; an interrupted or extended study resumes there. The folder holds linkage tables and figures from raw
+data: it is as secret as these.
 """
 
 import json
@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.comparison.found import Comparison, point_of
-from shoal.comparison.one_release import RUNS_FOLDER, omission_of, result_of
-from shoal.comparison.places import write_text
+from shoal.comparison.one_release import RUNS_FOLDER, omission_of, result_of, write_text
+from shoal.comparison.result import Comparison, point_of
 from shoal.comparison.study import Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
@@ -138,7 +137,7 @@ def compare(
     run.progress("releases", len(study.settings), len(study.settings))
     better = METRICS[study.budget.utility].better
     points = tuple(point_of(result, study) for result in results)
-    found = Comparison(
+    comparison = Comparison(
         results=tuple(results),
         failed=failed,
         points=points,
@@ -147,11 +146,12 @@ def compare(
         study=study,
     )
     write_text(
-        json.dumps(found.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n", output / TABLE_FILE
+        json.dumps(comparison.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        output / TABLE_FILE,
     )
     write_text(
         comparison_page(
-            found.to_json(),
+            comparison.to_json(),
             points,
             better=better,
             words=METRICS[study.budget.utility].question,
@@ -163,7 +163,7 @@ def compare(
         ),
         output / REPORT_FILE,
     )
-    return found
+    return comparison
 
 
 def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
@@ -184,7 +184,7 @@ def _maps(
     results: Sequence[Mapping[str, Any]],
     output: Path,
 ) -> dict[str, Density]:
-    """How densely the raw samples and the best trade-offs lie, all over the same part of the plane."""
+    """Densities of the raw samples and the best trade-offs, all over the same part of the plane."""
     folders = {result["label"]: output / result["folder"] for result in results}
     best = [point.label for point in frontier(points, better)[:_MOST_MAPS]]
     raw, _, grid = boxes_of(published)

@@ -1,7 +1,4 @@
-"""What kte-hide leaves as attackers follow for longer: several tau.
-
-Source: Gramaglia et al. 2017, Fig. 6, 8 and 9.
-"""
+"""Compare the precision of kte-hide for several values of tau (Gramaglia et al. 2017, Fig. 6, 8 and 9)."""
 
 import math
 from collections.abc import Sequence
@@ -32,7 +29,7 @@ _FEWEST_SAMPLES: Final = 10  # of an hour of which means are shown
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """How wide the boxes are that stand for the raw samples, meters or seconds; nan of none."""
+    """The extents of the boxes of raw samples, meters or seconds; nan of none."""
 
     mean: float
     quarter: float
@@ -67,7 +64,7 @@ class Granularity:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Releases for several tau = epsilon. failed: those tau that gave none, with the reason.
+    """Releases for several tau = epsilon. failed: values of tau without a release, with the reason.
 
     time_zone: of the hours.
     """
@@ -87,7 +84,7 @@ class Study:
 def study_granularity(
     original: Trajectories, k: int, taus_s: Sequence[float], run: Run, page: Path | None = None
 ) -> Study:
-    """Make, verify and measure a release for each tau = epsilon; write them as a page when asked.
+    """Make, verify and measure a release for each tau = epsilon; write a page when asked.
 
     Raises OutputError when the page exists or cannot be written, ClaimError when a release does not hold,
     MisuseError when no tau works.
@@ -115,7 +112,7 @@ def study_granularity(
         raise MisuseError(
             "no tau gave a release: " + "; ".join(f"{tau}: {reason}" for tau, reason in failed.items())
         )
-    found = Study(
+    study = Study(
         k=k,
         people=original.n_subjects,
         samples=original.n_samples,
@@ -124,34 +121,34 @@ def study_granularity(
         time_zone=clock_of(original).zone,
     )
     if page is not None:
-        write_page(granularity_page(found.to_json()), page)
-    return found
+        write_page(granularity_page(study.to_json()), page)
+    return study
 
 
 def _granularity(original: Trajectories, release: Release, linkage: Linkage, tau_s: float) -> Granularity:
     grid = original.snapped_grid()
     space_cells, time_slots = extents_of_samples(original, release, linkage)
-    shown = time_slots > 0
+    covered = time_slots > 0
     hour_of = clock_of(original).hours(original.t * grid.slot_s)
     hours = []
     for hour in range(24):
         inside = hour_of == hour
-        kept = inside & shown
-        enough = kept.sum() >= _FEWEST_SAMPLES
+        covered_in_hour = inside & covered
+        enough = covered_in_hour.sum() >= _FEWEST_SAMPLES
         hours.append(
             Hour(
                 hour=hour,
                 samples=int(inside.sum()),
-                suppressed=float((~shown[inside]).mean()) if inside.sum() >= _FEWEST_SAMPLES else math.nan,
-                mean_space_m=float(space_cells[kept].mean()) * grid.cell_m if enough else math.nan,
-                mean_time_s=float(time_slots[kept].mean()) * grid.slot_s if enough else math.nan,
+                suppressed=float((~covered[inside]).mean()) if inside.sum() >= _FEWEST_SAMPLES else math.nan,
+                mean_space_m=float(space_cells[covered_in_hour].mean()) * grid.cell_m if enough else math.nan,
+                mean_time_s=float(time_slots[covered_in_hour].mean()) * grid.slot_s if enough else math.nan,
             )
         )
     return Granularity(
         tau_s=tau_s,
-        suppressed=float((~shown).mean()),
-        space_m=_spread(space_cells[shown], grid.cell_m),
-        time_s=_spread(time_slots[shown], grid.slot_s),
+        suppressed=float((~covered).mean()),
+        space_m=_spread(space_cells[covered], grid.cell_m),
+        time_s=_spread(time_slots[covered], grid.slot_s),
         by_hour=tuple(hours),
     )
 

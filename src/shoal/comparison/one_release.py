@@ -1,15 +1,17 @@
 """One release of a study: made, attacked and measured, or taken from an earlier run."""
 
+import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from shoal.attacks.attacking import TARGETS, attack
+import numpy as np
+
+from shoal.attacks.attacking import TARGETS, AttackScope, attack
 from shoal.attacks.knowledge import also_on_points, of_its_claim
-from shoal.attacks.rate import Attacked, Rate, TargetName
-from shoal.comparison.places import digest_of, fingerprint_of, place_of, write_text
+from shoal.attacks.rate import AttackResult, Rate, TargetName
 from shoal.comparison.study import Setting, Study
 from shoal.errors import MisuseError, OutputError
 from shoal.model.release import Linkage, Release
@@ -20,9 +22,37 @@ from shoal.release_folder.folder import read_linkage, read_release
 from shoal.report.facts.omission import omission_frontier
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explain_write_errors
-from shoal.utility import Facts, measured
+from shoal.runtime.staging import explain_write_errors, staged_file
+from shoal.utility import Facts, measure_facts
 from shoal.version import __version__
+
+
+def place_of(setting: Setting, source: Trajectories, folder: Path) -> Path:
+    """The folder of a release of this setting, named by the data and the settings."""
+    return (
+        folder
+        / f"{setting.name}-{digest_of([setting.name, setting.method.parameters(), fingerprint_of(source)])}"
+    )
+
+
+def fingerprint_of(data: Trajectories) -> str:
+    """A digest of all samples."""
+    digest = hashlib.sha256(repr((data.grid, data.crs, data.intake.unit_of_protection)).encode())
+    for column in (data.offsets, data.t, data.x, data.y):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+def digest_of(parts: Sequence[Any]) -> str:
+    """Twelve hexadecimal digits for a JSON value."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a private file, complete or not at all; an earlier one is replaced."""
+    with staged_file(path, lambda file: file.write(text.encode())):
+        pass
+
 
 _RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 RUNS_FOLDER: Final = "runs"
@@ -38,19 +68,20 @@ def result_of(
     folder: Path,
     run: Run,
 ) -> dict[str, Any]:
-    """The release's attacks and measurements: from an earlier run if they are there, else made and kept.
+    """The release's attacks and measurements: from an earlier run, or computed and stored.
 
-    source: what the method is handed, points as given or ``published``, the snapped samples by which every
-    release is judged. outside: the control group in the same form.
+    source: the input of the method, points as given or ``published``, the snapped samples by which every
+    release
+    is judged. outside: the control group in the same form.
     """
-    known = {
+    knowledge_by_text = {
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
     }
     asked = digest_of(
         [
             __version__,
-            list(known.values()),
+            list(knowledge_by_text.values()),
             [row.text for row in of_its_claim(setting.method.claim())],
             study.tries,
             study.seed,
@@ -66,23 +97,24 @@ def result_of(
             "claim": setting.method.claim().name,
         }
     facts = None if _is_made(place) else _made(setting, source, place, run)
-    given, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
-    release = given.as_boxes(published.snapped_grid())
-    if facts is None or given.kind == "points":  # points are judged on the cells of ``published``
+    as_published, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
+    release = as_published.as_boxes(published.snapped_grid())
+    if facts is None or as_published.kind == "points":  # points are judged on the cells of ``published``
         facts = Facts(published, release, linkage, run=run)
-    measurements = measured(facts)
+    measurements = measure_facts(facts)
     del facts  # attacks need the memory
     on_cells = _Side(raw=published, release=release, linkage=linkage, control=control)
-    as_given = _Side(raw=source, release=given, linkage=linkage, control=outside)
-    found = on_cells.attacked(known, study, run)
-    rates = [*found.rates]
-    as_points = dict.fromkeys(text for asked_of in known.values() for text in asked_of[1:])
+    as_given = _Side(raw=source, release=as_published, linkage=linkage, control=outside)
+    attack_result = on_cells.attacked(knowledge_by_text, study, run)
+    rates = [*attack_result.rates]
+    as_points = dict.fromkeys(text for asked_of in knowledge_by_text.values() for text in asked_of[1:])
     if as_points:
         rates += as_given.attacked(as_points, study, run).rates
     attacks = {
-        text: [rate.to_json() for rate in rates if rate.asked in asked_of] for text, asked_of in known.items()
+        text: [rate.to_json() for rate in rates if rate.asked in asked_of]
+        for text, asked_of in knowledge_by_text.items()
     }
-    own, not_played = _attacks_of_its_claim(on_cells, as_given, study, run)
+    claim_rates, not_played = _attacks_of_its_claim(on_cells, as_given, study, run)
     result = {
         "label": setting.label,
         "method": setting.name,
@@ -90,9 +122,9 @@ def result_of(
         "parameters": setting.method.parameters(),
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,
-        "attacks_of_its_claim": [rate.to_json() for rate in own],
+        "attacks_of_its_claim": [rate.to_json() for rate in claim_rates],
         "measurements": [one.to_json() for one in measurements],
-        "notes": list(dict.fromkeys([*found.notes, *not_played])),
+        "notes": list(dict.fromkeys([*attack_result.notes, *not_played])),
     }
     write_text(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n", result_file)
     return result
@@ -107,11 +139,10 @@ def _is_made(place: Path) -> bool:
 
 
 def _made(setting: Setting, source: Trajectories, place: Path, run: Run) -> Facts | None:
-    """Publish the release into a place of its own."""
     with explain_write_errors(place):
         place.mkdir(exist_ok=True)
-    for left in ("linkage.parquet", TRACE_FILE):
-        (place / left).unlink(missing_ok=True)
+    for leftover in ("linkage.parquet", TRACE_FILE):
+        (place / leftover).unlink(missing_ok=True)
     return publish(
         source,
         setting.method,
@@ -134,8 +165,8 @@ class _Side:
 
     def attacked(
         self, knowledge: Iterable[str], study: Study, run: Run, targets: Collection[TargetName] = TARGETS
-    ) -> Attacked:
-        """What the adversaries win who know this; what is known of whom is the same for every release."""
+    ) -> AttackResult:
+        """The result of adversaries with this knowledge, which is drawn in the same way for every release."""
         return attack(
             self.raw,
             self.release,
@@ -143,8 +174,7 @@ class _Side:
             knowledge=list(knowledge),
             rng=Randomness.for_research(study.seed),
             tries=study.tries,
-            control=self.control,
-            targets=targets,
+            scope=AttackScope(control=self.control, targets=targets),
             run=run,
         )
 
@@ -152,7 +182,6 @@ class _Side:
 def _attacks_of_its_claim(
     on_cells: _Side, as_given: _Side, study: Study, run: Run
 ) -> tuple[list[Rate], list[str]]:
-    """The rates of the adversaries that test the release's own claim, and a note for each not played."""
     rates: list[Rate] = []
     notes: list[str] = []
     for one in of_its_claim(as_given.release.claim):
@@ -167,17 +196,17 @@ def _attacks_of_its_claim(
 def omission_of(
     setting: Setting, source: Trajectories, published: Trajectories, folder: Path, run: Run
 ) -> dict[str, Any]:
-    """What leaving samples out would buy in a finished release, kept beside it; None without k-merge."""
+    """What leaving samples out would gain in a finished release, stored next to it; None without k-merge."""
     place = place_of(setting, source, folder)
-    kept = place / "omission.json"
-    if not kept.exists():
+    omission_file = place / "omission.json"
+    if not omission_file.exists():
         release, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
-        found = (
+        frontier = (
             omission_frontier(Facts(published, release, linkage, run=run))
             if release.kind == "boxes"
             else None
         )
-        told = {"omission": None if found is None else found.to_json()}
-        write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", kept)
-    told = json.loads(kept.read_text(encoding="utf-8"))
-    return dict(told)
+        document = {"omission": None if frontier is None else frontier.to_json()}
+        write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", omission_file)
+    document = json.loads(omission_file.read_text(encoding="utf-8"))
+    return dict(document)

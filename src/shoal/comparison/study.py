@@ -43,7 +43,7 @@ _KNOWN: Final = ("knowledge", "tries", "hold_out", "people", "seed", "frontier",
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One release to make. label: the method and what was set, as a person would write it."""
+    """One release to make. label: the method and its settings, for readers."""
 
     label: str
     name: str
@@ -54,9 +54,11 @@ class Setting:
 class Study:
     """Everything to compare.
 
-    hold_out: share of the people who are left out of every release, as a control group; people: so many,
-    drawn at random, stand for all; seed: decides who they are. frontier: "omit-at-most" = what leaving
-    samples out would buy in the crowds of each release, None = not measured.
+    hold_out: share of the people who are left out of every release, as a control group. people: this many,
+    drawn
+    at random, stand for all. seed: decides who they are. frontier: "omit-at-most" = measure what leaving
+    samples
+    out would gain in the crowds of each release, None = do not.
     """
 
     settings: tuple[Setting, ...]
@@ -94,14 +96,14 @@ class Study:
             require_rate(self.budget.knowledge, self.budget.attack, or_else=STRONGEST)
 
     def held_out(self, n_subjects: int) -> tuple[int, int]:
-        """How many of so many people are published, and how many are kept out of every release."""
+        """The number of people to publish, and to keep out of every release."""
         everybody = min(n_subjects, self.people or n_subjects)
         size = round(everybody * self.hold_out)
         return everybody - size, size
 
 
 def read_study(path: Path | str) -> Study:
-    """The study in a TOML file; raises InputError when it cannot be read or sets what no study knows."""
+    """The study in a TOML file; raises InputError when it cannot be read or has an unknown setting."""
     entries = read_settings(path)
     unknown = [name for name in entries if name not in _KNOWN]
     if unknown:
@@ -116,54 +118,54 @@ def read_study(path: Path | str) -> Study:
             _require_kinds({"runs": run}, {"runs": dict}, "an entry of ")
         for text in entries.get("knowledge", ()):
             _require_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
-        own = ("tries", "hold_out", "people", "seed", "frontier")
-        given = {name: entries[name] for name in own if name in entries}
+        plain_settings = ("tries", "hold_out", "people", "seed", "frontier")
+        settings_read = {name: entries[name] for name in plain_settings if name in entries}
         budget = Budget(**entries.get("budget", {}))
         knowledge = tuple(
             dict.fromkeys([*entries.get("knowledge", default_knowledge(None)), budget.knowledge])
         )
         settings = tuple(setting for run in entries.get("runs", []) for setting in _swept(dict(run)))
-        return Study(settings=settings, budget=budget, knowledge=knowledge, **given)
+        return Study(settings=settings, budget=budget, knowledge=knowledge, **settings_read)
     except (TypeError, MisuseError) as error:
         raise InputError(f"{path}: {error}") from error
 
 
 def _require_kinds(entries: Mapping[str, Any], kinds: Mapping[str, Any], where: str) -> None:
-    """Raise MisuseError for the first entry of the wrong kind."""
     for name, kind in kinds.items():
         if name in entries and not isinstance(entries[name], kind):
             raise MisuseError(f"{where}{name} = {entries[name]!r} must be {_WORDS[kind]}")
 
 
 def _swept(run: dict[str, Any]) -> list[Setting]:
-    """Every combination of the lists of one [[runs]] entry."""
     kind = method_named(run.pop("method", None))
     names, values = list(run), [value if isinstance(value, list) else [value] for value in run.values()]
     return [_setting(kind, dict(zip(names, chosen, strict=True))) for chosen in product(*values)]
 
 
 def _setting(kind: type[Method], chosen: Mapping[str, Any]) -> Setting:
-    """One release to make; a length or duration named without its unit has the unit in its value."""
-    own = declared_parameters(kind)
+    parameters_of_kind = declared_parameters(kind)
     with_units: dict[str, Callable[[Any], float]] = {
-        **{name: length_m for name, each in own.items() if each.unit == "m"},
-        **{name: duration_s for name, each in own.items() if each.unit == "s"},
+        **{name: length_m for name, declaration in parameters_of_kind.items() if declaration.unit == "m"},
+        **{name: duration_s for name, declaration in parameters_of_kind.items() if declaration.unit == "s"},
     }
-    graphs = [name for name, each in own.items() if each.street_graph]
+    graphs = [name for name, declaration in parameters_of_kind.items() if declaration.street_graph]
     files = [chosen[key] for key in _STREET_FILES if key in chosen and graphs]
     parameters: dict[str, Any] = dict.fromkeys(graphs, read_streets(*files)) if files else {}
     for key, value in chosen.items():
         if files and key in _STREET_FILES:
             continue
         name = key.replace("-", "_")
-        named = next((each for each in with_units if each in (f"{name}_m", f"{name}_s")), None)
-        if name in own:
+        named = next(
+            (declaration for declaration in with_units if declaration in (f"{name}_m", f"{name}_s")), None
+        )
+        if name in parameters_of_kind:
             parameters[name] = value
         elif named is not None:
             parameters[named] = with_units[named](value)
         else:
             raise MisuseError(
-                f"'{key}' is no setting of {kind.about.name}; choose from {', '.join(sorted(own))}"
+                f"'{key}' is no setting of {kind.about.name}; choose from "
+                f"{', '.join(sorted(parameters_of_kind))}"
             )
     label = " ".join(
         [kind.about.name, *(f"{key.replace('_', '-')}={value}" for key, value in chosen.items())]

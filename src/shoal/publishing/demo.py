@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.attacks import Rate, attack
+from shoal.attacks.attacking import AttackScope
 from shoal.io import read
 from shoal.measures.k_gap import KGap
 from shoal.methods.glove.glove import Glove
@@ -126,7 +127,7 @@ def _at_k(original: Trajectories, release: Release, linkage: Linkage, rng: Rando
         rng=rng,
         knowledge=KNOWLEDGE,
         tries=TRIES,
-        targets=["release"],
+        scope=AttackScope(targets=["release"]),
         run=run,
     )
     return AtK(

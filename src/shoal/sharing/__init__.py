@@ -1,1 +1,1 @@
-"""One's own tracks, shared without the places where one lives: zones, stays, and what is left to learn."""
+"""Share one track without showing the places around its ends and stays."""

@@ -1,4 +1,4 @@
-"""Sharing one track: what is hidden, what is written, and what a stranger could still learn."""
+"""Share one track: hide places, write the rest, and say what a stranger could still learn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,8 @@ from shoal.errors import MisuseError, NothingLeftError
 from shoal.runtime.arrays import Flags
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.sharing.state import State, load, save
-from shoal.sharing.stays import Stay, stays_of
-from shoal.sharing.tracks import Track, read_track, require_writable, write_track
-from shoal.sharing.zones import Zone, distances_m, offsets_m
+from shoal.sharing.tracks import Stay, Track, read_track, require_writable, stays_of, write_track
+from shoal.sharing.zones import State, Zone, distances_m, load, offsets_m, save
 from shoal.units import counted, length_m, show_m, show_s
 
 BLUR_M: Final = 100.0  # at each cut, up to so much more is left out
@@ -26,10 +24,11 @@ _LEAST_POINTS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """What became of a track.
+    """The result of sharing a track.
 
-    hidden, points: how many points are left out, of how many. pieces: how many the track is in. zones: those
-    that it touched. learned: what a stranger could still learn, a sentence each. notes: on the reading.
+    points, hidden: points of the track, and points left out. pieces: the number of pieces written. zones:
+    those
+    that the track touched. learned: what a stranger could still learn, in sentences. notes: on the reading.
     """
 
     points: int
@@ -83,13 +82,13 @@ def share(
     Parameters
     ----------
     track_file
-        GPX, FIT, GeoJSON or any other format that gives one person's points with times.
+        GPX, FIT, GeoJSON or any other format with one person's points and times.
     output
         A new file, .gpx or .geojson.
     hide
-        Places, as ``place_of`` reads them. Every place of the state is hidden besides.
+        Places, as ``place_of`` reads them. Every place of the state is hidden, too.
     detect
-        Whether both ends of the track, and where it stays ten minutes, are places to hide.
+        Whether to hide both ends of the track, and where it stays ten minutes.
     with_times
         Whether times are written.
     state_file
@@ -135,19 +134,20 @@ def share(
 
 
 def cut(track: Track, zones: Sequence[Zone], rng: Randomness) -> tuple[list[Track], int, tuple[Zone, ...]]:
-    """The pieces outside all zones, how many points are hidden, and the zones that the track touched.
+    """The pieces outside all zones, the number of hidden points, and the zones that the track touched.
 
     A line between two points may cross a zone that holds neither; such a step is cut, too. At each cut up to
-    100 m more are left out, drawn anew, so that ends do not draw the circle.
+    100 m
+    more are left out, drawn each time, so that ends do not draw the circle.
     """
     inside: Flags = np.zeros(len(track), dtype=np.bool_)
     crossed: Flags = np.zeros(max(len(track) - 1, 0), dtype=np.bool_)
     touched = []
     for zone in zones:
-        own, steps = zone.holds(track.lat, track.lon), _crosses(track, zone)
-        if own.any() or steps.any():
+        inside_zone, steps = zone.holds(track.lat, track.lon), _crosses(track, zone)
+        if inside_zone.any() or steps.any():
             touched.append(zone)
-        inside |= own
+        inside |= inside_zone
         crossed |= steps
     begins = np.flatnonzero(~inside & np.r_[True, inside[:-1] | crossed])
     ends = np.flatnonzero(~inside & np.r_[inside[1:] | crossed, True]) + 1
@@ -196,37 +196,38 @@ def _learned(
     *,
     with_times: bool,
 ) -> list[str]:
-    """What a stranger with this file, and with all others shared, could still learn."""
-    told = []
+    findings = []
     for zone in touched:
         by_chance = (_NAMED_WITHIN_M / zone.farthest_m) ** 2
-        told.append(
+        findings.append(
             f"a zone of {show_m(zone.radius_m)} holds one of your places: whoever sees enough tracks "
             f"sees its circle, and names the place within {show_m(_NAMED_WITHIN_M)} in {by_chance:.0%} by "
             "guessing; who "
             "looks back along many of your ways finds it far more often, and nearly always in open country"
         )
     zones = state.zones()
-    shown = [
+    open_stays = [
         stay
         for stay in stays
         if not any(zone.holds(np.array([stay.lat]), np.array([stay.lon]))[0] for zone in zones)
     ]
-    if shown:
-        longest = max(stay.end_s - stay.start_s for stay in shown)
-        told.append(
-            f"{counted(len(shown), 'stay is', 'stays are')} shown, the longest of "
+    if open_stays:
+        longest = max(stay.end_s - stay.start_s for stay in open_stays)
+        findings.append(
+            f"{counted(len(open_stays), 'stay is', 'stays are')} shown, the longest of "
             f"{show_s(round(longest))}; --detect hides them"
         )
     for at, word, piece in ((0, "begins", pieces[0]), (-1, "ends", pieces[-1])):
         if piece.t[at] == track.t[at]:
-            told.append(f"the track {word} where your own does: that place is shown; --detect hides it")
+            findings.append(f"the track {word} where your own does: that place is shown; --detect hides it")
     if with_times:
         gaps = sum(after.t[0] - before.t[-1] >= 600 for before, after in pairwise(pieces))
-        told.append("days and hours are shown, and with many tracks your habits; --no-times leaves them out")
+        findings.append(
+            "days and hours are shown, and with many tracks your habits; --no-times leaves them out"
+        )
         if gaps:
-            told.append(f"{gaps} gaps show how long you were in a zone")
-    told.append(
+            findings.append(f"{gaps} gaps show how long you were in a zone")
+    findings.append(
         "the route itself may be known to who has seen you on it, and then tells that the track is yours"
     )
-    return told
+    return findings

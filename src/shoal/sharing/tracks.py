@@ -1,4 +1,4 @@
-"""One track: read from any format, and written as GPX or GeoJSON with nothing but places and times."""
+"""One track: read from any format, searched for stays, and written with nothing but places and times."""
 
 import json
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from shoal.io.reading import read
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
+from shoal.sharing.zones import distances_m
 from shoal.units import counted
 
 _DIGITS: Final = 5  # of a degree: about a meter
@@ -41,16 +42,16 @@ def read_track(path: Path, run: Run, **settings: Any) -> tuple[Track, tuple[str,
 
     Raises InputError when it holds several people, no degrees, or nothing.
     """
-    found = read(path, run=run, **{**settings, "snap": False})
-    if found.n_subjects > 1:
+    trajectories = read(path, run=run, **{**settings, "snap": False})
+    if trajectories.n_subjects > 1:
         raise InputError(
-            f"{path.name} holds tracks of {found.n_subjects} people or devices; share one at a time"
+            f"{path.name} holds tracks of {trajectories.n_subjects} people or devices; share one at a time"
         )
-    if found.lat is None or found.lon is None:
+    if trajectories.lat is None or trajectories.lon is None:
         raise InputError(f"{path.name} gives no latitude and longitude; a track to share needs them")
-    order = np.argsort(found.t, kind="stable")
-    track = Track(t=found.t[order], lat=found.lat[order], lon=found.lon[order])
-    lost = sum(found.intake.dropped.values())
+    order = np.argsort(trajectories.t, kind="stable")
+    track = Track(t=trajectories.t[order], lat=trajectories.lat[order], lon=trajectories.lon[order])
+    lost = sum(trajectories.intake.dropped.values())
     notes = (
         (
             f"{counted(lost, 'point')} without a time or a place, or twice, "
@@ -71,7 +72,7 @@ def require_writable(path: Path) -> None:
 
 
 def write_track(pieces: list[Track], path: Path, *, with_times: bool) -> None:
-    """Write the pieces of one track: places rounded to a meter, times to the second, nothing besides."""
+    """Write the pieces of one track as GPX or GeoJSON: places rounded to a meter, times to the second."""
     lines = _gpx(pieces, with_times) if path.name.lower().endswith(".gpx") else _geojson(pieces, with_times)
     text = "".join(lines)
     with staged_file(path, lambda file: file.write(text.encode()), mode=0o666):
@@ -111,3 +112,45 @@ def _geojson(pieces: list[Track], with_times: bool) -> Iterator[str]:
 def _moment(t_s: float) -> str:
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=round(t_s))
     return moment.isoformat().replace("+00:00", "Z")
+
+
+_WITHIN_M: Final = 100.0
+_LEAST_S: Final = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stay:
+    """A stay: the middle of its points in degrees, from when to when in seconds since 1970."""
+
+    lat: float
+    lon: float
+    start_s: float
+    end_s: float
+
+
+def stays_of(track: Track) -> list[Stay]:
+    """The stays of a track in the order of time (Li et al. 2008).
+
+    A stay begins at a point and lasts as long as all later ones lie within 100 m of it, ten minutes at least.
+    """
+    stays = []
+    first = 0
+    while first < len(track):
+        away = distances_m(
+            float(track.lat[first]), float(track.lon[first]), track.lat[first:], track.lon[first:]
+        )
+        outside = np.flatnonzero(away > _WITHIN_M)
+        end = first + (int(outside[0]) if len(outside) else len(away))
+        if track.t[end - 1] - track.t[first] >= _LEAST_S:
+            stays.append(
+                Stay(
+                    lat=float(np.median(track.lat[first:end])),
+                    lon=float(np.median(track.lon[first:end])),
+                    start_s=float(track.t[first]),
+                    end_s=float(track.t[end - 1]),
+                )
+            )
+            first = end
+        else:
+            first += 1
+    return stays

@@ -1,18 +1,25 @@
-"""Zones around places that must not be shown: the same for every track, and not centered on the place.
+"""Zones around hidden places, and the secret state that repeats them for every track.
 
-Whoever sees many tracks sees the circle where all of them break off. Were its center the place, the circle
-would tell it (Hassan et al. 2018). So the center lies elsewhere, by a secret key, and always at the same
-spot: a new one for each track would average out.
+A stranger with many tracks sees the circle where all of them break off. Its center must not be the place
+(Hassan et al. 2018), so a secret key puts it elsewhere, and always at the same spot: new centers would
+average
+out. The state is one private file; it reveals the places.
 """
 
 import hmac
+import json
 import math
-from dataclasses import dataclass
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from shoal.errors import InputError
 from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.staging import staged_file
 
 SHIFT: Final = 1.5  # the center lies up to so many guaranteed distances from the place
 REACH: Final = 2.5  # and the zone reaches so far, so that the guaranteed distance is always inside
@@ -43,7 +50,7 @@ class Zone:
 
     @property
     def farthest_m(self) -> float:
-        """How far from the center the place may lie: all that a stranger knows who sees the whole circle."""
+        """The greatest distance of the place from the center: all that the whole circle reveals."""
         return self.radius_m * SHIFT / REACH
 
 
@@ -62,13 +69,13 @@ def zone_of(place: Place, key: bytes) -> Zone:
 
 
 def distances_m(lat: float, lon: float, lats: Floats, lons: Floats) -> Floats:
-    """[n]: how far positions lie from one, on the plane that touches the earth there."""
-    found: Floats = np.hypot(*offsets_m(lat, lon, lats, lons))
-    return found
+    """[n]: distances of positions from one, on the plane that touches the earth there."""
+    distances: Floats = np.hypot(*offsets_m(lat, lon, lats, lons))
+    return distances
 
 
 def offsets_m(lat: float, lon: float, lats: Floats, lons: Floats) -> tuple[Floats, Floats]:
-    """[n] twice: how far positions lie to the east and to the north of one."""
+    """[n] twice: distances of positions to the east and to the north of one."""
     east = ((lons - lon + 180) % 360 - 180) * _METERS_PER_DEGREE * _shrink(lat)
     return east, (lats - lat) * _METERS_PER_DEGREE
 
@@ -76,3 +83,90 @@ def offsets_m(lat: float, lon: float, lats: Floats, lons: Floats) -> tuple[Float
 def _shrink(lat: float) -> float:
     """A degree of longitude, as a share of one of latitude."""
     return max(math.cos(math.radians(lat)), 1e-6)
+
+
+FORMAT: Final = 1
+DEFAULT_M: Final = 300.0
+_KEY_BYTES: Final = 32
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class State:
+    """A key, and every place that was ever hidden by it."""
+
+    key: bytes
+    places: tuple[Place, ...] = ()
+
+    def zones(self) -> tuple[Zone, ...]:
+        """The zones of all places, in the order in which they were added."""
+        return tuple(zone_of(place, self.key) for place in self.places)
+
+    def nearest(self, lat: float, lon: float) -> int | None:
+        """The number of the known place that hides this position; None = none."""
+        distances = [
+            (float(distances_m(place.lat, place.lon, np.array([lat]), np.array([lon]))[0]), number)
+            for number, place in enumerate(self.places)
+        ]
+        near = [entry for entry in distances if entry[0] <= self.places[entry[1]].hidden_m]
+        return min(near)[1] if near else None
+
+    def with_place(self, lat: float, lon: float, hidden_m: float | None) -> "State":
+        """The state that hides this place, too.
+
+        A known place keeps its zone. Raises InputError when another distance is asked for: two zones of one
+        place
+        would reveal it.
+        """
+        number = self.nearest(lat, lon)
+        if number is None:
+            place = Place(lat=lat, lon=lon, hidden_m=DEFAULT_M if hidden_m is None else hidden_m)
+            return State(key=self.key, places=(*self.places, place))
+        hidden_before_m = self.places[number].hidden_m
+        if hidden_m is not None and hidden_m != hidden_before_m:
+            raise InputError(
+                f"a place within {hidden_before_m:g} m of this one is hidden already, with "
+                f"{hidden_before_m:g} m around it; two zones of one place would tell where it is: leave out "
+                "the distance, or begin with a new --state if no track was shared yet"
+            )
+        return self
+
+
+def state_file() -> Path:
+    """The default file of this user's state."""
+    home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+    return Path(home) / "shoal" / "share.json"
+
+
+def load(path: Path) -> State:
+    """The state in a file, or a new one with a fresh key; raises InputError for other files."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        if entries["format"] != FORMAT:
+            raise InputError(
+                f"{path} is a state of another version of shoal; use that one, or another --state"
+            )
+        key = bytes.fromhex(entries["key"])
+        if len(key) != _KEY_BYTES:
+            raise ValueError("a key of another length")
+        return State(key=key, places=tuple(Place(**_numbers(place)) for place in entries["places"]))
+    except FileNotFoundError:
+        return State(key=secrets.token_bytes(_KEY_BYTES))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} is no state of shoal share; without it, zones of tracks already shared cannot be "
+            "repeated: restore it, or name another --state"
+        ) from error
+
+
+def save(state: State, path: Path) -> None:
+    """Write the state, complete or not at all, for its owner alone."""
+    entries = {"format": FORMAT, "key": state.key.hex(), "places": [asdict(place) for place in state.places]}
+    text = json.dumps(entries, indent=2) + "\n"
+    with staged_file(path, lambda file: file.write(text.encode())):
+        pass
+
+
+def _numbers(place: dict[str, float]) -> dict[str, float]:
+    return {name: float(value) for name, value in place.items()}

@@ -1,20 +1,20 @@
-"""What a release is still good for: one table of metrics for boxes and points, one function that asks them.
+"""What a release is still good for: one table of metrics for boxes and points, and ``measure``.
 
 A metric is a function of the facts of a release in one of the files of this room, and a row of METRICS.
 """
 
-from shoal.utility.facts import Facts
-from shoal.utility.measuring import Measured, Measurement, Metric, Value
-from shoal.utility.metrics import METRICS, OF_EVERY_RELEASE, measure, measured
+from shoal.utility.facts import Facts, Value
+from shoal.utility.measuring import Measurement, Measurements, Metric
+from shoal.utility.metrics import METRICS, OF_EVERY_RELEASE, measure, measure_facts
 
 __all__ = [
     "METRICS",
     "OF_EVERY_RELEASE",
     "Facts",
-    "Measured",
     "Measurement",
+    "Measurements",
     "Metric",
     "Value",
     "measure",
-    "measured",
+    "measure_facts",
 ]

@@ -1,8 +1,8 @@
-"""What remains of place and time in a release: the extents of its boxes, read in two ways.
+"""Accuracy: the extents of a release's boxes in place and time, read in two ways.
 
-The paper's accuracy figures (Gramaglia and Fiore 2015, Fig. 7 to 9) say "share of samples" without saying of
-which. Here are both readings: per raw sample (the box that stands for it) and per published sample (each box
-of each record, once).
+The paper's figures (Gramaglia and Fiore 2015, Fig. 7 to 9) say "share of samples" without saying of which.
+Here are both readings: per raw sample (the box that covers it) and per published sample (each box of each
+record, once).
 """
 
 import math
@@ -23,8 +23,7 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 class Extents:
     """The extents of some samples as distinct pairs with their counts, int64 [d] each.
 
-    space_cells: dx + dy; an untouched sample has 2. time_slots: an untouched sample has 1. count: samples
-    with this pair of extents.
+    space_cells: dx + dy; an untouched sample has 2. time_slots: an untouched sample has 1.
     """
 
     space_cells: Integers
@@ -67,7 +66,7 @@ class Extents:
 
     @property
     def n_samples(self) -> int:
-        """How many samples these are."""
+        """The number of samples."""
         return int(self.count.sum())
 
     def share_within(self, *, space_m: float = math.inf, time_s: float = math.inf) -> float:
@@ -88,11 +87,11 @@ class Extents:
         return self.share_within(time_s=self.grid.slot_s)
 
     def space_m(self, quantiles: npt.ArrayLike) -> Floats:
-        """The least spatial extent, meters, that at least these shares of the samples do not exceed."""
+        """Quantiles of the spatial extent, meters: the least extent that these shares do not exceed."""
         return _quantiles(self.space_cells, self.count, quantiles) * self.grid.cell_m
 
     def time_s(self, quantiles: npt.ArrayLike) -> Floats:
-        """The least temporal extent, seconds, that at least these shares of the samples do not exceed."""
+        """Quantiles of the temporal extent, seconds: the least extent that these shares do not exceed."""
         return _quantiles(self.time_slots, self.count, quantiles) * self.grid.slot_s
 
     @property
@@ -118,10 +117,11 @@ class Extents:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Accuracy:
-    """Both readings, and the raw samples that no box of their own subject's record covers.
+    """Both readings, and the number of raw samples that no box of their subject's record covers.
 
-    raw: every raw sample that is covered, by the box with the least extent in time, then in space.
-    published: every box of every record, so a crowd of k counts its boxes k times.
+    raw: every covered raw sample, by the box with the least extent in time, then in space. published: every
+    box
+    of every record, so a crowd of k counts its boxes k times.
     """
 
     raw: Extents
@@ -144,13 +144,12 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
     Returns
     -------
     Accuracy
-        Extents of raw samples and of published ones, and how many raw samples no box covers.
+        Extents of raw and of published samples, and the number of raw samples that no box covers.
 
     Raises
     ------
     MisuseError
-        When the linkage names subjects or records that are not there, or one twice, and for data on another
-        grid.
+        When the linkage names unknown subjects or records, or one twice, and for data on another grid.
 
     References
     ----------
@@ -169,7 +168,7 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 
 
 def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -> Accuracy:
-    """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` has them."""
+    """The accuracy of a release from the extents over each raw sample, of ``extents_of_samples``."""
     boxes, grid = release.boxes, release.snapped_grid()
     covered = time_slots > 0
     if not covered.all():
@@ -187,7 +186,7 @@ def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -
 def extents_of_samples(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[Integers, Integers]:
-    """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample; -1 = none.
+    """([m] cells, [m] slots): extents of the box of its subject's record over each raw sample; -1 = none.
 
     Of several boxes the one with the least extent in time counts, then in space. Raises as
     ``measure_accuracy``.
@@ -204,10 +203,7 @@ def extents_of_samples(
 def covering_extents_of(
     original: Trajectories, release: Release, records: Integers
 ) -> tuple[Integers, Integers]:
-    """The same, where the record of each subject is known: int64 [n], -1 = none.
-
-    In 32 bits where they fit.
-    """
+    """The same from the record of each subject: int64 [n], -1 = none. In 32 bits where they fit."""
     columns = BoxColumns(*release.boxes.columns())
     widest = sum(
         int(high.max(initial=0)) - int(low.min(initial=0))
@@ -233,12 +229,12 @@ def _whole(number: float) -> float:
 
 def _quantiles(values: Integers, count: Integers, shares: npt.ArrayLike) -> Floats:
     """The least value at which the cumulated count reaches each share; nan of no samples."""
-    wanted = np.asarray(shares, dtype=np.float64)
+    rank_shares = np.asarray(shares, dtype=np.float64)
     if not len(values):
-        return np.full(wanted.shape, np.nan)
+        return np.full(rank_shares.shape, np.nan)
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(count[order])
-    rank = np.clip(np.ceil(wanted * reached[-1] * (1 - 1e-12)), 1, reached[-1])
+    rank = np.clip(np.ceil(rank_shares * reached[-1] * (1 - 1e-12)), 1, reached[-1])
     return np.asarray(values[order][np.searchsorted(reached, rank)], dtype=np.float64)
 
 

@@ -1,10 +1,11 @@
-"""The facts of a release: what raw data, release and linkage tell together, each computed once, on demand.
+"""The facts of a release: results from raw data, release and linkage, each computed once, on demand.
 
-A publication has one ``Facts``, which every metric, figure and page asks by name. The verifier does not: it
-derives everything again for itself.
+A publication has one ``Facts``, which every metric, figure and page asks by name. The verifier does not use
+it: it derives everything again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -13,16 +14,14 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
-from shoal.measures.query import Estimate, Estimates, Zones, people_in_zones
+from shoal.measures.query import Estimate, Estimates, Region, Zones, people_in_each, people_in_zones
 from shoal.model.claims import PayloadKind
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
-from shoal.utility import queries
 from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of
-from shoal.utility.measuring import Measurement
 from shoal.utility.points import PointUtility, space_distortion
 
 Flags = npt.NDArray[np.bool_]
@@ -31,23 +30,53 @@ KS: Final = (2, 5)
 _ZONES_ACROSS: Final = 16
 
 
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """The result of one metric.
+
+    Parameters
+    ----------
+    value
+        In the metric's unit; nan where it is unknown.
+    low, high
+        The least and the greatest value that the boxes allow; None where the value is certain.
+    raw, minimum, expected, maximum
+        The quantity itself, in the raw data and as the release lets it be estimated, where it is one number.
+    count
+        The number of things a share counts, where the paper states the count.
+    drawn_low, drawn_high
+        The 95 % interval of the value, where only people drawn at random were asked; else None.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    raw: float | None = None
+    minimum: float | None = None
+    expected: float | None = None
+    maximum: float | None = None
+    count: int | None = None
+    drawn_low: float | None = None
+    drawn_high: float | None = None
+
+
 class Facts:
-    """Raw data and a release of it; what several readers need is computed once and kept.
+    """Raw data and a release of it, with cached results.
 
     Parameters
     ----------
     original
         The raw data: on the release's grid for boxes, as given for points.
     release
-        What is published.
+        The published data.
     linkage
         Who became which record.
     run
-        Where progress is reported and how many threads may work.
+        Progress and threads.
     gaps
-        The k-gaps, where they are known already; otherwise they are computed when first asked for.
+        The k-gaps, if they are computed already; otherwise they are computed on demand.
     exact
-        Whether figures are of everybody where they could be of people drawn at random, with intervals.
+        Whether to ask everybody where people drawn at random, with intervals, would do.
 
     Raises
     ------
@@ -68,14 +97,14 @@ class Facts:
         self.original, self.release, self.linkage = original, release, linkage
         self.run = run or Run()
         self.exact = exact
-        self.measurements: dict[str, Measurement] = {}
+        self.values: dict[str, Value] = {}
         self.records: Integers = require_linked_records(original, release, linkage)
         if gaps is not None:
             self.gaps = tuple(gaps)
 
     @property
     def both(self) -> tuple[Trajectories | Release, ...]:
-        """Raw data and release, to ask the same of either, at once where there are two threads."""
+        """Raw data and release, to ask both the same, on two threads where there are two."""
         return self.original, self.release
 
     @cached_property
@@ -87,15 +116,15 @@ class Facts:
         boxes = self.release.as_boxes(snapped.snapped_grid())
         return Facts(snapped, boxes, self.linkage, run=self.run, exact=self.exact)
 
-    def let_go_of_cells(self) -> None:
-        """Keep points on a grid no longer, where they take twice the memory; who asks gets them anew."""
+    def drop_on_grid(self) -> None:
+        """Forget the points on a grid, which take twice the memory; they are computed again on demand."""
         self.__dict__.pop("on_grid", None)
 
     @cached_property
     def gaps(self) -> tuple[KGap, ...]:
-        """The k-gaps of the raw data at k = 2, 5 and the claim's k, as far as there are so many people.
+        """The k-gaps of the raw data at k = 2, 5 and the claim's k, where there are enough people.
 
-        Of many people, those of ``drawn_people`` stand for all unless exact figures are asked for.
+        Of many people, those of ``drawn_people`` stand for all unless exact figures are wanted.
         """
         raw = self.on_grid.original
         ks = [k for k in sorted({*KS, self.release.claim.k}) if 2 <= k <= raw.n_subjects]
@@ -104,9 +133,9 @@ class Facts:
             return tuple(k_gaps(raw, ks, run=self.run, subjects=people))
 
     def extents_of(self, subjects: Integers | None = None) -> tuple[Integers, Integers]:
-        """([m] cells, [m] slots): extents of the own record's box over each raw sample; -1 = none.
+        """([m] cells, [m] slots): extents of the subject's box over each raw sample; -1 = none.
 
-        In 32 bits where they fit. subjects: of these alone, positions that ascend; None = of everybody.
+        In 32 bits where they fit. subjects: positions that ascend; None = everybody.
         """
         if subjects is None:
             return covering_extents_of(self.original, self.release, self.records)
@@ -114,28 +143,29 @@ class Facts:
 
     @cached_property
     def _kept_and_lost(self) -> tuple[Accuracy, Flags]:
-        """What one look at all extents tells: nobody keeps them, as they are as large as the data."""
+        """The results of one pass over all extents, which are as large as the data and not cached."""
         with self.run.stage("accuracy"):
             cells, slots = self.extents_of()
             return accuracy_of(self.release, cells, slots), slots < 0
 
     @property
     def accuracy(self) -> Accuracy:
-        """What the boxes leave of place and time."""
+        """What the boxes keep of place and time."""
         return self._kept_and_lost[0]
 
     @cached_property
     def lost(self) -> Flags | None:
         """[m] booleans: the raw samples that the release does not hold; None where the linkage cannot tell.
 
-        Of boxes: those that no box of their own person's record covers. Of points: those that no published
-        point stands for. Raises MisuseError when the linkage tells of another number than the release.
+        Of boxes: those that no box of their person's record covers. Of points: those that no published point
+        stands
+        for. Raises MisuseError when the linkage gives another number than the release.
         """
         return _LOST[self.release.kind](self)
 
     @cached_property
     def distortion(self) -> PointUtility:
-        """How far raw samples lie from their own person's published line. Of points alone."""
+        """Distance of raw samples from their person's published line; of points alone."""
         return space_distortion(self.original, self.release, self.records)
 
     @cached_property
@@ -147,22 +177,22 @@ class Facts:
 
     @cached_property
     def visitors(self) -> tuple[Floats, Estimates]:
-        """[zones] people seen in each zone, in the raw data and as the release lets it be estimated."""
+        """[zones] people seen in each zone, in the raw data and as estimated from the release."""
         true = people_in_zones(self.original, self.zones, self.run).expected
         return true, people_in_zones(self.release, self.zones, self.run)
 
     @cached_property
     def range_counts(self) -> tuple[list[float], list[Estimate]]:
-        """People in 200 random areas and intervals, in the raw data and as the release estimates them."""
-        return queries.ask(self.original, self.release, self.run)
+        """People in 200 random areas and intervals, in the raw data and as estimated from the release."""
+        return ask(self.original, self.release, self.run)
 
     @cached_property
     def n_published(self) -> int:
-        """How many people have a record."""
+        """The number of people with a record."""
         return int(np.count_nonzero(self.records >= 0))
 
     def linked(self) -> list[tuple[int, Boxes]]:
-        """(subject, boxes of the record) of everybody who is in the release."""
+        """(subject, boxes of the record) of everybody in the release."""
         return [
             (subject, self.release.record(record))
             for subject, record in enumerate(self.records.tolist())
@@ -175,16 +205,16 @@ def _not_covered(facts: Facts) -> Flags | None:
 
 
 def _without_a_point(facts: Facts) -> Flags | None:
-    """Swapping tells them in its trace, so that files suffice; other methods know them while they run."""
+    """Swapping lists them in its trace, so files suffice; other methods know them while they run."""
     rows = facts.linkage.stands_for
     if rows is None and facts.linkage.trace is not None:
         rows = facts.linkage.trace.time_from
     if rows is None:
         return None
-    kept = rows[rows >= 0]
+    published_rows = rows[rows >= 0]
     lost = np.ones(facts.original.n_samples, dtype=np.bool_)
-    if len(rows) == facts.release.n_samples and kept.max(initial=0) < facts.original.n_samples:
-        lost[kept] = False
+    if len(rows) == facts.release.n_samples and published_rows.max(initial=0) < facts.original.n_samples:
+        lost[published_rows] = False
     if np.count_nonzero(lost) != facts.release.losses.samples_suppressed:
         raise MisuseError(
             "the linkage tells of other lost samples than the release counts; use the linkage that was made "
@@ -197,3 +227,37 @@ _LOST: Final[Mapping[PayloadKind, Callable[[Facts], Flags | None]]] = {
     "boxes": _not_covered,
     "points": _without_a_point,
 }
+
+
+_QUERIES: Final = 200
+# The same questions to every release of the same data, so that figures can be compared.
+_QUERY_SEED: Final = 20_889
+
+
+def ask(original: Trajectories, release: Release, run: Run) -> tuple[list[float], list[Estimate]]:
+    """[200] the true answers and [200] the estimates from the release, both on one grid.
+
+    Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's
+    extent,
+    on cells and slots. No true answer is 0, as each region holds a sample.
+    """
+    rng = np.random.default_rng(_QUERY_SEED)
+    grid = original.snapped_grid()
+    side = max(int(np.ptp(original.x)), int(np.ptp(original.y)), 1)
+    duration = max(int(np.ptp(original.t)), 1)
+    regions = []
+    for row in rng.integers(0, original.n_samples, _QUERIES):
+        half, span = (max(1, int(extent * rng.uniform(0.05, 0.25) / 2)) for extent in (side, duration))
+        t, x, y = int(original.t[row]), int(original.x[row]), int(original.y[row])
+        regions.append(
+            Region(
+                x_min_m=(x - half) * grid.cell_m,
+                x_max_m=(x + half + 1) * grid.cell_m,
+                y_min_m=(y - half) * grid.cell_m,
+                y_max_m=(y + half + 1) * grid.cell_m,
+                t_start_s=(t - span) * grid.slot_s,
+                t_end_s=(t + span + 1) * grid.slot_s,
+            )
+        )
+    true = [estimate.expected for estimate in people_in_each(original, regions, run)]
+    return true, people_in_each(release, regions, run)

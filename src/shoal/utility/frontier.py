@@ -1,4 +1,4 @@
-"""Releases as points of measured risk and utility: which are worth a look, and which to take for a budget."""
+"""Releases as points of measured risk and utility: the best trade-offs, and a recommendation for a budget."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,10 +15,11 @@ LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One release: its measured risk with the 95 % interval, and its utility, nan where it is unknown.
+    """One release: its measured risk with the 95 % interval, and its utility, nan where unknown.
 
-    worst: the rate of the strongest adversary of all, whatever the budget asks, and worst_by: which it is.
-    worst_gain: what it wins of what guessing leaves, by which adversaries are compared with each other.
+    worst: the rate of the strongest adversary, whatever the budget asks, and worst_by: its name. worst_gain:
+    its
+    advantage over guessing, by which adversaries are compared.
     """
 
     label: str
@@ -34,11 +35,12 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """A risk that is accepted: at most so much.
+    """The accepted risk, at most ``at_most``.
 
-    attack: "strongest" = whatever adversary wins most of what guessing leaves, among all that are played; or
-    one rate by its name, with this knowledge. knowledge is played in any case. utility: the metric by which
-    releases within the budget are chosen.
+    attack: "strongest" = the adversary with the largest advantage over guessing; or one rate by its name,
+    with
+    this knowledge, which is evaluated in any case. utility: the metric that chooses among releases within the
+    budget.
     """
 
     attack: str = STRONGEST
@@ -48,7 +50,7 @@ class Budget:
 
     @property
     def words(self) -> str:
-        """What is held against the budget."""
+        """What is compared with the budget."""
         if self.attack == STRONGEST:
             return "what the strongest adversary wins of what guessing leaves"
         return f"{self.attack} with {self.knowledge}"
@@ -70,9 +72,9 @@ class Recommendation:
 
 def frontier(points: Sequence[Point], better: Better) -> list[Point]:
     """The points that no other beats, by rising risk: none is as good in both and better in one."""
-    known = [point for point in points if not math.isnan(point.utility)]
-    kept = [point for point in known if not any(_beats(other, point, better) for other in known)]
-    return sorted(kept, key=lambda point: (point.risk, point.label))
+    rated = [point for point in points if not math.isnan(point.utility)]
+    unbeaten = [point for point in rated if not any(_beats(other, point, better) for other in rated)]
+    return sorted(unbeaten, key=lambda point: (point.risk, point.label))
 
 
 def best_within(points: Iterable[Point], risk: float, better: Better) -> Point | None:
@@ -123,7 +125,7 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
 def at_equal_risk(
     points: Sequence[Point], levels: Iterable[float], better: Better
 ) -> list[tuple[float, dict[str, Point | None]]]:
-    """The best release of each method at each level of risk, None for none; no level that nobody keeps."""
+    """The best release of each method at each level of risk, None for none; empty levels are omitted."""
     methods = sorted({point.method for point in points})
     rows = [
         (

@@ -1,4 +1,4 @@
-"""METRICS, the one table of metrics, and ``measure``, which asks them of a release."""
+"""METRICS, the one table of metrics, and ``measure``, which computes them for a release."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,9 +11,9 @@ from shoal.model.argument_checks import require_linkage, require_release, requir
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
-from shoal.utility import distances, mobility, places, samples
+from shoal.utility import mobility, samples
 from shoal.utility.facts import Facts
-from shoal.utility.measuring import Measured, Measurement, Metric
+from shoal.utility.measuring import Measurement, Measurements, Metric
 
 _BOTH: Final = ("boxes", "points")
 _GLOVE: Final = "Gramaglia and Fiore 2015, Sec. 7"
@@ -22,12 +22,10 @@ _SHOAL: Final = "docs/utility.md"
 
 
 def _people_with_moves(facts: Facts) -> int:
-    """How many published people have two samples."""
     return int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1))
 
 
 def _people_with_trips(facts: Facts) -> int:
-    """How many published people have two samples in a row on one day (UTC)."""
     goes_on = ~begins_a_day(facts.original)
     has_trip = np.logical_or.reduceat(goes_on, facts.original.offsets[:-1])
     return int(np.count_nonzero(has_trip[facts.records >= 0]))
@@ -38,83 +36,91 @@ def _half_of_them(facts: Facts) -> int:
     return facts.n_published // 2
 
 
-METRICS: Final[dict[str, Metric]] = {
-    "total-distortion": Metric(
+_ROWS: Final = (
+    Metric(
+        name="total-distortion",
         question="distance of raw samples from their own person's record, all together",
         unit="m",
         better="lower",
         source=_SWAP,
-        function=distances.total_distortion,
+        function=samples.total_distortion,
         takes=("points",),
         as_given=True,
         in_record_of=("points",),
         key="total_distortion_m",
     ),
-    "mean-distortion": Metric(
+    Metric(
+        name="mean-distortion",
         question="the same on average",
         unit="m",
         better="lower",
         source=_SWAP,
-        function=distances.mean_distortion,
+        function=samples.mean_distortion,
         takes=("points",),
         as_given=True,
         in_record_of=("points",),
         key="mean_distortion_m",
     ),
-    "times-defined": Metric(
+    Metric(
+        name="times-defined",
         question="raw samples at whose time their person's record has a place",
         unit="share",
         better="higher",
         source=_SWAP,
-        function=distances.times_defined,
+        function=samples.times_defined,
         takes=("points",),
         as_given=True,
         in_record_of=("points",),
         key="defined",
     ),
-    "same-time-distortion": Metric(
+    Metric(
+        name="same-time-distortion",
         question="distance from what the own person's record shows at that very time, all together",
         unit="m",
         better="lower",
         source=_SWAP,
-        function=distances.same_time_distortion,
+        function=samples.same_time_distortion,
         takes=("points",),
         as_given=True,
         key="total_at_same_times_m",
     ),
-    "same-times": Metric(
+    Metric(
+        name="same-times",
         question="raw samples at whose very time their person's record has a point",
         unit="share",
         better="higher",
         source=_SWAP,
-        function=distances.same_times,
+        function=samples.same_times,
         takes=("points",),
         as_given=True,
         key="at_same_times",
     ),
-    "removed-trajectories": Metric(
+    Metric(
+        name="removed-trajectories",
         question="people without a record",
         unit="share",
         better="lower",
         source=_SWAP,
-        function=distances.removed_trajectories,
+        function=samples.removed_trajectories,
         takes=("points",),
         as_given=True,
         in_record_of=("points",),
         key="removed_trajectories",
     ),
-    "removed-locations": Metric(
+    Metric(
+        name="removed-locations",
         question="points fewer than raw samples (below zero: more)",
         unit="share",
         better="lower",
         source=_SWAP,
-        function=distances.removed_locations,
+        function=samples.removed_locations,
         takes=("points",),
         as_given=True,
         in_record_of=("points",),
         key="removed_locations",
     ),
-    "samples-covered": Metric(
+    Metric(
+        name="samples-covered",
         question="raw samples that a box covers",
         question_of_points="raw samples whose cell and slot their own person's record has",
         unit="share",
@@ -123,14 +129,16 @@ METRICS: Final[dict[str, Metric]] = {
         function=samples.covered,
         in_record_of=("points",),
     ),
-    "samples-untouched": Metric(
+    Metric(
+        name="samples-untouched",
         question="raw samples kept in their cell and slot",
         unit="share",
         better="higher",
         source=_GLOVE,
         function=samples.untouched,
     ),
-    "samples-created": Metric(
+    Metric(
+        name="samples-created",
         question="boxes without a sample of their person",
         question_of_points="published cells and slots without a sample of their record's person",
         unit="share",
@@ -139,35 +147,40 @@ METRICS: Final[dict[str, Metric]] = {
         function=samples.created,
         in_record_of=("points",),
     ),
-    "people-suppressed": Metric(
+    Metric(
+        name="people-suppressed",
         question="people left out",
         unit="share",
         better="lower",
         source=_SHOAL,
         function=samples.people_suppressed,
     ),
-    "extent-space": Metric(
+    Metric(
+        name="extent-space",
         question="median dx + dy of a raw sample's box",
         unit="m",
         better="lower",
         source=_GLOVE,
         function=samples.extent_space,
     ),
-    "extent-time": Metric(
+    Metric(
+        name="extent-time",
         question="median duration of a raw sample's box",
         unit="s",
         better="lower",
         source=_GLOVE,
         function=samples.extent_time,
     ),
-    "within-2km-2h": Metric(
+    Metric(
+        name="within-2km-2h",
         question="raw samples in boxes within 2 km and 2 h",
         unit="share",
         better="higher",
         source=_GLOVE,
         function=samples.within,
     ),
-    "extents-above-least": Metric(
+    Metric(
+        name="extents-above-least",
         question="times the extents that any crowds of this size would have at least",
         unit="1",
         better="lower",
@@ -176,49 +189,55 @@ METRICS: Final[dict[str, Metric]] = {
         takes=("boxes",),
         in_record_of=("boxes",),
     ),
-    "od-similarity": Metric(
+    Metric(
+        name="od-similarity",
         question="common part of daily trips between zones",
         unit="share",
         better="higher",
         source=_SHOAL,
-        function=places.od_similarity,
+        function=mobility.od_similarity,
         in_record_of=_BOTH,
         people_behind=_people_with_trips,
     ),
-    "visits-correlation": Metric(
+    Metric(
+        name="visits-correlation",
         question="rank correlation of visitors of zones",
         unit="1",
         better="higher",
         source=_SHOAL,
-        function=places.visits_correlation,
+        function=mobility.visits_correlation,
         in_record_of=("points",),
     ),
-    "visits-error": Metric(
+    Metric(
+        name="visits-error",
         question="visitors of zones that are wrong, of all",
         unit="share",
         better="lower",
         source=_SHOAL,
-        function=places.visits_error,
+        function=mobility.visits_error,
         in_record_of=("points",),
     ),
-    "range-error": Metric(
+    Metric(
+        name="range-error",
         question="mean relative error of range queries",
         unit="share",
         better="lower",
         source=_SHOAL,
-        function=places.range_error,
+        function=mobility.range_error,
         in_record_of=_BOTH,
     ),
-    "range-bounded": Metric(
+    Metric(
+        name="range-bounded",
         question="range queries whose bounds hold the truth",
         question_of_points="range queries answered exactly",
         unit="share",
         better="higher",
         source=_SHOAL,
-        function=places.range_bounded,
+        function=mobility.range_bounded,
         in_record_of=_BOTH,
     ),
-    "gyration-error": Metric(
+    Metric(
+        name="gyration-error",
         question="median error of the radius of gyration",
         unit="m",
         better="lower",
@@ -227,7 +246,8 @@ METRICS: Final[dict[str, Metric]] = {
         in_record_of=("points",),
         people_behind=_half_of_them,
     ),
-    "trip-length-error": Metric(
+    Metric(
+        name="trip-length-error",
         question="distance of the distributions of trips",
         unit="m",
         better="lower",
@@ -236,7 +256,8 @@ METRICS: Final[dict[str, Metric]] = {
         in_record_of=_BOTH,
         people_behind=_people_with_moves,
     ),
-    "time-profile-error": Metric(
+    Metric(
+        name="time-profile-error",
         question="samples in the wrong hour of day",
         unit="share",
         better="lower",
@@ -244,14 +265,16 @@ METRICS: Final[dict[str, Metric]] = {
         function=mobility.time_profile_error,
         in_record_of=_BOTH,
     ),
-    "home-kept": Metric(
+    Metric(
+        name="home-kept",
         question="people whose home lies in their likeliest area",
         unit="share",
         better="higher",
         source=_SHOAL,
         function=mobility.home_kept,
     ),
-}
+)
+METRICS: Final[dict[str, Metric]] = {row.name: row for row in _ROWS}
 OF_EVERY_RELEASE: Final = tuple(name for name, metric in METRICS.items() if set(metric.takes) == set(_BOTH))
 """The metrics by which releases of boxes and of points can be compared."""
 
@@ -263,8 +286,8 @@ def measure(
     names: Iterable[str] | None = None,
     *,
     run: Run | None = None,
-) -> Measured:
-    """Say what a release is still good for, compared with the raw data it was made from.
+) -> Measurements:
+    """Measure what a release is still good for, compared with its raw data.
 
     Parameters
     ----------
@@ -275,13 +298,13 @@ def measure(
     linkage
         Who became which record.
     names
-        Names of METRICS; None asks every metric that takes the payload.
+        Names of METRICS; None = every metric that takes the payload.
     run
-        Where progress is reported and how many threads may work.
+        Progress and threads.
 
     Returns
     -------
-    Measured
+    Measurements
         A measurement for each metric, with ``to_json()`` as ``shoal measure --json`` prints it.
 
     Raises
@@ -297,8 +320,8 @@ def measure(
     >>> from shoal.utility import measure
     >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
     >>> release, linkage = shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1))
-    >>> for one in measure(calls, release, linkage, ["samples-covered", "people-suppressed"]):
-    ...     print(one.name, one.found.value)
+    >>> for measurement in measure(calls, release, linkage, ["samples-covered", "people-suppressed"]):
+    ...     print(measurement.name, measurement.result.value)
     samples-covered 1.0
     people-suppressed 0.0
     """
@@ -307,27 +330,25 @@ def measure(
     require_linkage(linkage)
     if isinstance(names, str):
         raise MisuseError(f"names is a list; write ['{names}']")
-    return measured(Facts(original, release, linkage, run=run), names)
+    return measure_facts(Facts(original, release, linkage, run=run), names)
 
 
-def measured(facts: Facts, names: Iterable[str] | None = None) -> Measured:
-    """The same from facts that are known already; raises MisuseError as ``measure`` does."""
+def measure_facts(facts: Facts, names: Iterable[str] | None = None) -> Measurements:
+    """The same from existing facts; raises MisuseError as ``measure`` does."""
     kind = facts.release.kind
-    known = [name for name, metric in METRICS.items() if kind in metric.takes]
-    wanted = known if names is None else list(names)
-    for name in wanted:
+    suited = [name for name, metric in METRICS.items() if kind in metric.takes]
+    chosen = suited if names is None else list(names)
+    for name in chosen:
         if name not in METRICS:
-            raise MisuseError(f"'{name}' is no metric; choose from {', '.join(known)}")
-        if name not in known:
-            raise MisuseError(f"'{name}' cannot be asked of {kind}; choose from {', '.join(known)}")
-    return Measured(measurements=tuple(_measurement(facts, name) for name in wanted))
+            raise MisuseError(f"'{name}' is no metric; choose from {', '.join(suited)}")
+        if name not in suited:
+            raise MisuseError(f"'{name}' cannot be asked of {kind}; choose from {', '.join(suited)}")
+    return Measurements(measurements=tuple(_measurement(facts, name) for name in chosen))
 
 
 def _measurement(facts: Facts, name: str) -> Measurement:
-    """By this metric; computed once for the same facts."""
-    if name not in facts.measurements:
-        metric = METRICS[name]
+    metric = METRICS[name]
+    if name not in facts.values:
         with facts.run.stage(name):
-            found = metric.function(facts if metric.as_given else facts.on_grid)
-        facts.measurements[name] = Measurement(name=name, metric=metric, found=found)
-    return facts.measurements[name]
+            facts.values[name] = metric.function(facts if metric.as_given else facts.on_grid)
+    return Measurement(metric=metric, result=facts.values[name])

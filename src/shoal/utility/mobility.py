@@ -1,4 +1,7 @@
-"""How people move: radius of gyration, lengths of trips, hours of the day, home."""
+"""Mobility: radius of gyration, trips, hours of the day, homes, and visitors of zones and areas.
+
+The estimates come from ``shoal.measures.query``.
+"""
 
 import math
 from typing import Final
@@ -8,13 +11,12 @@ import numpy as np
 from shoal.kernels.box_measures import Areas, distance_bounds, distances_between_middles
 from shoal.kernels.homes import WeightedAreas, check_homes
 from shoal.measures.presence import ahead_of, share_of_hours
-from shoal.measures.query import Estimates, runs_of_records, time_profile
+from shoal.measures.query import Estimates, origin_destination, runs_of_records, time_profile
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, read_only
-from shoal.utility.facts import Facts
-from shoal.utility.measuring import Value
+from shoal.utility.facts import Facts, Value
 
 _AT_ONCE: Final = 500  # people whose boxes are looked at together
 _ROWS_AT_ONCE: Final = 1 << 16
@@ -25,12 +27,13 @@ def gyration_error(facts: Facts) -> Value:
 
     raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each
     counted once: moving them inside their boxes changes the radius by at most the root mean square of half
-    their diagonals.
+    their
+    diagonals.
     """
     cell_m, original, release = facts.original.snapped_grid().cell_m, facts.original, facts.release
     people = np.flatnonzero(facts.records >= 0)
-    own = Boxes.of_samples(original.t, original.x, original.y)
-    records = ((own, original.offsets), (release.boxes, release.offsets))
+    samples = Boxes.of_samples(original.t, original.x, original.y)
+    records = ((samples, original.offsets), (release.boxes, release.offsets))
     raw, seen = facts.run.map(lambda which: gyration_of(*which, cell_m), records)
     true = raw.expected[people]
     low, expected, high = (
@@ -51,22 +54,20 @@ def gyration_of(boxes: Boxes, offsets: Integers, cell_m: float) -> Estimates:
     """[records] meters: root mean square distance of samples from their mean; a cell counts as its center."""
     parts = [
         _gyration_in(
-            boxes.take(slice(offsets[own.start], offsets[own.stop])),
-            np.diff(offsets[own.start : own.stop + 1]),
+            boxes.take(slice(offsets[span.start], offsets[span.stop])),
+            np.diff(offsets[span.start : span.stop + 1]),
             cell_m,
         )
-        for own in runs_of_records(offsets, _ROWS_AT_ONCE)
+        for span in runs_of_records(offsets, _ROWS_AT_ONCE)
     ]
     minimum, expected, maximum = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return Estimates(minimum=minimum, expected=expected, maximum=maximum)
 
 
 def _gyration_in(boxes: Boxes, lengths: Integers, cell_m: float) -> tuple[Floats, Floats, Floats]:
-    """The same of some records with so many boxes each: at least, expected, at most."""
     starts = np.cumsum(lengths) - lengths
 
     def mean(values: Floats) -> Floats:
-        """Of each record."""
         return np.add.reduceat(values, starts) / lengths
 
     square, inside, freedom = np.zeros((3, len(lengths)))
@@ -85,8 +86,10 @@ def trip_length_error(facts: Facts) -> Value:
     """1-Wasserstein distance of the lengths of moves from one sample to the next, meters; nan without moves.
 
     raw, minimum, expected, maximum: the mean length. Between two boxes it runs from their gap to their
-    farthest cells, and is expected between their centers. A release with fewer, wider boxes has fewer and
-    longer moves, which is part of the error.
+    farthest
+    cells, and is expected between their centers. A release with fewer, wider boxes has fewer and longer
+    moves,
+    which is part of the error.
     """
     original, release = facts.original, facts.release
     true = _middle_lengths(
@@ -116,10 +119,10 @@ def trip_lengths(release: Release) -> Estimates:
     boxes, offsets, cell_m = release.boxes, release.offsets, float(release.snapped_grid().cell_m)
     minimum, expected, maximum = (np.empty(_n_moves(offsets)) for _ in range(3))
     begin = 0
-    for own in runs_of_records(offsets, _ROWS_AT_ONCE):
-        some = boxes.take(slice(offsets[own.start], offsets[own.stop]))
+    for span in runs_of_records(offsets, _ROWS_AT_ONCE):
+        some = boxes.take(slice(offsets[span.start], offsets[span.stop]))
         areas = Areas(some.x_min, some.y_min, some.x_max - 1, some.y_max - 1)
-        ends = read_only(offsets[own.start : own.stop + 1] - offsets[own.start])
+        ends = read_only(offsets[span.start : span.stop + 1] - offsets[span.start])
         moves = slice(begin, begin + _n_moves(ends))
         distances_between_middles(areas, ends, cell_m, expected[moves])
         distance_bounds(areas, ends, cell_m, minimum[moves], maximum[moves])
@@ -141,7 +144,8 @@ def time_profile_error(facts: Facts) -> Value:
     """Total variation distance of the shares of samples in the 24 hours of the day, by the clock of the data.
 
     Each box is spread evenly over its interval. low, high: bounds of the distance over all times that the
-    boxes allow (what must lie in other hours than the raw samples, and what can).
+    boxes
+    allow.
     """
     clock = clock_of(facts.original)
     raw, seen = facts.run.map(lambda data: time_profile(data, clock), facts.both)
@@ -157,7 +161,8 @@ def home_kept(facts: Facts) -> Value:
     """Share of people whose most visited cell at night lies in their record's likeliest area at night.
 
     Night is from 20 to 6 o'clock, by the clock of the data (UTC without a zone). People without a sample
-    then, or without a record, do not count; nan without anybody.
+    then, or
+    without a record, do not count; nan without anybody.
     """
     original, release = facts.original, facts.release
     slot_s, people = original.snapped_grid().slot_s, np.flatnonzero(facts.records >= 0)
@@ -166,17 +171,17 @@ def home_kept(facts: Facts) -> Value:
     published = _at_night(release.boxes, release.offsets, slot_s, clock)
 
     def part(people: Integers) -> Integers:
-        known, kept = np.zeros((2, len(people)), dtype=np.bool_)
-        check_homes(raw, published, people, facts.records[people], known, kept)
-        return np.array([np.count_nonzero(known), np.count_nonzero(kept)])
+        has_home, home_inside = np.zeros((2, len(people)), dtype=np.bool_)
+        check_homes(raw, published, people, facts.records[people], has_home, home_inside)
+        return np.array([np.count_nonzero(has_home), np.count_nonzero(home_inside)])
 
     parts = np.array_split(people, -(-len(people) // _AT_ONCE) or 1)
-    known, kept = np.sum(list(facts.run.map(part, parts)), axis=0)
-    return Value(value=kept / known if known else math.nan)
+    with_home, inside = np.sum(list(facts.run.map(part, parts)), axis=0)
+    return Value(value=inside / with_home if with_home else math.nan)
 
 
 def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> WeightedAreas:
-    """Boxes, each with the share of it that lies at night; looked at in parts, which keeps memory small."""
+    """Boxes, each with the share of it that lies at night; in parts, which keeps memory small."""
     shares = np.empty(len(boxes))
     for begin in range(0, len(boxes), _ROWS_AT_ONCE):
         part = slice(begin, begin + _ROWS_AT_ONCE)
@@ -186,5 +191,93 @@ def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> W
 
 
 def _excess(these: Floats, those: Floats) -> float:
-    """The sum of what the first have more than the second."""
     return float(np.maximum(0, these - those).sum())
+
+
+def od_similarity(facts: Facts) -> Value:
+    """Common part of the daily trips between zones; 1 = the same matrix.
+
+    It is 2 sum min(raw, expected) / (sum raw + sum expected). raw and expected: the number of daily trips.
+    low,
+    high: bounds over all trips that the boxes allow; their number is fixed.
+    """
+    zones = facts.zones
+    raw, seen = facts.run.map(lambda data: origin_destination(data, zones), facts.both)
+    true = raw.expected
+    trips, trips_seen = float(true.sum()), float(seen.expected.sum())
+    total = trips + trips_seen
+    if not total:
+        return Value(value=math.nan, raw=trips, expected=trips_seen)
+    sure = max(
+        float(np.minimum(true, seen.minimum).sum()),
+        trips_seen - float(np.maximum(0, seen.maximum - true).sum()),
+    )
+    possible = min(float(np.minimum(true, seen.maximum).sum()), trips_seen)
+    return Value(
+        value=2 * float(np.minimum(true, seen.expected).sum()) / total,
+        low=2 * sure / total,
+        high=2 * possible / total,
+        raw=trips,
+        expected=trips_seen,
+    )
+
+
+def visits_correlation(facts: Facts) -> Value:
+    """Spearman's rank correlation of true and expected visitors of zones; nan when either is constant."""
+    true, seen = facts.visitors
+    return Value(value=rank_correlation(true, seen.expected))
+
+
+def visits_error(facts: Facts) -> Value:
+    """Sum over zones of |expected - true| visitors, divided by all true visitors.
+
+    low, high: what the bounds of each zone allow.
+    """
+    true, seen = facts.visitors
+    outside = np.maximum(0, np.maximum(seen.minimum - true, true - seen.maximum))
+    farthest = np.maximum(np.abs(seen.minimum - true), np.abs(seen.maximum - true))
+    total = float(true.sum())
+    return Value(
+        value=float(np.abs(seen.expected - true).sum()) / total,
+        low=float(outside.sum()) / total,
+        high=float(farthest.sum()) / total,
+        raw=total,
+        minimum=float(seen.minimum.sum()),
+        expected=float(seen.expected.sum()),
+        maximum=float(seen.maximum.sum()),
+    )
+
+
+def range_error(facts: Facts) -> Value:
+    """Mean of |expected - true| / true people over the 200 range queries of ``Facts.range_counts``."""
+    true, seen = facts.range_counts
+    value = np.array(
+        [abs(estimate.expected - count) / count for count, estimate in zip(true, seen, strict=True)]
+    )
+    low = np.array([max(0.0, e.minimum - c, c - e.maximum) / c for c, e in zip(true, seen, strict=True)])
+    high = np.array(
+        [max(abs(e.minimum - c), abs(e.maximum - c)) / c for c, e in zip(true, seen, strict=True)]
+    )
+    return Value(value=float(value.mean()), low=float(low.mean()), high=float(high.mean()))
+
+
+def range_bounded(facts: Facts) -> Value:
+    """Share of the same queries whose minimum and maximum hold the truth; suppression may break it."""
+    true, seen = facts.range_counts
+    return Value(value=float(np.mean([e.minimum <= c <= e.maximum for c, e in zip(true, seen, strict=True)])))
+
+
+def rank_correlation(a: Floats, b: Floats) -> float:
+    """Spearman's correlation, ties with their mean rank; nan when either is constant."""
+    ranks = [_mean_ranks(np.round(values, 9)) for values in (a, b)]
+    spread = [float(np.std(rank)) for rank in ranks]
+    if min(spread) == 0:
+        return math.nan
+    return float(
+        np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())) / (spread[0] * spread[1])
+    )
+
+
+def _mean_ranks(values: Floats) -> Floats:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What a release of points is still good for: space distortion, removals and range queries.
+"""Utility of a release of points: space distortion, removals and range queries.
 
 The definitions are those of Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.2 and 7.1.4.
 """
@@ -23,17 +23,18 @@ _QUERIES_PER_PART = 500
 
 @dataclass(frozen=True, kw_only=True)
 class PointUtility:
-    """What a release of points still tells of raw points.
+    """Space distortion and removals of a release of points.
 
     Parameters
     ----------
     total_distortion_m, mean_distortion_m
-        Distance of raw points from their own person's record at their time (TotalSD): sum and mean.
+        Distance of raw points from their person's record at their time (TotalSD): sum and mean.
     defined
         Raw points at whose time their record has a place.
     total_at_same_times_m, at_same_times
-        The sum as Def. 3 has it, over the raw points whose very time stamp stands in their own person's
-        record, and how many these are. Where several published points have that stamp, their mean counts.
+        The sum as Def. 3 has it, over the raw points whose exact time stamp stands in their person's record,
+        and
+        their number. Of several published points with that stamp, the mean counts.
     removed_trajectories, removed_locations
         Shares of all records and of all points; below 0 where there are more points than before.
     """
@@ -54,7 +55,7 @@ class PointUtility:
 def measure_points(
     original: Trajectories, release: Release, linkage: Linkage, *, omega_m: float = 0.0
 ) -> PointUtility:
-    """Space distortion and removals, for points as they were given.
+    """Space distortion and removals, for points as given.
 
     A record is a function of time between its first and its last point, straight between two points.
 
@@ -67,12 +68,12 @@ def measure_points(
     linkage
         Who became which record.
     omega_m
-        What a raw point counts, in meters, at whose time its record has no place (Omega of Def. 3).
+        The distance, in meters, of a raw point at whose time its record has no place (Omega of Def. 3).
 
     Returns
     -------
     PointUtility
-        Total and mean distance, and what was removed.
+        Total and mean distance, and removals.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def measure_points(
 def space_distortion(
     original: Trajectories, release: Release, records: Integers, *, omega_m: float = 0.0
 ) -> PointUtility:
-    """The same, where the record of each subject is known: int64 [n], -1 = none."""
+    """The same from the record of each subject: int64 [n], -1 = none."""
     if not (np.isfinite(omega_m) and omega_m >= 0):
         raise MisuseError(
             f"omega = {omega_m} m must be finite and not negative; 0 counts only what is still there"
@@ -114,16 +115,16 @@ def space_distortion(
 
 
 def _away_at_same_times(original: Trajectories, release: Release, records: Integers) -> Floats:
-    """[m]: how far each raw point lies from what its record shows at that very time; nan where nothing."""
+    """[m]: distance of each raw point from its record at that exact time; nan where it has no point."""
     points = release.points
     stamps, rank = np.unique(np.concatenate([original.t, points.t]), return_inverse=True)
     rank = rank.astype(np.int64)
-    shown = np.repeat(np.arange(release.n_records), np.diff(release.offsets)) * len(stamps)
-    shown = shown + rank[original.n_samples :]
-    order = np.argsort(shown, kind="stable")
+    stamp_codes = np.repeat(np.arange(release.n_records), np.diff(release.offsets)) * len(stamps)
+    stamp_codes = stamp_codes + rank[original.n_samples :]
+    order = np.argsort(stamp_codes, kind="stable")
     record = np.repeat(records, original.lengths)
-    wanted = np.where(record >= 0, record * len(stamps) + rank[: original.n_samples], -1)
-    first, last = (np.searchsorted(shown[order], wanted, side=side) for side in ("left", "right"))
+    raw_codes = np.where(record >= 0, record * len(stamps) + rank[: original.n_samples], -1)
+    first, last = (np.searchsorted(stamp_codes[order], raw_codes, side=side) for side in ("left", "right"))
     count = last - first
     raw = np.repeat(np.arange(original.n_samples), count)
     place = order[np.arange(len(raw)) - np.repeat(np.cumsum(count) - count, count) + first[raw]]
@@ -137,9 +138,9 @@ def calibrated_threshold(
 ) -> float:
     """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3).
 
-    It is found by halving the ratio of the bounds. distortion_at: TotalSD of the release made with a
-    threshold, which rises with it but for the chance in a shuffle. Raises MisuseError unless
-    0 < least < most.
+    It halves the ratio of the bounds. distortion_at: TotalSD of the release made with a threshold, which
+    rises
+    with it but for the chance in a shuffle. Raises MisuseError unless 0 < least < most.
     """
     if not 0 < least < most:
         raise MisuseError(
@@ -157,9 +158,9 @@ def calibrated_threshold(
 
 @dataclass(frozen=True, kw_only=True)
 class RangeDistortion:
-    """What range queries lose: sid and aid are mean relative differences of counts, where 0 / 0 counts as 0.
+    """Errors of range queries: mean relative differences of counts, where 0 / 0 counts as 0.
 
-    asked: how many queries there were; empty: those that nothing satisfies in either.
+    asked: the number of queries; empty: those that nothing satisfies in either.
     """
 
     sid: float
@@ -174,7 +175,8 @@ def draw_queries(
     """Random queries around random trajectories, up to ``widest_m`` wide and ``longest_s`` long (Sec. 7.1.4).
 
     The paper does not say where the interval lies. Here it begins at a random moment of the trajectory that
-    is the region and ends with it at the latest, because a region that does not exist asks nothing.
+    is
+    the region and ends with it at the latest, because a region that does not exist asks nothing.
     """
     if count < 1 or not (longest_s >= 0 and widest_m >= 0):
         raise MisuseError(

@@ -1,4 +1,4 @@
-"""What became of single samples: covered, untouched, lost, made up; and how wide their boxes are."""
+"""Metrics of single samples: covered, untouched, lost, created, moved; and the extents of their boxes."""
 
 import math
 
@@ -7,8 +7,7 @@ import numpy as np
 from shoal.kernels.box_measures import BoxColumns, Ownership, Points, count_empty
 from shoal.measures.least_extents import even_weights, least_costs_in_a_class
 from shoal.model.claims import KAnonymity
-from shoal.utility.facts import Facts
-from shoal.utility.measuring import Value
+from shoal.utility.facts import Facts, Value
 
 _ASKED = 100  # people, whose least extents are sought among everybody
 _ASKED_SEED = 1_717  # the same people for everybody who has the same data
@@ -16,19 +15,19 @@ _RESAMPLES = 500
 
 
 def covered(facts: Facts) -> Value:
-    """Share of all raw samples that a box of their own subject's record covers."""
+    """Share of all raw samples that a box of their subject's record covers."""
     return Value(value=facts.accuracy.raw.n_samples / facts.original.n_samples)
 
 
 def untouched(facts: Facts) -> Value:
-    """Share of all raw samples whose box is their own cell and slot."""
+    """Share of all raw samples whose box is their cell and slot."""
     raw = facts.accuracy.raw
     kept = int(raw.count[(raw.space_cells == 2) & (raw.time_slots == 1)].sum())
     return Value(value=kept / facts.original.n_samples)
 
 
 def created(facts: Facts) -> Value:
-    """Share of all published boxes that hold no raw sample of their own subject."""
+    """Share of all published boxes that hold no raw sample of their subject."""
     original, release = facts.original, facts.release
     empty = count_empty(
         Points(original.t, original.x, original.y),
@@ -64,11 +63,12 @@ def within(facts: Facts) -> Value:
 
 
 def above_least(facts: Facts) -> Value:
-    """How many times the extents that any classes of k would have at least, place and time weighed alike.
+    """The extents as a multiple of the least that any classes of k could have, place and time weighed alike.
 
     Of 100 people drawn at random, where there are more and exact figures are not asked for, with the interval
-    that draws of as many from these give. nan where samples are left out, or where boxes need
-    not hold a sample of each member of a class, for then the bound says nothing.
+    of
+    resampling them. nan where samples are left out, or where boxes need not hold a sample of each member of a
+    class, for then the bound says nothing.
     """
     original, release, accuracy = facts.original, facts.release, facts.accuracy
     claim = release.claim
@@ -91,3 +91,40 @@ def above_least(facts: Facts) -> Value:
     draws = rng.integers(0, _ASKED, (_RESAMPLES, _ASKED))
     low, high = np.quantile(costs[draws].sum(axis=1) / least[draws].sum(axis=1), [0.025, 0.975])
     return Value(value=value, drawn_low=float(low), drawn_high=float(high))
+
+
+def total_distortion(facts: Facts) -> Value:
+    """The sum of all distances, meters."""
+    return Value(value=facts.distortion.total_distortion_m)
+
+
+def mean_distortion(facts: Facts) -> Value:
+    """The mean distance, meters."""
+    return Value(value=facts.distortion.mean_distortion_m)
+
+
+def times_defined(facts: Facts) -> Value:
+    """Share of the raw samples at whose time their person's record has a place."""
+    defined = facts.distortion.defined
+    return Value(value=defined / facts.original.n_samples, count=defined)
+
+
+def same_time_distortion(facts: Facts) -> Value:
+    """The sum of the distances at equal time stamps, meters."""
+    return Value(value=facts.distortion.total_at_same_times_m)
+
+
+def same_times(facts: Facts) -> Value:
+    """Share of the raw samples at whose exact time their person's record has a point."""
+    stamped = facts.distortion.at_same_times
+    return Value(value=stamped / facts.original.n_samples, count=stamped)
+
+
+def removed_trajectories(facts: Facts) -> Value:
+    """Share of the people who have no record."""
+    return Value(value=facts.distortion.removed_trajectories)
+
+
+def removed_locations(facts: Facts) -> Value:
+    """The number of points fewer than raw samples, as a share of these."""
+    return Value(value=facts.distortion.removed_locations)

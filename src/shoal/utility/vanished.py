@@ -1,4 +1,4 @@
-"""Who vanished: where and at what hour of the day the raw samples lie that a release does not hold."""
+"""Lost samples: places and hours of the raw samples that a release does not hold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _AT_ONCE: Final = 1 << 18  # samples
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Presence:
-    """Of each place or hour: raw samples there, those lost, people there, and those who lost a sample."""
+    """For each place or hour: raw samples, lost samples, people, and people who lost a sample."""
 
     samples: Integers
     lost: Integers
@@ -27,21 +27,22 @@ class Presence:
 
     @classmethod
     def of_nobody(cls, n: int) -> "Presence":
-        """Of n places or hours."""
+        """Zeros for n places or hours."""
         none = np.zeros(n, dtype=np.int64)
         return cls(samples=none, lost=none, people=none, losers=none)
 
     def plus(self, other: "Presence") -> "Presence":
-        """With other people."""
-        return Presence(**{name: own + getattr(other, name) for name, own in vars(self).items()})
+        """The sum with other people's."""
+        return Presence(**{name: values + getattr(other, name) for name, values in vars(self).items()})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vanished:
-    """What was lost by place and by hour.
+    """Lost samples by place and by hour.
 
     by_zone: [zones], in the order of ``zones``. by_hour: [24], hours of the day by the clock of
-    ``time_zone``, by the start of a sample's slot.
+    ``time_zone``, by
+    the start of a sample's slot.
     """
 
     zones: Zones
@@ -51,9 +52,10 @@ class Vanished:
 
 
 def vanished_of(facts: Facts) -> Vanished | None:
-    """The raw samples that the release does not hold, by square zone and by hour of the day.
+    """Count the raw samples that the release does not hold, by square zone and by hour of the day.
 
-    None where the linkage cannot tell which samples were lost; raises MisuseError when it tells of other data
+    None where the linkage cannot tell which samples were lost; raises MisuseError when it belongs to other
+    data
     or another release.
     """
     lost = facts.lost
@@ -68,12 +70,12 @@ def vanished_of(facts: Facts) -> Vanished | None:
 
 
 def side_of_zones(longer: int) -> int:
-    """How many cells wide a zone is. longer: cells on the longer side of the data."""
+    """The width of a zone in cells. longer: cells on the longer side of the data."""
     return max(1, -(-longer // _ACROSS))
 
 
 def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock, grid: Grid) -> Vanished:
-    """What was lost of these people in these zones. lost: [m] of their samples."""
+    """Count the lost samples of these people in these zones. lost: [m] of their samples."""
     t, x, y = cells_and_slots(original, grid)
     by_zone, by_hour = Presence.of_nobody(len(zones)), Presence.of_nobody(24)
     for people in runs_of_records(original.offsets, _AT_ONCE):
@@ -90,7 +92,7 @@ def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock,
 
 
 def vanished_together(parts: Sequence[Vanished]) -> Vanished:
-    """What was lost of different people, in the same zones and by the same clock."""
+    """The sum over different people, in the same zones and by the same clock."""
     whole = parts[0]
     for part in parts[1:]:
         whole = replace(
@@ -100,7 +102,7 @@ def vanished_together(parts: Sequence[Vanished]) -> Vanished:
 
 
 def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integers, Integers]:
-    """(t, x, y) of every sample on this grid, for points as given; snapped samples are there already."""
+    """(t, x, y) of every sample on this grid; snapped samples are on it already."""
     if original.grid is not None:
         return original.t, original.x, original.y
     steps = ((original.t, grid.slot_s), (original.x, grid.cell_m), (original.y, grid.cell_m))
@@ -109,18 +111,17 @@ def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integ
 
 
 def _presence(lengths: Integers, lost: Flags, where: Integers, n: int) -> Presence:
-    """Of people with so many samples each; where: the place or hour of each sample."""
-    beside = np.repeat(np.arange(len(lengths)) * n, lengths) + where
+    """lengths: samples of each person. where: the place or hour of each sample."""
+    person_and_place = np.repeat(np.arange(len(lengths)) * n, lengths) + where
     return Presence(
         samples=np.bincount(where, minlength=n),
         lost=np.bincount(where[lost], minlength=n),
-        people=_people_in(beside, len(lengths), n),
-        losers=_people_in(beside[lost], len(lengths), n),
+        people=_people_in(person_and_place, len(lengths), n),
+        losers=_people_in(person_and_place[lost], len(lengths), n),
     )
 
 
-def _people_in(beside: Integers, people: int, n: int) -> Integers:
-    """[n] how many people are in each place. beside: which person and place, as one number, repeatedly."""
-    there = np.zeros(people * n, dtype=np.bool_)
-    there[beside] = True
-    return np.asarray(there.reshape(people, n).sum(axis=0), dtype=np.int64)
+def _people_in(person_and_place: Integers, people: int, n: int) -> Integers:
+    visited = np.zeros(people * n, dtype=np.bool_)
+    visited[person_and_place] = True
+    return np.asarray(visited.reshape(people, n).sum(axis=0), dtype=np.int64)

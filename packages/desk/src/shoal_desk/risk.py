@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.table import ATTACKS
-from shoal.comparison.found import gain_of
+from shoal.comparison.result import gain_of
 from shoal.model.claims import PayloadKind
 
 Found = Mapping[str, Any]  # one entry of `shoal attack --json`

@@ -18,7 +18,7 @@ from shoal.report.facts.omission import OmissionFrontier, made_with_omission, om
 from shoal.report.facts.release import ReleaseFacts, release_facts
 from shoal.runtime.arrays import Floats
 from shoal.runtime.memory import release_idle_memory
-from shoal.utility import METRICS, Facts, Measurement, measured
+from shoal.utility import METRICS, Facts, Measurement, measure_facts
 from shoal.utility.vanished import Presence, Vanished, vanished_of
 
 STEPS: Final = 20  # of a share, so 5 % each
@@ -61,7 +61,7 @@ class Evidence:
     def measure(self) -> None:
         """Measure all of it but the attacks, which take most memory."""
         _ = self.release_facts, self.vanished, self.omission, self.utility
-        self.facts.let_go_of_cells()
+        self.facts.drop_on_grid()
 
     @cached_property
     def release_facts(self) -> ReleaseFacts:
@@ -85,7 +85,9 @@ class Evidence:
         """The metrics of a record of this payload, as far as they speak of at least ten people."""
         kind = self.facts.release.kind
         names = [name for name, metric in METRICS.items() if kind in metric.in_record_of]
-        return tuple(one for one in measured(self.facts, names) if self._people_behind(one) >= LEAST_PEOPLE)
+        return tuple(
+            one for one in measure_facts(self.facts, names) if self._people_behind(one) >= LEAST_PEOPLE
+        )
 
     @cached_property
     def vanished(self) -> Vanished | None:

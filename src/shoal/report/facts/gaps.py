@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.intervals import wilson
+from shoal.attacks.rate import wilson
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.finding import Fit, Sighting, records_that_fit
+from shoal.attacks.sightings import Fit, Sighting, records_that_fit
 from shoal.errors import MisuseError, ShoalError
 from shoal.io.sources.named_files import require_outside
 from shoal.local_pages.forms import Form, RefusedError, accepted

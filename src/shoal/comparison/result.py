@@ -1,4 +1,4 @@
-"""What a study found: every release by the budget's metric and by the strongest adversary on it."""
+"""The result of a study: every release by the budget's metric and by the strongest adversary."""
 
 import math
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ from shoal.utility.frontier import (
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What a study found.
+    """The result of a study.
 
-    results: one JSON document for each release. failed: settings that gave no release, with the reason.
+    results: one JSON document for each release. failed: settings without a release, with the reason.
     """
 
     results: tuple[Mapping[str, Any], ...]
@@ -83,7 +83,7 @@ class Comparison:
 
 
 def point_of(result: Mapping[str, Any], study: Study) -> Point:
-    """The release by the budget's metric, and by the adversary that the budget is about."""
+    """The release by the budget's metric, and by the budget's adversary."""
     budget = study.budget
     played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
     kind = METHODS[result["method"]].about.publishes
@@ -107,7 +107,7 @@ def point_of(result: Mapping[str, Any], study: Study) -> Point:
 
 
 def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> tuple[float, float, float]:
-    """What is held against the budget, with its interval: the strongest adversary's gain, or one rate."""
+    """The risk compared with the budget, and its interval: the strongest adversary's gain, or one rate."""
     budget = study.budget
     if budget.attack == STRONGEST:
         risk, low, high = (max(gain(worst[end], worst["baseline"]), 0.0) for end in ("rate", "low", "high"))
@@ -115,14 +115,16 @@ def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> 
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
         raise no_rate(budget.knowledge, budget.attack, names, or_else=STRONGEST)
-    alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
+    rate_names = rates_alike(
+        budget.knowledge, budget.attack
+    )  # the adversary who wins most with this knowledge
     tried = [
-        e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
+        e for e in result["attacks"][budget.knowledge] if e["name"] in rate_names and e["target"] == "release"
     ]
     most = max(tried, key=lambda entry: entry["rate"])
     return most["rate"], most["low"], most["high"]
 
 
 def gain_of(entry: Mapping[str, Any]) -> float:
-    """What an adversary wins of what guessing leaves."""
+    """The advantage of an entry's rate over guessing."""
     return gain(float(entry["rate"]), float(entry["baseline"]))

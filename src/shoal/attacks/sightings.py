@@ -1,4 +1,4 @@
-"""Try to find yourself: how many records fit a few times and places that somebody knows of a person."""
+"""Find yourself in a release: count the records that fit a few known times and places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _EXAMPLE: Final = "write for example 2026-03-02T08:10,48.85,2.35"
 
 @dataclass(frozen=True, kw_only=True)
 class Sighting:
-    """When and where somebody was seen.
+    """A time and a place at which a person was seen.
 
     t_s: seconds since 1970, or since step 0. Either lat and lon in degrees, or x and y in meters of the
     plane.
@@ -37,7 +37,7 @@ class Sighting:
     def of(cls, when: str, first: str, second: str, *, planar: bool) -> "Sighting":
         """From texts: an ISO 8601 time in UTC or seconds, then degrees, or meters where ``planar``.
 
-        Raises MisuseError for what is none of these.
+        Raises MisuseError for other texts.
         """
         try:
             t_s = float(np.datetime64(when, "ms").astype(np.int64)) / 1000 if "-" in when[1:] else float(when)
@@ -56,7 +56,7 @@ class Sighting:
 
     @classmethod
     def parse(cls, text: str, *, planar: bool) -> "Sighting":
-        """From ``TIME,LAT,LON``; raises MisuseError for another text."""
+        """From ``TIME,LAT,LON``; raises MisuseError for other texts."""
         parts = text.split(",")
         if len(parts) != 3:
             raise MisuseError(f"'{text}' is not a time and a place; {_EXAMPLE}")
@@ -67,8 +67,8 @@ class Sighting:
 class Fit:
     """How many records fit.
 
-    records: all there are. each: those that fit each sighting, in the order given. together: those that fit
-    every one; different: how many of these differ from each other.
+    records: all records. each: those that fit each sighting. together: those that fit all; different:
+    distinct ones among these.
     """
 
     records: int
@@ -78,7 +78,7 @@ class Fit:
 
 
 def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
-    """Count the records that fit what is known.
+    """Count the records that fit known times and places.
 
     A box fits when it holds the place and the time, a point when it lies within 200 m and 10 min of them.
 
@@ -87,7 +87,7 @@ def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
     release
         The release alone; neither raw data nor linkage is needed.
     sightings
-        What is known of a person.
+        Known times and places of a person.
 
     Returns
     -------
@@ -102,11 +102,11 @@ def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
     Examples
     --------
     >>> import shoal
-    >>> from shoal.attacks.finding import Sighting, records_that_fit
+    >>> from shoal.attacks.sightings import Sighting, records_that_fit
     >>> city = shoal.read(shoal.synthesize(30, 1, 1))
     >>> release, _ = shoal.Glove(k=3).anonymize(city, shoal.Randomness.from_system())
-    >>> seen = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100, y_m=city.y[0] * 100)
-    >>> records_that_fit(release, [seen]).together >= 3
+    >>> sighting = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100, y_m=city.y[0] * 100)
+    >>> records_that_fit(release, [sighting]).together >= 3
     True
     """
     if not sightings:
@@ -114,22 +114,30 @@ def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
     x_m, y_m = _on_plane(release, sightings)
     fits = _in_boxes if release.kind == "boxes" else _near_points
     owner = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
-    found = np.zeros((len(sightings), release.n_records), dtype=np.bool_)
-    for row, one in enumerate(sightings):
-        rows = fits(release, one.t_s, float(x_m[row]), float(y_m[row]))
-        found[row, owner[rows]] = True
-    together = np.flatnonzero(found.all(axis=0))
+    fits_record = np.zeros((len(sightings), release.n_records), dtype=np.bool_)
+    for row, sighting in enumerate(sightings):
+        rows = fits(release, sighting.t_s, float(x_m[row]), float(y_m[row]))
+        fits_record[row, owner[rows]] = True
+    together = np.flatnonzero(fits_record.all(axis=0))
     return Fit(
         records=release.n_records,
-        each=tuple(found.sum(axis=1).tolist()),
+        each=tuple(fits_record.sum(axis=1).tolist()),
         together=len(together),
         different=len(np.unique(_class_of(release)[together])),
     )
 
 
 def _on_plane(release: Release, sightings: Sequence[Sighting]) -> tuple[Floats, Floats]:
-    planar = [(one.x_m, one.y_m) for one in sightings if one.x_m is not None and one.y_m is not None]
-    degrees = [(one.lon, one.lat) for one in sightings if one.lon is not None and one.lat is not None]
+    planar = [
+        (sighting.x_m, sighting.y_m)
+        for sighting in sightings
+        if sighting.x_m is not None and sighting.y_m is not None
+    ]
+    degrees = [
+        (sighting.lon, sighting.lat)
+        for sighting in sightings
+        if sighting.lon is not None and sighting.lat is not None
+    ]
     if len(planar) == len(sightings):
         x, y = np.array(planar, dtype=np.float64).T
         return x, y
@@ -157,7 +165,6 @@ def _near_points(release: Release, t_s: float, x_m: float, y_m: float) -> npt.ND
 
 
 def _class_of(release: Release) -> Integers:
-    """Records of equal number are equal; no two records of points are taken to be."""
     if release.kind == "points":
         return np.arange(release.n_records)
     return BoxTarget.of_release(release).class_of
