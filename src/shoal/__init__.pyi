@@ -7,6 +7,8 @@ editors read it as they read every stub. To publish a name, add its row.
 from shoal.attacks import AttackResult as AttackResult
 from shoal.attacks import AttackScope as AttackScope
 from shoal.attacks import attack as attack
+from shoal.attacks import register_attack as register_attack
+from shoal.attacks.adversary import Adversary as Adversary
 from shoal.attacks.rate import Rate as Rate
 from shoal.comparison.compare import compare as compare
 from shoal.comparison.result import Comparison as Comparison
@@ -39,6 +41,7 @@ from shoal.measures.trajectory_distance import TrajectoryDistances as Trajectory
 from shoal.measures.trajectory_distance import trajectory_distances as trajectory_distances
 from shoal.methods import METHODS as METHODS
 from shoal.methods import Method as Method
+from shoal.methods import register_method as register_method
 from shoal.methods.co_location.nwa import Nwa as Nwa
 from shoal.methods.co_location.w4m import W4m as W4m
 from shoal.methods.glove.glove import Glove as Glove
@@ -81,8 +84,10 @@ from shoal.synthetic import Stations as Stations
 from shoal.synthetic import read_stations as read_stations
 from shoal.synthetic import synthesize as synthesize
 from shoal.utility import measure as measure
+from shoal.utility import register_metric as register_metric
 from shoal.utility.measuring import Measurement as Measurement
 from shoal.utility.measuring import Measurements as Measurements
+from shoal.utility.measuring import Metric as Metric
 from shoal.verification import verify as verify
 from shoal.version import __version__ as __version__
 

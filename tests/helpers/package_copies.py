@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import Any
 import shoal
 
 SOURCE = Path(shoal.__file__).parent
+CHECKOUT = SOURCE.parents[1]
+COPIED = ("tests", "docs", "packages")  # the rest of the checkout is linked
 LOOP = """
 import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -48,13 +50,15 @@ class Row:
         )
         first_import = next(node for node in tree.body if isinstance(node, ast.ImportFrom))
         lines = code.splitlines(keepends=True)
-        at, column = table.lineno - 1, table.col_offset
+        last: ast.expr
         if isinstance(table, ast.BinOp):
-            text = f"{self.text} | "
+            last, text = table, f" | {self.text}"
         else:
             assert isinstance(table, ast.Tuple | ast.List | ast.Dict), f"{self.table} is no literal table"
-            column, text = column + 1, f"{self.text}, "
-        lines[at] = lines[at][:column] + text + lines[at][column:]
+            last, text = (table.values if isinstance(table, ast.Dict) else table.elts)[-1], f", {self.text}"
+        at = (last.end_lineno or 0) - 1
+        line = lines[at].encode()  # columns count bytes
+        lines[at] = (line[: last.end_col_offset] + text.encode() + line[last.end_col_offset :]).decode()
         lines[first_import.lineno - 1 : first_import.lineno - 1] = [f"{line}\n" for line in self.imports]
         return "".join(lines)
 
@@ -79,11 +83,13 @@ class Line:
 class Addition:
     """What somebody does who adds a thing.
 
-    new: files by their place in the package. changed: what is added to files that exist.
+    new: files by their place in the package. changed: what is added to files that exist. pages: new pages and
+    rows of pages, by their place in the checkout.
     """
 
     new: Mapping[str, str] = field(default_factory=dict)
     changed: Mapping[str, tuple[Row | Line, ...]] = field(default_factory=dict)
+    pages: Mapping[str, str | Line | Row | tuple[Line, ...]] = field(default_factory=dict)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -92,7 +98,7 @@ class Addition:
 
     @property
     def files(self) -> tuple[int, int]:
-        """How many files are new, and how many others are touched."""
+        """How many source files are new, and how many others are touched."""
         return len(self.new), len(self.changed)
 
     def apply(self, package: Path) -> None:
@@ -105,6 +111,43 @@ class Addition:
             for change in changes:
                 code = change.added_to(code)
             (package / place).write_text(code)
+
+    def apply_to_pages(self, checkout: Path) -> None:
+        """Write its pages, and their rows, in a copy of the checkout."""
+        for place, text in self.pages.items():
+            page = checkout / place
+            if isinstance(text, str):
+                assert not page.exists(), f"{place} is no new page"
+                page.write_text(dedent(text).lstrip())
+                continue
+            for row in text if isinstance(text, tuple) else (text,):
+                page.write_text(row.added_to(page.read_text()))
+
+
+def run_on_a_copy(folder: Path, additions: Sequence[Addition], tests: Sequence[str]) -> str:
+    """What pytest prints about these tests, run in a copy of the checkout with the additions."""
+    touched = {parent for each in additions for place in each.places for parent in Path(place).parents}
+    _copy(SOURCE, folder / "src" / "shoal", touched)
+    for part in CHECKOUT.iterdir():
+        if part.name in COPIED:
+            shutil.copytree(part, folder / part.name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif part.suffix in (".md", ".toml", ".py"):
+            shutil.copy2(part, folder)
+        elif part.name != "src" and not part.name.startswith("."):
+            (folder / part.name).symlink_to(part)
+    for addition in additions:
+        addition.apply(folder / "src" / "shoal")
+        addition.apply_to_pages(folder)
+    sources = [folder / "src", *(folder / "packages").glob("*/src")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=short", *tests],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sources))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,19 @@ FORMAT = Addition(
             ),
         )
     },
+    pages={
+        "docs/formats.md": Line(
+            below="with `--columns` | the id column |  | the layout | `[No header, named columns]` |\n",
+            text="| Toy files (`.toy`) | the first column |  | the layout | `[Toy]` |\n",
+        ),
+        "tests/helpers/foreign_files.py": Row(
+            table="FILES",
+            text=(
+                '"Toy": Foreign(write=text("calls.toy", "ann|1714564800|48.85|2.35\\n"), ids=("ann",), '
+                "samples=1, first_s=NOON_S)"
+            ),
+        ),
+    },
 )
 
 METRIC = Addition(
@@ -45,8 +58,7 @@ METRIC = Addition(
         "utility/toy.py": '''
             """A toy metric."""
 
-            from shoal.utility.facts import Facts
-            from shoal.utility.measuring import Value
+            from shoal.utility.facts import Facts, Value
 
 
             def people_published(facts: Facts) -> Value:
@@ -57,14 +69,20 @@ METRIC = Addition(
     changed={
         "utility/metrics.py": (
             Row(
-                table="METRICS",
+                table="_ROWS",
                 text=(
-                    '"toy-published": Metric(question="people with a record", unit="1", better="higher", '
-                    'source="a toy", function=toy.people_published, in_record_of=("boxes",))'
+                    'Metric(name="toy-published", question="people with a record", unit="1", '
+                    'better="higher", function=toy.people_published, in_record_of=("boxes",))'
                 ),
                 imports=("from shoal.utility import toy",),
             ),
         )
+    },
+    pages={
+        "docs/utility.md": Line(
+            below="| metric | says | better |\n|---|---|---|\n",
+            text="| `toy-published` | people with a record | higher |\n",
+        ),
     },
 )
 
@@ -89,7 +107,7 @@ ATTACK = Addition(
                 longest = np.argsort(-np.diff(evaluation.target.offsets), kind="stable")[:places]
                 return [
                     Rate.of(
-                        np.isin(evaluation.own, longest) / places,
+                        np.isin(evaluation.records, longest) / places,
                         name="toy-linkage",
                         knowledge=f"one of {places}",
                         attacker="Someone who knows nothing and names one of the longest records.",
@@ -104,14 +122,25 @@ ATTACK = Addition(
             Row(
                 table="_ROWS",
                 text=(
-                    'Adversary(name="toy", form="toy:N", example="toy:3", words="nothing at all, N = 1..3", '
-                    'sentence="Knows nothing at all.", wins={"toy-linkage": "guess {rate} of the toys"}, '
-                    'source="a toy", uses="release alone", answers={"toy-linkage": "link"}, '
-                    'evaluate=attack_longest, parameters=(count(3),), default=("3",), record=("3",))'
+                    'Adversary(name="toy", form="toy:N", example="toy:3", sentence="Knows nothing at all.", '
+                    'answers={"toy-linkage": "link"}, evaluate=attack_longest, parameters=(count(3),), '
+                    'default=("3",), record=("3",))'
                 ),
                 imports=("from shoal.attacks.toy import attack_longest",),
             ),
         )
+    },
+    pages={
+        "docs/attacks.md": (
+            Line(
+                below="| `--knowledge` | the adversary knows | and wins by |\n|---|---|---|\n",
+                text="| `toy:N` | nothing at all | naming one of the N longest records |\n",
+            ),
+            Line(
+                below="- `membership`: table linkage, survey of Fiore et al. (arXiv 1903.12211)\n",
+                text="- `toy`: not published\n",
+            ),
+        ),
     },
 )
 
@@ -130,6 +159,7 @@ METHOD_OF_BOXES = Addition(
             from shoal.methods.parameters import at_least, k_parameter, parameter
             from shoal.methods.parameters import parameter_values, require_declared
             from shoal.model.claims import KAnonymity
+            from shoal.model.argument_checks import require_method_inputs
             from shoal.model.release import Boxes, Linkage, Release
             from shoal.model.trajectories import Trajectories
             from shoal.runtime.randomness import Randomness
@@ -138,7 +168,20 @@ METHOD_OF_BOXES = Addition(
 
             @dataclass(frozen=True, kw_only=True)
             class ToyBoxes:
-                """One box for all."""
+                """One box for all.
+
+                Parameters
+                ----------
+                k
+                    Records that are equal, at least.
+                left_out
+                    People who are left out.
+
+                Examples
+                --------
+                >>> ToyBoxes(k=3).k
+                3
+                """
 
                 about: ClassVar[About] = About(
                     name="toy-boxes",
@@ -174,6 +217,7 @@ METHOD_OF_BOXES = Addition(
                     self, original: Trajectories, rng: Randomness, run: Run | None = None
                 ) -> tuple[Release, Linkage]:
                     """The release and who became which record."""
+                    require_method_inputs(original, rng)
                     members = np.arange(self.left_out, original.n_subjects)
                     t, x, y = (np.concatenate(part) for part in zip(*original.keep(members), strict=True))
                     ends = {
@@ -202,6 +246,21 @@ METHOD_OF_BOXES = Addition(
                 imports=("from shoal.methods.toy_boxes import ToyBoxes",),
             ),
         )
+    },
+    pages={
+        "docs/toy-boxes.md": """
+            # toy-boxes
+
+            | option | means | default |
+            |---|---|---|
+            | `--k` | records | 5 |
+            | `--left-out` | toys | 0 |
+        """,
+        "docs/index.md": Line(below="\nglove\n", text="toy-boxes\n"),
+        "README.md": Line(
+            below="| method | what is published | what is promised | what it is for |\n|---|---|---|---|\n",
+            text="| [`toy-boxes`](docs/toy-boxes.md) | boxes | nothing | a toy |\n",
+        ),
     },
 )
 
@@ -380,6 +439,21 @@ METHOD_OF_POINTS = Addition(
                 text="ToyPoints",
                 imports=("from shoal.methods.toy_points import ToyPoints",),
             ),
+        ),
+    },
+    pages={
+        "docs/toy-points.md": """
+            # toy-points
+
+            | option | means | default |
+            |---|---|---|
+            | `--k` | records | 5 |
+            | `--most-points` | toys | 5 |
+        """,
+        "docs/index.md": Line(below="\nglove\n", text="toy-points\n"),
+        "README.md": Line(
+            below="| method | what is published | what is promised | what it is for |\n|---|---|---|---|\n",
+            text="| [`toy-points`](docs/toy-points.md) | points | nothing | a toy |\n",
         ),
     },
 )

@@ -84,7 +84,8 @@ def test_files_that_pages_name_exist(page: Path) -> None:
 def test_modules_and_names_that_pages_name_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"(?<![\w./-])(shoal(?:_[a-z]+)?(?:\.[A-Za-z_]\w*)+)", text))
-    assert sorted(one for one in named if not name_exists(one)) == []
+    groups = {"shoal.metrics"}  # of entry points; the others are modules, too
+    assert sorted(one for one in named - groups if not name_exists(one)) == []
 
 
 def name_exists(dotted: str) -> bool:

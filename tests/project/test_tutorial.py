@@ -8,6 +8,11 @@ import pytest
 
 from notebook import NOTEBOOK, PAGE, notebook, steps
 from pictures import FOLDER, PICTURES, RECORD, shown_words, words_in
+from shoal.attacks import ATTACKS
+from shoal.methods import METHODS
+from shoal.utility import METRICS
+
+OWN_ROWS = PAGE.with_name("your-own-method.md")
 
 
 def test_every_block_runs_and_prints_what_the_page_shows(
@@ -42,3 +47,16 @@ def test_the_pictures_are_small_and_all_of_them_are_shown() -> None:
     shown = re.findall(r"!\[[^\]]+\]\(tutorial/([\w.]+)\)", PAGE.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(PICTURES) == sorted(path.name for path in FOLDER.iterdir())
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 200_000
+
+
+def test_the_page_of_own_rows_runs_and_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for table in (METHODS, ATTACKS, METRICS):
+        monkeypatch.setattr(table, "_rows", dict(table._rows))
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, (code, shown) in enumerate(steps(OWN_ROWS.read_text(encoding="utf-8"))):
+        exec(compile(code, f"{OWN_ROWS.name}:{number}", "exec"), names)
+        assert capsys.readouterr().out == shown
+    assert {"neighbors", "length", "boxes-per-record"} <= {*METHODS, *ATTACKS, *METRICS}

@@ -39,7 +39,7 @@ from shoal.report.pages.record import record_page
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.utility import METRICS, OF_EVERY_RELEASE, Facts, measure
+from shoal.utility import METRICS, Facts, measure, metrics_of_every_release
 from shoal.utility.points import measure_points
 from shoal.utility.vanished import vanished_of
 from small_points import crowd, drivers, town
@@ -192,7 +192,7 @@ def utility_again(original: Trajectories, release: Release, linkage: Linkage) ->
         "removed-trajectories": 1 - release.n_records / original.n_subjects,
         "removed-locations": 1 - release.n_samples / original.n_samples,
     }
-    named = [name for name in OF_EVERY_RELEASE if "points" in METRICS[name].in_record_of]
+    named = [name for name in metrics_of_every_release() if "points" in METRICS[name].in_record_of]
     assert len(named) == 10
     for one in measure(original.snapped_to(Grid()), release.as_boxes(Grid()), linkage, named):
         if one.name != "gyration-error" or release.n_records >= 20:

@@ -16,7 +16,7 @@ from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.utility import METRICS, OF_EVERY_RELEASE, Facts, Metric, Value, measure
+from shoal.utility import METRICS, Facts, Metric, Value, measure, metrics_of_every_release
 from shoal.utility.mobility import gyration_of, rank_correlation, trip_lengths
 from shoal.utility.points import measure_points
 from small_data import populations
@@ -276,7 +276,7 @@ def test_points_are_measured_as_given_and_on_a_grid() -> None:
     release, linkage = shoal.SwapLocations(k=3).anonymize(original, Randomness.for_research(1))
     found = measure(original, release, linkage).to_json()
     on_grid = measure(original.snapped_to(Grid()), release.as_boxes(Grid()), linkage).to_json()
-    of_both = [one for one in on_grid["measurements"] if one["name"] in OF_EVERY_RELEASE]
+    of_both = [one for one in on_grid["measurements"] if one["name"] in metrics_of_every_release()]
     assert found["measurements"] == of_both
     assert "points" not in on_grid
     assert found["points"] == measure_points(original, release, linkage).to_json()

@@ -8,11 +8,17 @@ from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Release
+from shoal.runtime.registry import require_row_name
 from shoal.units import HOUR_S, duration_s
 
 _FARTHEST_CLOCK_S: Final = 14 * HOUR_S
 QuestionName = Literal["single out", "link", "infer"]
 Uses = Literal["release alone", "raw data", "own record"]
+_WINS: Final[Mapping[QuestionName, str]] = {
+    "single out": "single out {rate} of the people",
+    "link": "find the right record of {rate} of the people",
+    "infer": "infer something true about {rate} of the people",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,29 +29,27 @@ class Adversary:
     ----------
     name
         The first word of its knowledge: ``points`` of ``points:4``.
-    form
-        How its knowledge is written, for help texts: ``points:P``.
-    example
-        A knowledge that can be evaluated: ``points:4``.
     sentence
         The adversary in plain words, alone or after "Somebody": ``Knows where a person lives.``
+    answers
+        For each rate, by name, the question of data protection that it answers.
+    evaluate
+        Measures the rates: a function of the evaluation, of the numbers that ``parameters`` read, and of
+        ``rng`` (keyword). It raises MisuseError when the data does not allow the attack.
+    form
+        How its knowledge is written, for help texts: ``points:P``. Empty = as the example.
+    example
+        A knowledge that can be evaluated: ``points:4``. Empty = the name.
     words
-        What the adversary knows, for help texts.
+        What the adversary knows, for help texts. Empty = the sentence.
     source
         Where the attack was published.
     uses
         What the adversary has besides the release: nothing (``release alone``), facts about people drawn from
-        raw
-        data (``raw data``), or which record is a person's (``own record``).
-    answers
-        For each rate, by name, the question of data protection that it answers.
+        raw data (``raw data``), or which record is a person's (``own record``).
     wins
         For each rate, what it counts, in plain words after "They": ``find the record of {rate} of the
-        people``.
-    evaluate
-        Measures the rates: a function of the evaluation, of the numbers that ``parameters`` read, and of
-        ``rng``
-        (keyword). It raises MisuseError when the data does not allow the attack.
+        people``. A rate that is left out is described by its question.
     parameters
         Readers of the words after the name; the last ``optional`` of them may be left out.
     payloads
@@ -74,15 +78,15 @@ class Adversary:
     """
 
     name: str
-    form: str
-    example: str
     sentence: str
-    words: str
-    source: str
-    uses: Uses
     answers: Mapping[str, QuestionName]
-    wins: Mapping[str, str]
     evaluate: Callable[..., list[Rate]]
+    form: str = ""
+    example: str = ""
+    words: str = ""
+    source: str = "not published"
+    uses: Uses = "raw data"
+    wins: Mapping[str, str] = field(default_factory=dict)
     parameters: tuple[Callable[[str], Any], ...] = ()
     optional: int = 0
     payloads: tuple[PayloadKind, ...] = ("boxes", "points")
@@ -93,6 +97,18 @@ class Adversary:
     asks_places: bool = False
     apart_on: Mapping[str, PayloadKind] = field(default_factory=dict)
     same_knowledge_as: str | None = None
+
+    def __post_init__(self) -> None:
+        example = self.example or self.name
+        defaults = {
+            "example": example,
+            "form": self.form or example,
+            "words": self.words or self.sentence[:1].lower() + self.sentence[1:].removesuffix("."),
+            "wins": {rate: _WINS.get(question, "") for rate, question in self.answers.items()}
+            | dict(self.wins),
+        }
+        for name, value in defaults.items():
+            object.__setattr__(self, name, value)
 
     @property
     def takes_boxes(self) -> bool:
@@ -124,6 +140,29 @@ class Adversary:
             return tuple(read(word) for read, word in zip(self.parameters, words, strict=False))
         except MisuseError as error:
             raise MisuseError(f"{error}; write for example {self.example}") from error
+
+
+def require_complete(row: Adversary) -> None:
+    """Raises MisuseError for a row that help texts, reports or evaluations could not use."""
+    if not isinstance(row, Adversary):
+        raise MisuseError("an attack is an Adversary; write register_attack(shoal.Adversary(name=...))")
+    require_row_name(row.name, "attack")
+    if not row.sentence.endswith("."):
+        raise MisuseError(
+            f"{row.name}: sentence = '{row.sentence}' must be a sentence that ends with a period"
+        )
+    unknown = [question for question in row.answers.values() if question not in _WINS]
+    if not row.answers or unknown:
+        raise MisuseError(
+            f"{row.name}: answers must give each rate its question, one of {', '.join(_WINS)}; for example "
+            '{"my-linkage": "link"}'
+        )
+    wrong = [rate for rate, words in row.wins.items() if rate not in row.answers or "{rate}" not in words]
+    if wrong:
+        raise MisuseError(f"{row.name}: wins of '{wrong[0]}' must be of a rate in answers and hold {{rate}}")
+    if not callable(row.evaluate):
+        raise MisuseError(f"{row.name}: evaluate must be a function of an evaluation and rng")
+    row.read(row.example.split(":")[1:])
 
 
 def count(most: int) -> Callable[[str], int]:

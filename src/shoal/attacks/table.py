@@ -6,7 +6,7 @@ those of comparisons. Their order is that of defaults and help texts.
 
 from typing import Final
 
-from shoal.attacks.adversary import Adversary, count, offset_s
+from shoal.attacks.adversary import Adversary, count, offset_s, require_complete
 from shoal.attacks.clusters import attack_cluster
 from shoal.attacks.downcoding import attack_downcoding
 from shoal.attacks.exact import attack_nearest, attack_times, attack_triples
@@ -26,6 +26,7 @@ from shoal.model.claims import (
     LocationPrivacy,
     TrajectoryPrivacy,
 )
+from shoal.runtime.registry import Registry, RowKind
 from shoal.units import duration_s, length_m
 
 # what several rates count, as Adversary.wins has it
@@ -345,4 +346,30 @@ _ROWS: Final = (
     ),
 )
 
-ATTACKS: Final[dict[str, Adversary]] = {row.name: row for row in _ROWS}
+ATTACKS: Final[Registry[Adversary]] = Registry(
+    RowKind(word="attack", name_of=lambda row: row.name, check=require_complete), _ROWS
+)
+
+
+def register_attack(row: Adversary, *, replace: bool = False) -> Adversary:
+    """Add an attack, for ``--knowledge``, ``attack``, the reports of releases and comparisons.
+
+    Parameters
+    ----------
+    row
+        The attack with its words.
+    replace
+        Take the place of an attack that was registered before under this name.
+
+    Returns
+    -------
+    Adversary
+        The same row.
+
+    Raises
+    ------
+    MisuseError
+        When the row is incomplete, or its name is taken.
+    """
+    ATTACKS.register(row, replace=replace)
+    return row

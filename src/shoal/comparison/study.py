@@ -14,7 +14,7 @@ from shoal.methods import Method, method_named
 from shoal.methods.parameters import declared_parameters
 from shoal.runtime.files import read_settings
 from shoal.units import duration_s, length_m
-from shoal.utility import OF_EVERY_RELEASE
+from shoal.utility import metrics_of_every_release
 from shoal.utility.frontier import STRONGEST, Budget
 
 _WORDS: Final[dict[type | tuple[type, ...], str]] = {
@@ -86,10 +86,10 @@ class Study:
             raise MisuseError(
                 f"people = {self.people} hides nobody among others; take at least 2, for example 200"
             )
-        if self.budget.utility not in OF_EVERY_RELEASE:
+        suited = metrics_of_every_release()
+        if self.budget.utility not in suited:
             raise MisuseError(
-                f"'{self.budget.utility}' is no metric for the budget; choose from "
-                f"{', '.join(OF_EVERY_RELEASE)}"
+                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(suited)}"
             )
         require_boxes([*self.knowledge, self.budget.knowledge])
         if self.budget.attack != STRONGEST:

@@ -1,14 +1,16 @@
 """What a method declares about itself, and the protocol that all methods follow."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
 
-from shoal.methods.parameters import Declares
+from shoal.errors import MisuseError
+from shoal.methods.parameters import Declares, is_declared
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
+from shoal.runtime.registry import require_row_name
 from shoal.runtime.run import Run
 
 
@@ -58,6 +60,8 @@ class About:
         Type of its claim.
     publishes
         "boxes" if it takes snapped samples; "points" if it takes points as given, without a grid.
+    summary
+        What it does, in a line for readers who choose among methods. Empty = what its techniques do.
     page
         Its page of the docs, without the ending.
     as_published
@@ -69,8 +73,14 @@ class About:
     techniques: tuple[Technique, ...]
     claim: type[Claim]
     publishes: PayloadKind
-    page: str
+    summary: str = ""
+    page: str = ""
     as_published: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.summary:
+            words = "; ".join(technique.use for technique in self.techniques) or self.title
+            object.__setattr__(self, "summary", f"{words}.")
 
 
 class Method(Declares, Protocol):
@@ -99,3 +109,31 @@ class NeedsWholeSteps(Protocol):
 
     def require_steps(self, grid: Grid) -> None:
         """Raise MisuseError where they are not."""
+
+
+def require_complete(kind: type[Method]) -> None:
+    """Raises MisuseError for a class that is no method, or whose claim the verifier does not know."""
+    if not (isinstance(kind, type) and is_dataclass(kind)):
+        raise MisuseError(
+            "a method is a class: a frozen dataclass with about, claim, parameters and anonymize"
+        )
+    about = getattr(kind, "about", None)
+    if not isinstance(about, About):
+        raise MisuseError(f"{kind.__name__} has no about; write about: ClassVar[About] = About(name=...)")
+    require_row_name(about.name, "method")
+    missing = [
+        verb for verb in ("claim", "parameters", "anonymize") if not callable(getattr(kind, verb, None))
+    ]
+    if missing:
+        raise MisuseError(f"the method '{about.name}' has no {missing[0]}(); a method needs it")
+    if about.claim not in get_args(Claim):
+        raise MisuseError(
+            f"the method '{about.name}' claims {about.claim!r}, which no check is for; choose from "
+            f"{', '.join(claim.__name__ for claim in get_args(Claim))}"
+        )
+    for entry in fields(kind):
+        if not is_declared(entry) or (entry.default is MISSING and entry.default_factory is MISSING):
+            raise MisuseError(
+                f"the parameter {entry.name} of '{about.name}' needs a default, a help and a meaning; "
+                "declare it with parameter(...) of shoal.methods.parameters"
+            )

@@ -144,6 +144,11 @@ def declared_parameters(method: Declares | type[Declares]) -> dict[str, Paramete
     return {parameter_field.name: parameter_field.metadata[_KEY] for parameter_field in fields(method)}
 
 
+def is_declared(entry: Field[Any]) -> bool:
+    """Whether this field of a method was declared with ``parameter``."""
+    return isinstance(entry.metadata.get(_KEY), Parameter)
+
+
 def require_declared(method: Declares) -> None:
     """Raise MisuseError for the first parameter whose value its declaration does not allow."""
     for name, declaration in declared_parameters(method).items():

@@ -69,6 +69,7 @@ class StaticGeneralization:
         techniques=(rounding("everybody's samples are rounded to the same coarse grid"),),
         claim=KAnonymity,
         publishes="boxes",
+        summary="publishes the same grid for everybody; people who are still alone are left out.",
         page="static",
     )
 

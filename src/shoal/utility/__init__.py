@@ -5,11 +5,10 @@ A metric is a function of the facts of a release in one of the files of this roo
 
 from shoal.utility.facts import Facts, Value
 from shoal.utility.measuring import Measurement, Measurements, Metric
-from shoal.utility.metrics import METRICS, OF_EVERY_RELEASE, measure, measure_facts
+from shoal.utility.metrics import METRICS, measure, measure_facts, metrics_of_every_release, register_metric
 
 __all__ = [
     "METRICS",
-    "OF_EVERY_RELEASE",
     "Facts",
     "Measurement",
     "Measurements",
@@ -17,4 +16,6 @@ __all__ = [
     "Value",
     "measure",
     "measure_facts",
+    "metrics_of_every_release",
+    "register_metric",
 ]

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
 from shoal.model.html_table import html_table
 from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.registry import require_row_name
 from shoal.utility.facts import Facts, Value
 
 Better = Literal["higher", "lower"]
@@ -27,10 +29,10 @@ class Metric:
         Of the value: "m", "s", "share" (from 0 to 1) or "1" (a plain number).
     better
         The better direction.
-    source
-        Where the definition comes from.
     function
         Computes the value from the facts of a release.
+    source
+        Where the definition comes from.
     takes
         The payloads that it can be asked of.
     as_given
@@ -51,8 +53,8 @@ class Metric:
     question: str
     unit: str
     better: Better
-    source: str
     function: Callable[[Facts], Value]
+    source: str = "not published"
     takes: tuple[PayloadKind, ...] = ("boxes", "points")
     as_given: bool = False
     question_of_points: str | None = None
@@ -63,6 +65,22 @@ class Metric:
     def question_of(self, kind: PayloadKind) -> str:
         """The question, in words that fit the payload."""
         return self.question_of_points or self.question if kind == "points" else self.question
+
+
+def require_complete(row: Metric) -> None:
+    """Raises MisuseError for a row that ``measure`` or a report could not use."""
+    if not isinstance(row, Metric):
+        raise MisuseError("a metric is a Metric; write register_metric(shoal.Metric(name=...))")
+    require_row_name(row.name, "metric")
+    if not row.question:
+        raise MisuseError(f"{row.name}: question is empty; say what it measures, for a reader")
+    if row.better not in get_args(Better):
+        raise MisuseError(f"{row.name}: better = '{row.better}' must be {' or '.join(get_args(Better))}")
+    kinds = get_args(PayloadKind)
+    if not row.takes or not {*row.takes, *row.in_record_of} <= set(kinds):
+        raise MisuseError(f"{row.name}: takes and in_record_of are tuples of {' and '.join(kinds)}")
+    if not callable(row.function):
+        raise MisuseError(f"{row.name}: function must be a function of Facts that returns a Value")
 
 
 @dataclass(frozen=True, kw_only=True)

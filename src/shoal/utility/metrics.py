@@ -10,10 +10,11 @@ from shoal.measures.query import begins_a_day
 from shoal.model.argument_checks import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.registry import Registry, RowKind
 from shoal.runtime.run import Run
 from shoal.utility import mobility, samples
 from shoal.utility.facts import Facts
-from shoal.utility.measuring import Measurement, Measurements, Metric
+from shoal.utility.measuring import Measurement, Measurements, Metric, require_complete
 
 _BOTH: Final = ("boxes", "points")
 _GLOVE: Final = "Gramaglia and Fiore 2015, Sec. 7"
@@ -274,9 +275,38 @@ _ROWS: Final = (
         function=mobility.home_kept,
     ),
 )
-METRICS: Final[dict[str, Metric]] = {row.name: row for row in _ROWS}
-OF_EVERY_RELEASE: Final = tuple(name for name, metric in METRICS.items() if set(metric.takes) == set(_BOTH))
-"""The metrics by which releases of boxes and of points can be compared."""
+METRICS: Final[Registry[Metric]] = Registry(
+    RowKind(word="metric", name_of=lambda row: row.name, check=require_complete), _ROWS
+)
+
+
+def register_metric(row: Metric, *, replace: bool = False) -> Metric:
+    """Add a metric, for ``measure``, comparisons and the reports of releases.
+
+    Parameters
+    ----------
+    row
+        The metric with its words.
+    replace
+        Take the place of a metric that was registered before under this name.
+
+    Returns
+    -------
+    Metric
+        The same row.
+
+    Raises
+    ------
+    MisuseError
+        When the row is incomplete, or its name is taken.
+    """
+    METRICS.register(row, replace=replace)
+    return row
+
+
+def metrics_of_every_release() -> tuple[str, ...]:
+    """The metrics by which releases of boxes and of points can be compared."""
+    return tuple(name for name, metric in METRICS.items() if set(metric.takes) == set(_BOTH))
 
 
 def measure(

@@ -14,7 +14,7 @@ from shoal_desk.words import number_in
 
 _BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 ENGLISH = "en"
-SENTENCES = ("library", "settings", "reading", "attacks")
+SENTENCES = ("library", "settings", "reading", "attacks", "methods")
 _SENTENCE_IN_IT = "said"
 
 

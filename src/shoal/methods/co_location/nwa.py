@@ -74,6 +74,8 @@ class Nwa:
         techniques=(MOVED_TOWARD_THE_MIDDLE,),
         claim=KDeltaAnonymity,
         publishes="points",
+        summary="moves points of people who travel at the same times until they are near one another. An "
+        "observer who knows where a person often was finds the record.",
         page="nwa-w4m",
     )
 

@@ -89,6 +89,8 @@ class W4m:
         techniques=(MOVED_TOWARD_THE_MIDDLE,),
         claim=KDeltaAnonymity,
         publishes="points",
+        summary="moves points in place and time until people are near one another. An observer who knows "
+        "where a person often was finds the record.",
         page="nwa-w4m",
     )
 

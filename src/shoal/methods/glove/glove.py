@@ -123,6 +123,8 @@ class Glove:
         techniques=(local_generalization("the samples of a crowd become areas and intervals"),),
         claim=KAnonymity,
         publishes="boxes",
+        summary="groups people with similar movements into crowds, and publishes areas and times that a "
+        "whole crowd shares.",
         page="glove",
         as_published={"generalize": "reshape-each"},
     )

@@ -108,6 +108,8 @@ class KteHide:
         ),
         claim=KteAnonymity,
         publishes="boxes",
+        summary="hides people from observers who follow them for a limited time; everybody has areas and "
+        "times of their own.",
         page="kte-hide",
         as_published={"hiding": "clusters", "space_weight_s": 0.0, "assignment": "cycles"},
     )

@@ -79,6 +79,7 @@ class ReachLocations:
         techniques=(permutation("places are exchanged between people who could reach them"),),
         claim=LocationPrivacy,
         publishes="points",
+        summary="exchanges true places within reach by street.",
         page="reach-locations",
         as_published={"both_sides": False},
     )

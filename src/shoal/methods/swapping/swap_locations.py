@@ -87,6 +87,7 @@ class SwapLocations:
         techniques=(permutation("samples are exchanged between people"),),
         claim=TrajectoryPrivacy,
         publishes="points",
+        summary="publishes true points, exchanged among several people. Paths can often be joined again.",
         page="swap-locations",
         as_published={"clustering": "mdav", "paths": "all"},
     )

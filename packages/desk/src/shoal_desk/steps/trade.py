@@ -68,6 +68,7 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     found = work.found(work.study)
     shown: dict[str, Any] = {
         "methods": methods_compared(),
+        "described": {name: _in_words(METHODS[name].about.summary, words) for name in methods_compared()},
         "offered": methods_offered(work.choices),
         "found": found,
         "points": [],
