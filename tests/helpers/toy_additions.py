@@ -133,7 +133,7 @@ ATTACK = Addition(
     pages={
         "docs/attacks.md": (
             Line(
-                below="| `--knowledge` | the adversary knows | and wins by |\n|---|---|---|\n",
+                below="| `--knowledge` | the attacker knows | and succeeds by |\n|---|---|---|\n",
                 text="| `toy:N` | nothing at all | naming one of the N longest records |\n",
             ),
             Line(
