@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks import Rate, attack
+from shoal.attacks import AttackScope, Rate, attack
 from shoal.errors import MisuseError
 from shoal.io import read
 from shoal.io.foreign import Foreign, read_foreign
@@ -336,7 +336,7 @@ def _attack_file(
     for knowledge in asked:
         try:
             outcome = attack(snapped, release, links, rng=rng, knowledge=knowledge, tries=tries,
-                           targets=("raw", "release"), run=run)  # fmt: skip
+                           scope=AttackScope(targets=("raw", "release")), run=run)  # fmt: skip
         except MisuseError as error:
             notes.append(f"{', '.join(knowledge or ())} was not played: {error}")
             continue
