@@ -14,7 +14,7 @@ from shoal.cli.sections import GROUND, READING, ROUNDING, RUNNING, Option
 from shoal.cli.terminal import LOG, QUIET
 from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.model.intake import Reading
-from shoal.runtime.files import is_address, not_local, read_settings
+from shoal.runtime.files import is_remote, not_local, read_settings
 from shoal.units import duration_s, length_m, size_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -78,7 +78,7 @@ class LocalPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path."""
-        if is_address(value):
+        if is_remote(value):
             self.fail(not_local("this" if param is None else param.human_readable_name), param, ctx)
         return super().convert(value, param, ctx)
 

@@ -8,7 +8,7 @@ import click
 from shoal.cli.options import PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
-from shoal.runtime.files import is_address, without_credentials
+from shoal.runtime.files import is_remote, without_credentials
 from shoal.units import counted
 
 # a test holds them
@@ -61,7 +61,7 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
             + ("--to postgresql://USER@HOST/DATABASE#schema.table" if form in _TABLES else "--to DIR")
         )
     in_store = is_store(target)
-    if is_address(target) and not on_server and not in_store:
+    if is_remote(target) and not on_server and not in_store:
         raise click.UsageError(
             "--to takes a folder, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, abfs://... or postgresql://..."
         )

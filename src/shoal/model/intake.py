@@ -6,12 +6,12 @@ Readers fill it, releases and reports show it, and a verifier reads the raw file
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from types import NoneType
-from typing import Any, Final, get_args, get_type_hints
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 from shoal.errors import MisuseError
-from shoal.runtime.arrays import Numbers
+
+if TYPE_CHECKING:
+    from shoal.runtime.arrays import Numbers
 
 _WORDS: Final = {
     int: "a whole number",
@@ -94,10 +94,12 @@ class Reading:
     cells: str | None = None
     cell_id: str | None = None
 
-    def counts_steps(self, t_s: Numbers) -> bool:
+    def counts_steps(self, t_s: "Numbers") -> bool:
         """Whether these times number steps and are not times of a clock."""
         if self.time_unit not in _CLOCK_UNITS:
             return True
+        import numpy as np  # not needed by the command line's help
+
         return bool(len(t_s) and np.median(np.abs(t_s)) < _FIRST_CLOCK_S)
 
 

@@ -12,7 +12,7 @@ from shoal.errors import InputError, MisuseError
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a Path of s3://bucket keeps one slash only
 
 
-def is_address(path: object) -> bool:
+def is_remote(path: object) -> bool:
     """Whether a text or Path names a place on another machine, such as ``s3://bucket/folder``."""
     return _ADDRESS.match(str(path)) is not None
 
@@ -21,7 +21,7 @@ def local_path(value: object, what: str) -> Path:
     """The value as a path on this machine; raises MisuseError for an address or another type."""
     if not isinstance(value, (str, os.PathLike)) or not str(value):
         raise MisuseError(f"{what} is needed as a path, not as {value!r}")
-    if is_address(value):
+    if is_remote(value):
         raise MisuseError(not_local(what))
     return Path(value)
 
