@@ -1,4 +1,4 @@
-"""Adversaries: what each knows, what it does with that, and how often it is right.
+"""Adversaries: their knowledge, their behavior, and how often they are right.
 
 Knowledge is drawn from raw data. Targets are the raw data (the risk before), a release (the risk after), and
 a release attacked with the knowledge of people outside it (control). ``table`` lists the attacks.

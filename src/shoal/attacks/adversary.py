@@ -41,14 +41,14 @@ class Adversary:
     example
         A knowledge that can be evaluated: ``points:4``. Empty = the name.
     words
-        What the adversary knows, for help texts. Empty = the sentence.
+        The adversary's knowledge, for help texts. Empty = the sentence.
     source
         Where the attack was published.
     uses
         What the adversary has besides the release: nothing (``release alone``), facts about people drawn from
         raw data (``raw data``), or which record is a person's (``own record``).
     wins
-        For each rate, what it counts, in plain words after "They": ``find the record of {rate} of the
+        For each rate, its meaning, in plain words after "They": ``find the record of {rate} of the
         people``. A rate that is left out is described by its question.
     parameters
         Readers of the words after the name; the last ``optional`` of them may be left out.

@@ -39,7 +39,7 @@ class AttackScope:
     earlier
         An earlier release of the same people, and its linkage, for ``series``.
     like
-        The pseudonym of a record: only people whose records equal it are victims. None = everybody.
+        The pseudonym of a record: only people whose records equal it are victims. None = all people.
     """
 
     control: Trajectories | None = None
@@ -72,12 +72,12 @@ def attack(
     release, linkage
         The release to attack, and who became which record. None for both: the raw data alone.
     rng
-        Draws victims, what is known of them, and guesses.
+        Draws victims, knowledge of them, and guesses.
     knowledge
-        What adversaries know, as after ``--knowledge``: ``points:4``. None = a selection by the kind of
+        The adversaries' knowledge, as after ``--knowledge``: ``points:4``. None = a selection by the kind of
         release and its claim; notes say which of it this data does not allow.
     tries
-        Victims for each attack, the same on every target: everybody, or this many drawn at random.
+        Victims for each attack, the same on every target: all people, or this many drawn at random.
     scope
         A control group, the wanted targets, an earlier release, or the record whose people are victims.
     run
@@ -86,7 +86,7 @@ def attack(
     Returns
     -------
     AttackResult
-        The rates, with what the adversary knows and does, a 95 % interval and the rate of guessing.
+        The rates, with the adversary's knowledge and behavior, a 95 % interval and the rate of guessing.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def attack(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PreparedAttack:
-    """The victims on every target, and the seed that draws what is known of them."""
+    """The victims on every target, and the seed that draws knowledge of them."""
 
     evaluations: Evaluations
     seed: int

@@ -23,7 +23,7 @@ from shoal.runtime.run import Run
 def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Generator) -> list[Rate]:
     """Name a record that another was mixed with; right when both hold points of one person.
 
-    Raw records are not mixed, so nobody can be right there. Baseline: naming any other record.
+    Raw records are not mixed, so no one can be right there. Baseline: naming any other record.
     """
     del rng  # nothing is drawn: the whole release is looked at
     if evaluation.label == "control":

@@ -53,7 +53,7 @@ def cylinders_of(evaluation: Evaluation[PointTarget] | None) -> Cylinders | None
 def in_parts(
     evaluation: Evaluation[Any], points: KnownPoints, work: Callable[[slice, KnownPoints], None]
 ) -> None:
-    """Call ``work`` with some victims at a time and what is known of them, on all threads."""
+    """Call ``work`` with some victims at a time and knowledge of them, on all threads."""
     n = len(points.own_record)
 
     def part(begin: int) -> None:

@@ -67,7 +67,7 @@ _PART: Final = 50
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reading:
-    """A record that somebody reads.
+    """A record that a person reads.
 
     boxes: [b, 6]. true: int64 [s, 3], the samples to find, ascending in time; at least one. known: positions
     of
@@ -88,7 +88,7 @@ class Read:
     its
     cell is; the same two for guessing a cell and slot of the box; of samples in boxes, those that are named,
     and
-    the same for guessing. errors: float64 [2, s, 2], distance in cells and slots of what is named from each
+    the same for guessing. errors: float64 [2, s, 2], distance in cells and slots of the named place from each
     sample; of several boxes the nearest in place, infinite without any.
     """
 
@@ -149,7 +149,7 @@ class Classes:
 
     @classmethod
     def of(cls, evaluation: Evaluation[BoxTarget]) -> "Classes":
-        """The classes of a target; empty where nobody has a record."""
+        """The classes of a target; empty where no one has a record."""
         target, inside = evaluation.target, evaluation.context.inside
         members = np.empty(0, dtype=np.int64) if inside is None else inside.subjects
         of_member = target.class_of[members if inside is None else inside.records]

@@ -49,7 +49,7 @@ def victims_of(
 ) -> list[Victims]:
     """The victims on raw data and, for a release, on it and as its control where people are left for that.
 
-    candidates: who can be victims on raw data and release; None = everybody. Raises InputError when the parts
+    candidates: possible victims on raw data and release; None = all people. Raises InputError when the parts
     do
     not belong together.
     """
@@ -115,9 +115,9 @@ Earlier = tuple[Release, Linkage]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
-    """What is around the victims.
+    """The surroundings of the victims.
 
-    claim: of the release; None = raw data. inside: everybody with a record in the target; outside: people
+    claim: of the release; None = raw data. inside: all people with a record in the target; outside: people
     without
     one, both in the form of the target. earlier: an earlier release of the same people and its linkage.
     """
@@ -205,7 +205,7 @@ class Evaluations:
 
     original: raw data on the release's grid, or as given. release: None = raw data alone. records: int64 [n],
     the
-    record of everybody, -1 = none. outside: people without one. earlier: an earlier release and its linkage.
+    record of all people, -1 = none. outside: people without one. earlier: an earlier release and its linkage.
     """
 
     original: Trajectories

@@ -124,7 +124,7 @@ _RULES: Final = {
 
 
 def colluding(word: str) -> int:
-    """The number of members who share what they know; ``all`` = everybody but the victim."""
+    """The number of members who share what they know; ``all`` = all people but the victim."""
     if word == "all":
         return ALL
     if not word.isdecimal() or not 1 <= int(word) < ALL:
@@ -142,7 +142,7 @@ def attack_insider(
 
     members: colluding members, drawn at random from the victim's class. Against the control group they do the
     same, and their answers are compared with a person in no class. A raw record is of one person alone. Where
-    people hide each other, the boxes are those of a window in which somebody hides the victim.
+    people hide each other, the boxes are those of a window in which another person hides the victim.
     """
     classes, claim, inside = Classes.of(evaluation), evaluation.context.claim, evaluation.context.inside
     hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None

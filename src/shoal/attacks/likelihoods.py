@@ -28,10 +28,10 @@ class Weights:
     name
         The rule in two or three words.
     does
-        What the adversary looks for, after "names the one".
+        The adversary's target, after "names the one".
     even, hull
         Log density of the known samples in the boxes that hold them: boxes filled evenly, or hulls that touch
-        what they hold.
+        their contents.
     record
         Log density of the known places over all boxes of the record.
     boxes

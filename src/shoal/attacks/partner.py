@@ -2,7 +2,7 @@
 
 The method decides what that tells. Points shuffled in a cluster that are not the partner's are the others'.
 Of two who exchanged places, each record shows the other's place. A crowd was moved toward its middle, the
-mean of everybody; the partner's own step shows the middle.
+mean of all members; the partner's own step shows the middle.
 """
 
 from typing import Final
@@ -86,7 +86,7 @@ def _mixed(
 
 
 def records_of(inside: Victims) -> Integers:
-    """int64 [n]: the record of everybody, -1 = none."""
+    """int64 [n]: the record of each person, -1 = none."""
     record = np.full(inside.people.n_subjects, -1)
     record[inside.subjects] = inside.records
     return record

@@ -106,7 +106,7 @@ def attack_period(
     the log-likelihood of the person's earlier visits (to their 50 most visited cells) under the record's
     expected
     shares of visits, or its expected visits. People without earlier or without later samples are no victims.
-    Raises MisuseError when nobody is left.
+    Raises MisuseError when no one is left.
     """
     del rng  # nothing is drawn: everything before the moment is known
     people, victims = evaluation.people, evaluation.victims

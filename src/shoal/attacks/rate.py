@@ -121,7 +121,7 @@ class Rule:
     name
         In two or three words: ``tightest boxes``.
     does
-        What the adversary does, after "Someone who": ``knows ... and names ...``.
+        The adversary's behavior, after "Someone who": ``knows ... and names ...``.
     chances
         float [v]: the chance of success against each victim.
     """
@@ -148,9 +148,9 @@ class Rate:
     name
         The rate, such as ``linkage``; `shoal.attacks.questions` says which question it answers.
     knowledge
-        What the adversary knows, in short.
+        The adversary's knowledge, in short.
     attacker
-        What the adversary knows and does, in one sentence.
+        The adversary's knowledge and behavior, in one sentence.
     target
         ``raw``, ``release`` or ``control``.
     tries
@@ -199,7 +199,7 @@ class Rate:
     ) -> "Rate":
         """The rate of these chances of success, one for each victim.
 
-        clusters: int64 [v], victims of equal number share a record; None = nobody does. max_chance: the
+        clusters: int64 [v], victims of equal number share a record; None = no one does. max_chance: the
         greatest
         possible chance against anybody.
         """
@@ -355,7 +355,7 @@ class AttackResult:
 
 
 def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
-    """A row for each rate; it names nobody, and no draw can be repeated from it."""
+    """A row for each rate; it names no one, and no draw can be repeated from it."""
     rows = [
         (
             item.name,

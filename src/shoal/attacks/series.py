@@ -47,7 +47,7 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     which the other is there. People of the control group have no record; one drawn at random stands in.
     Besides
     the victims' records, as many others are compared as fit in memory. Raises MisuseError without an earlier
-    release, or when nobody is in both.
+    release, or when no one is in both.
     """
     if evaluation.context.earlier is None:
         raise MisuseError(NO_EARLIER)

@@ -47,7 +47,7 @@ def attack_tau(
     than its length, since it may begin within a slot; windows do not overlap. Attribution: another random
     observation, outside the windows, lies where the records say. A person without such an observation, or
     with
-    too few windows, is not tried. Raises MisuseError when nobody is, or when tau is shorter than a slot.
+    too few windows, is not tried. Raises MisuseError when no one is, or when tau is shorter than a slot.
     """
     original, target = evaluation.people, evaluation.target
     slot_s = original.snapped_grid().slot_s

@@ -57,14 +57,14 @@ def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUEST
     releases
         Raw data, release and linkage of each, the newest release first; raw data read as its manifest says.
     most
-        Without intervals of time in the claims, everybody is asked about. Otherwise at most this many
+        Without intervals of time in the claims, all people are asked about. Otherwise at most this many
         intervals,
         evenly chosen from those that begin at a sample of the newest raw data.
 
     Returns
     -------
     list of Rate
-        Two rates called ``intersection``. Everybody is tried, so they are exact.
+        Two rates called ``intersection``. All people are tried, so they are exact.
 
     Raises
     ------

@@ -76,7 +76,7 @@ class Facts:
     gaps
         The k-gaps, if they are computed already; otherwise they are computed on demand.
     exact
-        Whether to ask everybody where people drawn at random, with intervals, would do.
+        Whether to ask all people where people drawn at random, with intervals, would do.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class Facts:
     def extents_of(self, subjects: Integers | None = None) -> tuple[Integers, Integers]:
         """([m] cells, [m] slots): extents of the subject's box over each raw sample; -1 = none.
 
-        In 32 bits where they fit. subjects: positions that ascend; None = everybody.
+        In 32 bits where they fit. subjects: positions that ascend; None = all people.
         """
         if subjects is None:
             return covering_extents_of(self.original, self.release, self.records)
@@ -192,7 +192,7 @@ class Facts:
         return int(np.count_nonzero(self.records >= 0))
 
     def linked(self) -> list[tuple[int, Boxes]]:
-        """(subject, boxes of the record) of everybody in the release."""
+        """(subject, boxes of the record) of all people in the release."""
         return [
             (subject, self.release.record(record))
             for subject, record in enumerate(self.records.tolist())
