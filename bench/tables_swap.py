@@ -30,6 +30,7 @@ import shoal
 from shoal.attacks import attack
 from shoal.errors import NothingLeftError
 from shoal.io.formats.street_files import read_streets
+from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import shortest_paths, trajectory_distances
 from shoal.methods.co_location.nwa import Nwa
@@ -335,7 +336,9 @@ def removed(original: Trajectories, clusters: list[Integers], draw: np.random.Ge
     for cluster in clusters:
         members = draw.permutation(cluster)
         room = np.empty((int(original.lengths[members[0]]), len(members)), dtype=np.int64)
-        form_swap_sets(original.offsets, original.t, original.x, original.y, members, 100.0, 1e6, used, room)
+        form_swap_sets(
+            Lines(original.offsets, original.t, original.x, original.y), members, 100.0, 1e6, used, room
+        )
     return 1 - float(used.mean())
 
 

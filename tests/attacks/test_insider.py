@@ -16,6 +16,7 @@ from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.kernels.insider import N_SHARES, find_sharers, guess_samples, score_guesses
+from shoal.kernels.weighed_runs import Tracks
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
@@ -227,7 +228,7 @@ def test_who_is_in_all_boxes_is_who_fits_them(original: Trajectories, seed: int,
     asked, shares = np.arange(original.n_subjects), np.empty(original.n_subjects, dtype=np.bool_)
     offsets, t_of, x_of, y_of = map(read_only, (original.offsets, original.t, original.x, original.y))
     drawn = np.array(boxes, dtype=np.int64).reshape(-1, 6)
-    find_sharers(offsets, t_of, x_of, y_of, asked, drawn, begin, end, shares)
+    find_sharers(Tracks(offsets, t_of, x_of, y_of), asked, drawn, begin, end, shares)
     expected = []
     for t, x, y in original:
         seen = [one for one in zip(t.tolist(), x.tolist(), y.tolist(), strict=True) if begin <= one[0] < end]

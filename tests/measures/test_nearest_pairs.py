@@ -30,7 +30,7 @@ from shoal.kernels.crowd_bounds import (
 )
 from shoal.kernels.crowd_index import fill_lower_bounds
 from shoal.kernels.crowd_windows import MAIN, fill_costs
-from shoal.kernels.near_crowds import possible_slots, sum_of_pair
+from shoal.kernels.near_crowds import CrowdSearch, possible_slots, sum_of_pair
 from shoal.kernels.stretch import box_effort, nearest_boxes
 from shoal.measures import nearest_pairs
 from shoal.measures.nearest_pairs import NearPairs
@@ -303,7 +303,8 @@ def test_sums_of_crowds_are_exact_and_their_bounds_below(original: Trajectories)
     for limit in slow:
         living, room = np.arange(2, len(singles)), np.empty((3, len(singles)), dtype=np.int64)
         most = limit * (1 + 1e-12)
-        count = possible_slots(crowds, people, row, living, most, index, least, lowest, scale, room)
+        search = CrowdSearch(crowds, people, index, scale, beside.merged._found, np.inf)
+        count = possible_slots(search, row, living, most, least, lowest, room)
         kept = room[0, :count]
         kept = kept[: rule_out_shorter(crowds, people.places, row, most, least, scale, kept)]
         expected = [other for other, effort in enumerate(slow, start=2) if effort <= limit]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.box_measures import find_top_subjects
+from shoal.kernels.box_measures import OwnedSamples, find_top_subjects
 
 pytestmark = pytest.mark.kernels
 
@@ -21,7 +21,7 @@ def test_the_subjects_with_samples_in_most_boxes_are_found(seed: int) -> None:
     t, x, y = np.sort(rng.integers(0, 10, n_samples)), *rng.integers(0, 10, (2, n_samples))
     subject = rng.integers(0, n_subjects, n_samples)
     hits, named = np.zeros(3, dtype=np.int64), np.zeros((3, 2), dtype=np.int64)
-    find_top_subjects(offsets, boxes, t, x, y, subject, n_subjects, hits, named)
+    find_top_subjects(offsets, boxes, OwnedSamples(t, x, y, subject), n_subjects, hits, named)
 
     def hit(record: int, one: int) -> int:
         own = [

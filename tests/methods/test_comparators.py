@@ -13,7 +13,7 @@ import shoal
 from shoal.attacks import attack
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.clusters import cluster_within
-from shoal.kernels.edit import align, edit_distances
+from shoal.kernels.edit import TimedPath, Tolerance, align, edit_distances
 from shoal.methods.co_location.clusters import greedy_clusters, move_into_cylinder, root_mean_square_distances
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m
@@ -67,7 +67,9 @@ def test_an_alignment_edits_and_moves_least(
     a: list[Sample], b: list[Sample], match_m: int, match_s: int
 ) -> None:
     at_t, at_x, at_y = (column.copy() for column in columns(b))  # places at a pivot's times, made anew
-    taken = align(*columns(a), at_t, at_x, at_y, float(match_m), float(match_s), 0.5)
+    taken = align(
+        TimedPath(*columns(a)), TimedPath(at_t, at_x, at_y), Tolerance(float(match_m), float(match_s)), 0.5
+    )
     pairs = [(i, j) for j, i in enumerate(taken.tolist()) if i >= 0]
     assert pairs == sorted(pairs)
     assert len({i for i, _ in pairs}) == len(pairs)
@@ -88,14 +90,14 @@ def test_alignments_of_long_trajectories(lengths: tuple[int, int], span: int, ma
         sorted(map(tuple, rng.integers(0, (span, 12, 12), (n, 3)).astype(float).tolist())) for n in lengths
     )
     at_t, at_x, at_y = (column.copy() for column in columns(b))
-    taken = align(*columns(a), at_t, at_x, at_y, 3.0, float(match_s), 0.5)
+    taken = align(TimedPath(*columns(a)), TimedPath(at_t, at_x, at_y), Tolerance(3.0, float(match_s)), 0.5)
     assert taken.tolist() == oracles.alignment(a, b, 3, match_s, 0.5)
 
 
 def test_alignments_with_nothing() -> None:
-    some, none = np.arange(9.0), np.empty(0)
-    assert align(some, some, some, none, none, none, 1.0, 1.0, 0.5).tolist() == []
-    assert align(none, none, none, some, some, some, 1.0, 1.0, 0.5).tolist() == [-1] * 9
+    some, none = TimedPath(*[np.arange(9.0)] * 3), TimedPath(*[np.empty(0)] * 3)
+    assert align(some, none, Tolerance(1.0, 1.0), 0.5).tolist() == []
+    assert align(none, some, Tolerance(1.0, 1.0), 0.5).tolist() == [-1] * 9
 
 
 @example(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import MisuseError, NothingLeftError
+from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import Paths, matrix_of, only_among, trajectory_graph
 from shoal.methods.swapping.microaggregation import (
@@ -89,7 +90,12 @@ def test_swap_sets_are_those_of_the_algorithm(
     room = np.empty((int(original.lengths[members[0]]), len(members)), dtype=np.int64)
     used = np.zeros(original.n_samples, dtype=np.bool_)
     n = form_swap_sets(
-        original.offsets, original.t, original.x, original.y, members, time_threshold, space, used, room
+        Lines(original.offsets, original.t, original.x, original.y),
+        members,
+        time_threshold,
+        space,
+        used,
+        room,
     )
     expected = swap_sets(original, members.tolist(), time_threshold, space)
     assert room[:n].tolist() == expected

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import shoal
+from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import Paths, Penalty, trajectory_distances
 from shoal.methods.swapping.microaggregation import microaggregate
@@ -26,7 +27,7 @@ def removed_percent(
         members = draw.permutation(cluster)
         room = np.empty((int(original.lengths[members[0]]), len(members)), dtype=np.int64)
         form_swap_sets(
-            original.offsets, original.t, original.x, original.y, members, 100.0, space_m, used, room
+            Lines(original.offsets, original.t, original.x, original.y), members, 100.0, space_m, used, room
         )
     return 100 * (1 - float(used.mean()))
 

@@ -19,6 +19,7 @@ from shoal.attacks.rate import Error, Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.kernels.insider import find_sharers
+from shoal.kernels.weighed_runs import Tracks
 from shoal.model.claims import KteAnonymity
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, read_only
@@ -101,17 +102,11 @@ class Hiders:
         asked = np.unique(self.owner[rows[inside_box]])
         asked = asked[self.inside[asked]]
         shares = np.empty(len(asked), dtype=np.bool_)
-        find_sharers(
-            read_only(self.people.offsets),
-            read_only(self.people.t),
-            read_only(self.people.x),
-            read_only(self.people.y),
-            asked,
-            boxes,
-            begin,
-            end,
-            shares,
+        people = self.people
+        tracks = Tracks(
+            read_only(people.offsets), read_only(people.t), read_only(people.x), read_only(people.y)
         )
+        find_sharers(tracks, asked, boxes, begin, end, shares)
         return np.asarray(asked[shares])
 
 

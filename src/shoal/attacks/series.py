@@ -16,7 +16,7 @@ from shoal.attacks.evaluation import Earlier, Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.agreement import add_agreement, list_presence, total_presence
+from shoal.kernels.agreement import FeatureLists, TouchedSquares, add_agreement, list_presence, total_presence
 from shoal.kernels.assignment import least_assignment
 from shoal.model.projection import transform
 from shoal.model.release import Release
@@ -196,9 +196,8 @@ def _presences(targets: Sequence[BoxTarget]) -> list[Presence]:
             pairs, shares = np.empty((2, room), dtype=np.int64), np.empty(room)
             firsts = (number * (_PARTS + 1) + scale.part) * width * height
             shifted = scale.squares - np.repeat(least, 2)
-            n = list_presence(
-                target.offsets, shifted, firsts, scale.counts, height, _CORNERS, totals, pairs, shares
-            )
+            touched = TouchedSquares(target.offsets, shifted, firsts, scale.counts, height)
+            n = list_presence(touched, _CORNERS, totals, pairs, shares)
             listed.append((*pairs[:, :n], shares[:n]))
         record, feature, share = (np.concatenate(column) for column in zip(*listed, strict=True))
         presences.append(Presence(record=record, feature=feature, share=share))
@@ -220,7 +219,7 @@ def _scores(target: BoxTarget, earlier: BoxTarget, asked: Integers) -> Floats:
         np.arange(earlier.n_records),
     )
     scores = np.zeros((len(asked), earlier.n_records))
-    add_agreement(*listed, *others, scores)
+    add_agreement(FeatureLists(*listed), FeatureLists(*others), scores)
     return scores
 
 

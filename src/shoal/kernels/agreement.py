@@ -1,4 +1,6 @@
-"""Where the records of two sets are present, and how well they agree, feature by feature."""
+"""Per-record presence in features and how well two sets of records agree in it."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -6,23 +8,37 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 
-@compiled
-def add_agreement(
-    starts: Integers,
-    records: Integers,
-    shares: Floats,
-    surprises: Floats,
-    other_starts: Integers,
-    other_records: Integers,
-    other_shares: Floats,
-    other_surprises: Floats,
-    scores: Floats,
-) -> None:
-    """Add to scores [r, o]: for each feature of both, the share of one times the surprise of the other.
+class FeatureLists(NamedTuple):
+    """Records in which each feature occurs: records[starts[f] : starts[f + 1]] for feature f.
 
-    Feature f is shown by records[starts[f] : starts[f + 1]], with a share of the record's presence and the
-    log-odds by which the record shows it more than records do on average.
+    shares: of the record's presence. surprises: log-odds against the average record.
     """
+
+    starts: Integers
+    records: Integers
+    shares: Floats
+    surprises: Floats
+
+
+class TouchedSquares(NamedTuple):
+    """Squares that boxes touch; record r owns boxes offsets[r] to offsets[r + 1].
+
+    squares: int64 [b, 4] first and last square in x and y. firsts: [b] numbers of the boxes' first squares: a
+    square has the number firsts[box] + x * height + y. counts: [b] squares touched, 0 = the box is ignored.
+    """
+
+    offsets: Integers
+    squares: Integers
+    firsts: Integers
+    counts: Integers
+    height: int
+
+
+@compiled
+def add_agreement(lists: FeatureLists, others: FeatureLists, scores: Floats) -> None:
+    """Add to scores [r, o], for each shared feature, each record's share times the other's surprise."""
+    starts, records, shares, surprises = lists
+    other_starts, other_records, other_shares, other_surprises = others
     for feature in range(len(starts) - 1):
         for i in range(starts[feature], starts[feature + 1]):
             row = scores[records[i]]
@@ -32,7 +48,7 @@ def add_agreement(
 
 @compiled
 def total_presence(offsets: Integers, counts: Integers, corners: float, totals: Floats) -> None:
-    """Add to totals [r] the weights that ``list_presence`` shares out, in the same order."""
+    """Add to totals [r] the weights that ``list_presence`` distributes, in the same order."""
     for record in range(len(offsets) - 1):
         first, end = offsets[record], offsets[record + 1]
         for box in range(first, end):
@@ -46,7 +62,6 @@ def total_presence(offsets: Integers, counts: Integers, corners: float, totals: 
 
 @compiled
 def _add_share(code: int, share: float, codes: Integers, shares: Floats) -> None:
-    """Add a share to that of its code in a table with room, -1 = free."""
     place = code % len(codes)
     while codes[place] != code and codes[place] >= 0:
         place = (place + 1) % len(codes)
@@ -56,23 +71,14 @@ def _add_share(code: int, share: float, codes: Integers, shares: Floats) -> None
 
 @compiled
 def list_presence(
-    offsets: Integers,
-    squares: Integers,
-    firsts: Integers,
-    counts: Integers,
-    height: int,
-    corners: float,
-    totals: Floats,
-    listed: Integers,
-    listed_shares: Floats,
+    touched: TouchedSquares, corners: float, totals: Floats, listed: Integers, listed_shares: Floats
 ) -> int:
-    """List for each record what share of its presence is in which square; how many were listed.
+    """List the share of each record's presence in each square; return the number of entries.
 
-    squares: int64 [b, 4], the first and the last square of each box in x and y, of which it touches counts
-    (0 = the box is left out). A square has the number firsts[box] + x * height + y. corners: of a box's
-    presence, what is at its corners; the rest is anywhere in it. totals: float64 [r], all of a record's
-    presence. found: int64 [2, at least all counts], filled with records and numbers, each pair once.
+    corners: share of a box's presence at its corners; the rest is spread evenly. totals: float64 [r] from
+    ``total_presence``. listed: int64 [2, at least all counts] records and squares, each pair once.
     """
+    offsets, squares, firsts, counts, height = touched
     n = 0
     for record in range(len(offsets) - 1):
         first, end = offsets[record], offsets[record + 1]

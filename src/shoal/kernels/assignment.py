@@ -1,4 +1,4 @@
-"""Everybody is given another one, so that the sum of costs is least (the Hungarian method)."""
+"""Minimum-cost assignment of rows to columns (the Hungarian method)."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def least_assignment(cost: Integers) -> Integers:
-    """The column of each row in the assignment of least sum, by augmenting paths.
+    """Return the column of each row in the cheapest assignment, by augmenting paths.
 
-    cost: int64 [n, m] with n <= m; all columns are different.
+    cost: int64 [n, m] with n <= m; all columns differ.
     """
     n, m = cost.shape
     row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The bounds that rule out most pairs, for a block of people at once (docs/bounds.md derives them)."""
+"""Cost bounds that rule out most pairs, for a block of 64 people at once (docs/bounds.md derives them)."""
 
 from typing import Any, NamedTuple
 
@@ -12,12 +12,11 @@ _STEP = 8  # places or bins that are added before it is looked whether anybody i
 
 
 class RankedPeople(NamedTuple):
-    """What the bounds need, by rank, so that memory is read from front to back.
+    """Input of the bounds, sorted by rank for sequential memory access.
 
-    stratum: ranks come in groups of so many. Nobody in a later group is shorter; within a group, neighbors in
-    rank are neighbors in space. lengths: [n] samples of each rank. main_place, main_weight: [n] the place
-    with most of its samples, and how many those are. The rest: the places and bins of each rank, as in Places
-    and Hours.
+    stratum: ranks per group. Later groups are at least as long; within a group, neighboring ranks are
+    neighbors in space. lengths: [n] samples. main_place, main_weight: [n] the most frequent place and its
+    samples. The other arrays hold the places and bins of each rank, as in Places and Hours.
     """
 
     stratum: int
@@ -33,10 +32,10 @@ class RankedPeople(NamedTuple):
 
 
 class BlockCosts(NamedTuple):
-    """Least costs to the subject of each lane of a block.
+    """Least costs to the person in each lane of a block.
 
-    near: int16 [P, LANES] and soon: int16 [bins, LANES], both >> shift. least: [P] the least of all lanes,
-    not shifted.
+    near: int16 [P, LANES] by place and soon: int16 [bins, LANES] by time, both >> shift. least: [P] minimum
+    over all lanes, not shifted.
     """
 
     near: Numbers
@@ -46,7 +45,7 @@ class BlockCosts(NamedTuple):
 
 
 class PassedPairs(NamedTuple):
-    """The ranks that pass beside each lane: found[lane] of them in rank[lane], and their bounds."""
+    """Ranks that passed the bounds: rank[lane, : counts[lane]] for each lane, with their bounds."""
 
     counts: Integers
     rank: Numbers
@@ -54,7 +53,7 @@ class PassedPairs(NamedTuple):
 
 
 def empty_passed_pairs(order: Integers) -> PassedPairs:
-    """Room for all of these beside each lane; each thread needs its own, which its blocks share."""
+    """Allocate room for all of ``order`` in each lane; each thread needs its own."""
     rank, bound = (np.empty((LANES, len(order)), dtype=np.int32) for _ in range(2))
     return PassedPairs(np.empty(LANES, dtype=np.int64), rank, bound)
 
@@ -63,10 +62,10 @@ def empty_passed_pairs(order: Integers) -> PassedPairs:
 def add_least_costs(
     offsets: Integers, entries: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
 ) -> Any:
-    """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane.
+    """Add to sums[lane] the weighted least costs of the places or bins of rank r to the person in each lane.
 
-    table: int16 [P, LANES]. Returns how many lanes stay below the limit; ends early once none does, since
-    sums only grow.
+    table: int16 [P, LANES]. Returns the number of lanes below the limit; stops early at 0, since sums only
+    grow.
     """
     passing = np.int32(LANES)
     for first in range(offsets[r], offsets[r + 1], _STEP):
@@ -84,7 +83,7 @@ def add_least_costs(
 def reorder_lists(
     offsets: Integers, entries: Numbers, weights: Numbers, order: Integers
 ) -> tuple[Integers, Numbers, Numbers]:
-    """The lists of these subjects, in this order."""
+    """The lists of these people, concatenated in this order."""
     starts = np.zeros(len(order) + 1, dtype=np.int64)
     for r in range(len(order)):
         starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
@@ -101,7 +100,7 @@ def reorder_lists(
 
 @compiled
 def minimum_over_lanes(costs: Numbers, least: Numbers) -> None:
-    """Fill least[p] with the least of costs[:, p]."""
+    """Fill least[p] with the minimum of costs[:, p]."""
     for p in range(len(least)):
         least[p] = costs[0, p]
     for lane in range(1, len(costs)):
@@ -111,7 +110,7 @@ def minimum_over_lanes(costs: Numbers, least: Numbers) -> None:
 
 @compiled
 def transpose_costs(costs: Numbers, least: Numbers, half: Any, shift: int, across: Numbers) -> None:
-    """Fill across[p, lane] with costs[lane, p] >> shift; where the least of all is half, so are they."""
+    """Fill across[p, lane] with costs[lane, p] >> shift; rows whose minimum is ``half`` are constant."""
     most = np.int16(half >> shift)
     for p in range(len(across)):
         if least[p] == half:
@@ -125,9 +124,9 @@ def transpose_costs(costs: Numbers, least: Numbers, half: Any, shift: int, acros
 def possible_ranks(
     ranked: RankedPeople, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers
 ) -> Any:
-    """Fill ``possible`` with the ranks whose places alone do not rule out every lane; how many there are.
+    """Fill ``possible`` with the ranks that places alone do not rule out in every lane; return their number.
 
-    The place that weighs most comes first, since it rules out most of them.
+    The heaviest place comes first because it rules out most ranks.
     """
     count = 0
     for r in range(begin, len(limits)):
@@ -149,7 +148,7 @@ def find_passing_pairs(
 ) -> None:
     """Fill ``passed`` with the ranks whose bound is below their limit.
 
-    Beside lane l stand the ranks longer than begin + l, or as long and behind it. limits: int32 [n].
+    Lane l is compared with ranks longer than begin + l, or equally long and later. limits: int32 [n].
     """
     counts, rank, bound = passed
     lengths, stratum = ranked.lengths, ranked.stratum
@@ -185,7 +184,7 @@ def find_passing_pairs(
 
 @compiled
 def count_below(sums: Numbers, limit: Any) -> Any:
-    """How many lanes are below the limit."""
+    """Count the lanes below the limit."""
     count = np.int32(0)
     for lane in range(LANES):
         count = np.int32(count + np.int32(sums[lane] < limit))

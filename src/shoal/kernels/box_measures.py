@@ -1,4 +1,4 @@
-"""Which boxes cover raw samples, and how wide these boxes are."""
+"""Measures of boxes: samples they cover, extents, distances between consecutive boxes, density on a map."""
 
 import math
 from typing import Final, NamedTuple
@@ -29,7 +29,7 @@ class BoxColumns(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """Whose rows are whose.
+    """Owners of samples and boxes.
 
     Subject s owns samples sample_offsets[s] to sample_offsets[s + 1]; record r owns boxes box_offsets[r] to
     box_offsets[r + 1]. record_of: [n] each subject's record, -1 = none.
@@ -42,7 +42,7 @@ class Ownership(NamedTuple):
 
 @compiled
 def box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
-    """Whether a box that begins at t or before holds this sample."""
+    """Whether a box that begins at t or before contains this sample."""
     return bool(
         t < boxes.t_end[j] and boxes.x_min[j] <= x < boxes.x_max[j] and boxes.y_min[j] <= y < boxes.y_max[j]
     )
@@ -50,7 +50,7 @@ def box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
 
 @compiled
 def count_covered(points: Points, boxes: BoxColumns) -> int:
-    """How many samples of one subject lie wholly inside at least one box of one record."""
+    """Count one subject's samples that lie in at least one box of one record."""
     count = 0
     first = 0
     for i in range(len(points.t)):
@@ -68,7 +68,7 @@ def count_covered(points: Points, boxes: BoxColumns) -> int:
 
 @compiled
 def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
-    """How many boxes hold no sample of their own record's subject."""
+    """Count boxes without a sample of their record's subject."""
     count = 0
     for subject in range(len(owned.record_of)):
         record = owned.record_of[subject]
@@ -89,10 +89,9 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
 def covering_extents(
     points: Points, boxes: BoxColumns, owned: Ownership, time_slots: Integers, space_cells: Integers
 ) -> None:
-    """Fill in the duration and the extent dx + dy of the box that covers each sample, -1 where none does.
+    """Fill the duration and the extent dx + dy of the box that covers each sample, -1 where none does.
 
-    The box is looked for in the record of the sample's own subject. Of several it is the least in time, then
-    in space.
+    Only boxes of the subject's record count; of several, the shortest, then the smallest.
     """
     for subject in range(len(owned.record_of)):
         record = owned.record_of[subject]
@@ -130,7 +129,7 @@ class Areas(NamedTuple):
 
 @compiled
 def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, lengths: Floats) -> None:
-    """Fill in the distance in meters between the middles of each area of a record and its next one."""
+    """Fill the distance in meters between the middles of consecutive areas of each record."""
     move = 0
     for record in range(len(offsets) - 1):
         for i in range(offsets[record] + 1, offsets[record + 1]):
@@ -144,7 +143,7 @@ def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, le
 def distance_bounds(
     areas: Areas, offsets: Integers, cell_m: float, shortest: Floats, longest: Floats
 ) -> None:
-    """Fill in the distance in meters between the nearest and between the farthest cells of the same pairs."""
+    """Fill the distance in meters between the nearest and between the farthest cells of these pairs."""
     move = 0
     for record in range(len(offsets) - 1):
         for i in range(offsets[record] + 1, offsets[record + 1]):
@@ -161,7 +160,7 @@ def distance_bounds(
 
 @compiled
 def gap_and_span(a_first: int, a_last: int, b_first: int, b_last: int) -> tuple[int, int]:
-    """How far apart two ranges are where they are nearest, and where they are farthest."""
+    """Least and greatest distance between members of two integer ranges."""
     return max(0, b_first - a_last, a_first - b_last), max(b_last - a_first, a_last - b_first)
 
 
@@ -172,10 +171,9 @@ _CORNERS: Final = 4
 def share_changes(
     low: int, high: int, start: float, side: float, pixels: int, at: Integers, by: Floats
 ) -> None:
-    """Fill in where and by how much the share of a range in a pixel differs from that in the pixel before.
+    """Fill ``at`` and ``by`` [4]: where and how much a range's share changes from pixel to pixel.
 
-    at, by: [4]. A range has a first pixel, a last one, and equal shares between. Parts outside the pixels are
-    cut off.
+    A range has a first pixel, a last pixel, and equal shares between. Parts outside the map are cut off.
     """
     length = (high - low) / side
     begin = min(max((low - start) / side, 0.0), float(pixels))
@@ -203,10 +201,10 @@ def add_density_changes(
     side: float,
     corners: Floats,
 ) -> None:
-    """Add to corners [16, rows + 2, columns + 2] the 4 x 4 changes at the edges of each box.
+    """Add to corners [16, rows + 2, columns + 2] the 4 x 4 density changes at the edges of each box.
 
-    start: x and y of the lower corner of the map in cells; side: of a pixel, in cells. Each kind of change
-    has its own sums, so that they do not depend on each other's order.
+    start: x and y of the map's lower corner in cells; side: of a pixel, in cells. Each kind of change has its
+    own sums, so that they do not depend on each other's order.
     """
     at_x, at_y = np.empty(_CORNERS, dtype=np.int64), np.empty(_CORNERS, dtype=np.int64)
     by_x, by_y = np.empty(_CORNERS), np.empty(_CORNERS)
@@ -218,23 +216,30 @@ def add_density_changes(
                 corners[i * _CORNERS + j, at_y[i], at_x[j]] += by_y[i] * by_x[j]
 
 
+class OwnedSamples(NamedTuple):
+    """Raw samples in slots and cells, [m] each, ascending by t, and the subject of each."""
+
+    t: Integers
+    x: Integers
+    y: Integers
+    subject: Integers
+
+
 @compiled
 def find_top_subjects(
     offsets: Integers,
     boxes: Integers,
-    t: Integers,
-    x: Integers,
-    y: Integers,
-    subject: Integers,
+    samples: OwnedSamples,
     n_subjects: int,
     hits: Integers,
     named: Integers,
 ) -> None:
-    """The subjects with samples in most boxes of each record.
+    """Find the subjects with samples in the most boxes of each record.
 
-    offsets [r + 1], boxes [b, 6]: of the records. t, x, y, subject [m]: the samples, ascending by t. Set:
-    hits [r], in how many boxes they have any; named [r, c], the first of them, ascending, -1 = no more.
+    offsets [r + 1], boxes [b, 6]: of the records. Fills hits [r], in how many boxes
+    these subjects have samples, and named [r, c], the first such subjects, ascending, -1 = no more.
     """
+    t, x, y, subject = samples
     count = np.zeros(n_subjects, dtype=np.int64)
     last_box = np.full(n_subjects, -1, dtype=np.int64)
     touched = np.empty(n_subjects, dtype=np.int64)

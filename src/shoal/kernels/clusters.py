@@ -1,4 +1,4 @@
-"""Greedy clusters around pivots within a largest radius, as NWA makes them (Abul, Bonchi and Nanni 2008)."""
+"""Greedy clusters around pivots within a maximum radius, as in NWA (Abul, Bonchi and Nanni 2008)."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
-    """The pivot of everybody's cluster: int64 [n], a pivot its own, -1 = in no cluster.
+    """Return the pivot of each person's cluster: int64 [n], a pivot's own number, -1 = unclustered.
 
-    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from whoever has the
-    least sum of distances. Each next one is farthest from the pivot before it, among those that no
-    cluster holds and that have not failed. A pivot makes a cluster with the k - 1 nearest that are in
-    none, unless the last of these lies beyond ``radius``. Whoever is left joins the nearest pivot within
-    ``radius``, of equally near ones the first made. Other ties go to the first person.
+    distances: [n, n], symmetric, zero diagonal. The first pivot is farthest from the person with the least
+    sum of distances; each next pivot is farthest from the previous one, among unclustered people that have
+    not failed. A pivot and its k - 1 nearest unclustered people form a cluster unless the last lies beyond
+    ``radius``. Remaining people join the nearest pivot within ``radius``, the earliest of equally near ones.
+    Other ties go to the lowest number.
     """
     n = len(distances)
     pivot_of = np.full(n, -1)
@@ -48,7 +48,7 @@ def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
 
 @compiled
 def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
-    """Who is farthest away of those in no cluster that have not failed; the first of equals, -1 = nobody."""
+    """The farthest unclustered person that has not failed, the first of equals; -1 = none."""
     chosen = -1
     for i in range(len(distance)):
         if pivot_of[i] < 0 and not failed[i] and (chosen < 0 or distance[i] > distance[chosen]):
@@ -58,7 +58,7 @@ def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
 
 @compiled
 def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -> None:
-    """Fill ``near`` with the nearest others in no cluster, by distance, then by number; there are enough."""
+    """Fill ``near`` with the nearest unclustered others, by distance, then by number; there are enough."""
     count = 0
     for i in range(len(distance)):
         if (

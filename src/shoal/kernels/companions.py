@@ -1,4 +1,4 @@
-"""What a person's samples cost at least in any class: beside the companions that suit them best."""
+"""Lower bounds on the cost of a person's samples in any class, from its best companions."""
 
 from typing import Any, NamedTuple
 
@@ -11,10 +11,10 @@ from shoal.runtime.compiled import compiled
 
 
 class Squares(NamedTuple):
-    """The squares of a raster in which each person has samples; person i owns offsets[i] to offsets[i + 1].
+    """Raster squares in which each person has samples; person i owns offsets[i] to offsets[i + 1].
 
-    column, row: of each; samples: how many are in it. square_of: [m] which of its person's squares each
-    sample is in. side: of a square, in cells.
+    column, row: position of each; samples: samples in it. square_of: [m] index among its person's squares.
+    side: in cells.
     """
 
     offsets: Integers
@@ -27,15 +27,15 @@ class Squares(NamedTuple):
 
 @compiled
 def cells_apart(one: int, other: int, side: int) -> Any:
-    """How many cells lie at least between samples in two rows or columns of squares."""
+    """Minimum distance in cells between samples in two rows or columns of squares."""
     return (abs(one - other) - 1) * side + 1 if one != other else 0
 
 
 @compiled
 def place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers) -> Any:
-    """What p's samples cost at least beside q, as far as their squares tell; ends early from ``limit`` on.
+    """Lower bound from squares on the cost of p's samples if q shares their boxes; stops early at ``limit``.
 
-    bounds: filled with what one sample of each of p's squares costs at least.
+    bounds: filled with the minimum cost of one sample in each of p's squares.
     """
     widest, first, total = len(weights.place) - 1, squares.offsets[p], 0
     for i in range(first, squares.offsets[p + 1]):
@@ -55,10 +55,10 @@ def place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int,
 def cheapest_sample(
     tracks: Tracks, i: int, near: int, first: int, last: int, weights: Weights, floor: int, likely: int
 ) -> tuple[Any, Any]:
-    """What sample i costs beside the sample of first to last that suits it best, and one that does.
+    """Return the least cost of sample i with a sample of q (rows first to last), and such a row.
 
-    near: the first of these not before i. floor: what it costs at least beside any of them. The search starts
-    from ``likely``, one of them, and runs both ways from ``near``; it ends where time alone is too dear.
+    near: the first row of q not before i. floor: a lower bound of the result. The search starts from the
+    guess ``likely``, runs both ways from ``near``, and ends where time alone costs too much.
     """
     _, t, x, y = tracks
     place, per_slot = weights
@@ -86,10 +86,10 @@ def cheapest_sample(
 def companion_cost(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """What p's samples cost at least in any record that q shares: each beside the sample of q nearest to it.
+    """Minimum cost of p's samples in any record that q shares: each with the cheapest sample of q.
 
-    Every box holds a sample of each member. limit + 1 stands for any sum above the limit. bounds: space for
-    p's squares. The sum starts from what places alone cost, so that it ends soon above the limit.
+    Every box holds a sample of each member. Sums above the limit return limit + 1. bounds: space for p's
+    squares. The sum starts from spatial bounds, so that it exceeds the limit early.
     """
     offsets, t, _, _ = tracks
     total = place_bounds(squares, p, q, weights, limit + 1, bounds)
@@ -128,9 +128,9 @@ def companion_cost_bound(
 def least_companion_costs(
     tracks: Tracks, squares: Squares, p: int, others: Integers, weights: Weights, costs: Integers
 ) -> None:
-    """Fill costs [count] with what p's samples cost beside each of the ``count`` others that suit them best.
+    """Fill costs [count] with the ``count`` smallest companion costs of p, ascending.
 
-    others: who is looked at, the likeliest first, which makes the search short.
+    others: candidate people, likeliest first to end searches early.
     """
     costs[:] = IMPOSSIBLE
     bounds = np.empty(squares.offsets[p + 1] - squares.offsets[p], dtype=np.int64)

@@ -1,8 +1,7 @@
-"""Whose boxes hold a position: searches through boxes that are sorted along one axis.
+"""An index that finds the boxes that contain a position.
 
-They stand in classes of similar length. Class L holds the boxes whose extent along the axis is at most 2**L,
-sorted by their start. So the boxes that may hold a position start in a known range, and every box stands in
-the index once.
+Boxes are sorted along one axis within classes of similar length: class L holds extents of at most 2**L,
+sorted by start. So the boxes that may contain a position start in a known range, and each box is stored once.
 """
 
 from typing import NamedTuple
@@ -14,11 +13,10 @@ from shoal.runtime.compiled import compiled
 
 
 class CoverIndex(NamedTuple):
-    """Boxes of records, [b, 6], in classes along one axis; all but class_offsets in 32 bits where these do.
+    """Boxes of records, [b, 6], in classes along one axis; 32-bit where values fit, except class_offsets.
 
-    Class L is rows class_offsets[L] to class_offsets[L + 1], and holds boxes whose extent is at most 2**L.
-    record: [b] whose box each one is. starts: [b] where each begins along the axis, ascending in each class:
-    a view of the boxes, which takes no memory.
+    Class L is rows class_offsets[L] to class_offsets[L + 1]. record: [b] owner of each box. starts: [b] where
+    it begins along the axis, ascending in each class; a view of the boxes.
     """
 
     class_offsets: Integers
@@ -29,7 +27,7 @@ class CoverIndex(NamedTuple):
 
 @compiled
 def fill_levels(boxes: Integers, levels: Numbers) -> None:
-    """Fill levels [b]: the least L for which a box takes at most 2**L slots."""
+    """Fill levels [b] with the least L for which a box lasts at most 2**L slots."""
     for b in range(len(boxes)):
         level = 0
         while boxes[b, 1] - boxes[b, 0] > 1 << level:
@@ -41,9 +39,9 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 def fill_time_index(
     boxes: Integers, offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
 ) -> None:
-    """Fill an index over time but for its class_offsets; boxes of equal level and start as they stand.
+    """Fill an index over time except class_offsets; the sort by level and start is stable.
 
-    offsets: record i owns boxes offsets[i] to offsets[i + 1]. counts: [p + 1] zeros, a place for each level
+    offsets: record i owns boxes offsets[i] to offsets[i + 1]. counts: [p + 1] zeros, one entry for each level
     and each start from ``least`` on.
     """
     span = (len(counts) - 1) // (len(filed.class_offsets) - 1)
@@ -63,10 +61,7 @@ def fill_time_index(
 
 @compiled
 def first_not_below(values: Numbers, low: int, high: int, value: float) -> int:
-    """Position of the first of values[low:high] (ascending) that is at least ``wanted``.
-
-    ``high`` where there is none.
-    """
+    """Position of the first of values[low:high] (ascending) that is at least ``value``, else ``high``."""
     while low < high:
         middle = (low + high) // 2
         if values[middle] < value:
@@ -78,7 +73,7 @@ def first_not_below(values: Numbers, low: int, high: int, value: float) -> int:
 
 @compiled
 def records_ascend(boxes: Integers, offsets: Integers) -> bool:
-    """Whether the boxes [b, 6] of each record ascend, column by column, repeats allowed."""
+    """Whether the boxes [b, 6] of each record ascend column by column; duplicates are allowed."""
     for record in range(len(offsets) - 1):
         for b in range(offsets[record] + 1, offsets[record + 1]):
             for column in range(boxes.shape[1]):

@@ -1,4 +1,4 @@
-"""The nearest others of many merged crowds, with bounds for 64 of them at once (docs/bounds.md)."""
+"""Nearest others of many merged crowds, with bounds for 64 crowds at once (docs/bounds.md)."""
 
 from typing import Any
 
@@ -21,20 +21,16 @@ from shoal.kernels.crowd_bounds import (
     least_costs_to_boxes,
     least_waits_to_boxes,
 )
-from shoal.kernels.crowd_index import CrowdIndex, LowerBounds
-from shoal.kernels.near_crowds import nearest_to_crowd
+from shoal.kernels.crowd_index import LowerBounds
+from shoal.kernels.near_crowds import CrowdSearch, nearest_to_crowd
 from shoal.kernels.near_pairs import PairSearch
-from shoal.kernels.nearest_lists import Nearest
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
 @compiled
 def block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: LeastCosts) -> BlockCosts:
-    """What one person costs at least beside each of up to LANES crowds, rounded down.
-
-    The last crowd stands in each lane that is left.
-    """
+    """Least costs of a person to up to LANES crowds, rounded down; unused lanes repeat the last crowd."""
     places, hours, scale = search.people.places, search.people.hours, search.scale
     n_places, n_bins = len(places.costs), hours.n_bins
     near = np.empty((LANES, n_places), dtype=places.costs.dtype)
@@ -73,9 +69,9 @@ def find_longer_people(
     counts: Integers,
     subjects: Numbers,
 ) -> None:
-    """Fill subjects[lane] with the people who may be close to each crowd: found[lane] of them.
+    """Fill subjects[lane, : counts[lane]] with people who may be close to each crowd.
 
-    Only those with at least as many samples as it has boxes.
+    Only people with at least as many samples as the crowd has boxes.
     """
     ranked, limits, order = search.ranked, search.limits, search.order
     m = crowds.stops[slots] - crowds.starts[slots]
@@ -105,25 +101,23 @@ def find_longer_people(
 
 @compiled
 def nearest_to_block(
-    crowds: Crowds,
-    search: PairSearch,
+    search: CrowdSearch,
+    people: PairSearch,
     slots: Integers,
     living: Integers,
-    threshold: float,
-    nearest: Nearest,
-    index: CrowdIndex,
     lowest: LowerBounds,
     most_boxes: int,
 ) -> None:
-    """The nearest others of up to LANES crowds, like nearest_to_crowds.
+    """Search the nearest others of up to LANES crowds, as ``nearest_to_crowds`` does.
 
-    search: for people who are living, with limits for this threshold.
+    people: search among living people, with limits for this threshold.
     """
+    crowds = search.crowds
     n_windows = crowds.bounding.visits.n_windows
-    least = empty_least_costs(search.people, n_windows, most_boxes, crowds.boxes.t_start)
+    least = empty_least_costs(people.people, n_windows, most_boxes, crowds.boxes.t_start)
     counts = np.empty(LANES, dtype=np.int64)
-    subjects = np.empty((LANES, len(search.order)), dtype=np.int32)
-    find_longer_people(crowds, search, slots, block_costs(crowds, search, slots, least), counts, subjects)
+    subjects = np.empty((LANES, len(people.order)), dtype=np.int32)
+    find_longer_people(crowds, people, slots, block_costs(crowds, people, slots, least), counts, subjects)
     others, room = np.empty(len(living), dtype=np.int64), np.empty((3, len(living) + 1), dtype=np.int64)
     for lane in range(len(slots)):
         slot = slots[lane]
@@ -134,17 +128,5 @@ def nearest_to_block(
             if crowds.sizes[other] > 1 or crowds.stops[other] - crowds.starts[other] < m:
                 others[count] = other
                 count += 1
-        nearest.length[slot] = 0
-        nearest_to_crowd(
-            crowds,
-            search.people,
-            slot,
-            others[:count],
-            threshold,
-            nearest,
-            index,
-            least,
-            lowest,
-            room,
-            search.scale,
-        )
+        search.nearest.length[slot] = 0
+        nearest_to_crowd(search, slot, others[:count], least, lowest, room)

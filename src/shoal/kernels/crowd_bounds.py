@@ -1,4 +1,4 @@
-"""Bounds on what others cost beside a merged crowd (docs/bounds.md)."""
+"""Lower bounds on costs to a merged crowd (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -15,11 +15,11 @@ STRIDE = 16  # as many at once, whatever their number
 
 
 class Bounding(NamedTuple):
-    """Where and when the boxes of each slot are, roughly.
+    """Approximate position and times of the boxes in each slot.
 
-    around: [n, 4] first and last x, first and last y of all boxes. Of single people, who come first: waits:
-    [people, bins] least slots between any slot of a bin of 1 << shift slots and any sample; visits: which
-    places they are at in which windows of time.
+    around: [n, 4] first and last x, first and last y of all boxes. For single people, who come first: waits:
+    [people, bins] least slots between a bin of 1 << shift slots and any sample; visits: their places by
+    window of time.
     """
 
     around: Integers
@@ -29,11 +29,10 @@ class Bounding(NamedTuple):
 
 
 class Crowds(NamedTuple):
-    """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s].
+    """Boxes of all groups, by slot: slot s owns boxes starts[s] to stops[s].
 
-    Behind fewer than LANES boxes, the last is repeated until there are as many. sizes: [n] people in each
-    slot; turns: [n] in which order merged crowds entered, 0 for single people; slots: [n] by what lists name
-    each, and of equals the least comes first; bounding: where and when the boxes of each slot are.
+    Fewer than LANES boxes are padded with copies of the last one. sizes: [n] people; turns: [n] order in
+    which merged crowds entered, 0 for single people; slots: [n] the name in lists, lower names win ties.
     """
 
     boxes: Samples
@@ -46,19 +45,17 @@ class Crowds(NamedTuple):
 
 
 class LeastCosts(NamedTuple):
-    """A workspace for bounds on what others cost beside the crowd that searches.
+    """Workspace for bounds on the cost of others to the searching crowd.
 
-    places: [P] what one person's sample at each place costs in space at least, and waits: [bins of Hours] in
-    time, both times size + 1. windows: [windows, P] what it costs more, at least, within each window of
-    Visits. outlines: [6, boxes + STRIDE] the outlines of the crowd's boxes, most of them
-    once: first and last x, first and last y, dx + dy - 2, and how many boxes have it; n_outlines: [1] how
-    many there are; outline_of: [boxes] which is whose. lengths: [boxes] what the length of each box alone
-    costs in time, times size + 1, and length: [1] what all do; begins, ends: [boxes] the first and last bin
-    of Bounding that each box touches. of_outlines [TOGETHER / STRIDE, P, STRIDE]: what all boxes with each of
-    the first outlines cost in space beside each place, where measured [P] is set. gaps: [TOGETHER] cells
-    between outlines and all places of a person.
-    spaces_of: [boxes + STRIDE] what each outline costs in space. spaces, floors: for each box of the longer
-    of two slots, bounds below its cost in space and in all, times the size of both.
+    places: [P] least spatial cost of one person's sample at each place, and waits: [bins of Hours] least
+    temporal cost, both times size + 1. windows: [windows, P] further least cost within each window of Visits.
+    outlines: [6, boxes + STRIDE] outlines of the crowd's boxes, mostly distinct: first and last x, first and
+    last y, dx + dy - 2, and number of boxes; n_outlines: [1]; outline_of: [boxes]. lengths: [boxes] temporal
+    cost of each box's length alone, times size + 1, and length: [1] their sum; begins, ends: [boxes] first
+    and last bin of Bounding. of_outlines [TOGETHER / STRIDE, P, STRIDE]: spatial cost at each place of all
+    boxes with each of the first outlines, valid where measured [P]. gaps: [TOGETHER] cells between outlines
+    and all places of a person. spaces_of: [boxes + STRIDE] spatial cost of each outline. spaces, floors: for
+    each box of the longer of two slots, lower bounds of its spatial and total cost, times the size of both.
     """
 
     places: Integers
@@ -97,7 +94,7 @@ def least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbe
 
 @compiled
 def set_surroundings(boxes: Samples, bounding: Bounding, slot: int) -> None:
-    """Set the surroundings of a slot with these boxes."""
+    """Set the surrounding rectangle of a slot."""
     around = bounding.around[slot]
     around[0], around[1] = boxes.x_min.min(), boxes.x_max.max() - 1
     around[2], around[3] = boxes.y_min.min(), boxes.y_max.max() - 1
@@ -133,9 +130,8 @@ def fill_outlines(
 ) -> None:
     """Fill least.outlines, n_outlines, outline_of, lengths, length, begins and ends.
 
-    Bins of 1 << shift slots begin at first_t.
-
-    Each of the first TOGETHER stands there once, and nearly all boxes of call records have one of them.
+    Bins of 1 << shift slots begin at first_t. The first TOGETHER outlines are distinct; they cover nearly all
+    boxes of call records.
     """
     outlines, count = least.outlines, 0
     least.length[0] = 0
@@ -169,9 +165,9 @@ def fill_outlines(
 
 @compiled
 def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCosts) -> None:
-    """Fill least.places with the least spatial cost of a sample at each place to any of a crowd's boxes.
+    """Fill least.places with the least spatial cost of a person's sample at each place to a crowd's boxes.
 
-    The sample is one person's; costs are times size + 1.
+    Costs are times size + 1.
     """
     costs, both, extent = least.places, size + 1, places.side - 1
     costs[:] = both * scale.half
@@ -187,9 +183,9 @@ def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCo
 
 @compiled
 def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[bin] with the least temporal cost of a sample in each bin to any of a crowd's boxes.
+    """Fill least[bin] with the least temporal cost of one person's sample in each bin to any box of a crowd.
 
-    The sample is one person's; costs are times size + 1.
+    Costs are times size + 1.
     """
     both, far, width = size + 1, scale.half // scale.per_slot + 1, 1 << hours.shift
     least[:] = both * scale.half
@@ -205,7 +201,7 @@ def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, 
 
 @compiled
 def empty_least_costs(people: People, n_windows: int, most_boxes: int, like: Numbers) -> LeastCosts:
-    """Such a workspace, for crowds of so many boxes or fewer, with numbers of this kind."""
+    """Allocate a workspace for crowds of at most ``most_boxes`` boxes, with the number type of ``like``."""
     n_places = len(people.places.costs)
     return LeastCosts(
         places=np.empty(n_places, dtype=np.int64),
@@ -229,10 +225,7 @@ def empty_least_costs(people: People, n_windows: int, most_boxes: int, like: Num
 
 @compiled
 def fill_floors(people: People, other: int, least: LeastCosts) -> Any:
-    """Fill least.spaces and least.floors for a person's samples beside the crowd that searches.
-
-    Returns the sum of the floors.
-    """
+    """Fill least.spaces and least.floors for a person's samples; return the sum of the floors."""
     places, hours, raw = people.places, people.hours, people.raw
     total = np.int64(0)
     first = raw.offsets[other]
@@ -246,7 +239,7 @@ def fill_floors(people: People, other: int, least: LeastCosts) -> Any:
 
 @compiled
 def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
-    """The least of waits[other] from bin ``begin`` to ``end``."""
+    """Minimum of waits[other] from bin ``begin`` to ``end``."""
     least = np.int64(waits[other, begin])
     for h in range(begin + 1, end + 1):
         least = min(least, np.int64(waits[other, h]))
@@ -257,9 +250,9 @@ def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
 def cost_outlines(
     outlines: Numbers, x: int, y: int, side: int, size: int, count: int, scale: Scale, costs: Numbers
 ) -> None:
-    """Fill costs [TOGETHER / STRIDE, STRIDE] beside a place: its row of LeastCosts.of_outlines.
+    """Fill one place's LeastCosts.of_outlines [TOGETHER / STRIDE, STRIDE] for the first ``count`` outlines.
 
-    Of the first ``count`` outlines. Costs are cut off where a sum of so many would not fit 32 bits.
+    Costs are capped where a sum over one stride would not fit 32 bits.
     """
     kind, extent, both, stride = costs.dtype.type, side - 1, size + 1, costs.shape[1]
     cap, most = both * scale.half, ((1 << 31) - 1) // stride
@@ -272,10 +265,10 @@ def cost_outlines(
 
 @compiled
 def least_of_outlines(costs: Numbers, places: Numbers, first_place: int, last: int, room: Numbers) -> Any:
-    """What all boxes with STRIDE outlines cost in space at least beside a person.
+    """Least spatial cost of all boxes with STRIDE outlines to a person.
 
-    costs: [P, STRIDE] beside each place. room: [STRIDE]. Eight places are compared at once, since a minimum
-    that goes through memory for each of them takes ten times as long.
+    costs: [P, STRIDE] at each place. room: [STRIDE]. Eight places are compared at once: a minimum through
+    memory for each takes ten times as long.
     """
     room[:] = (1 << 31) - 1
     for first in range(first_place, last + 1, 8):
@@ -303,11 +296,10 @@ def rule_out_shorter(
     scale: Scale,
     possible: Integers,
 ) -> int:
-    """Keep in ``possible`` who is not ruled out by the first outlines of ``slot``; how many those are.
+    """Reduce ``possible`` to slots that the first outlines of ``slot`` do not rule out; return their number.
 
-    People with fewer samples than the crowd has boxes are judged, by the same inequalities as in
-    lowest_to_person, in one loop for all of them. STRIDE outlines are compared with all places of a person
-    before it is looked whether to go on; those behind the last have no box.
+    Judges people with fewer samples than the crowd has boxes, by the inequalities of
+    ``lower_bound_to_person``, in one loop. Padding outlines have no box.
     """
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, per_slot, limit = both * scale.half, both * scale.per_slot, most * (both * m)
@@ -347,13 +339,11 @@ def rule_out_shorter(
 def lower_bound_to_person(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
-    """A bound below the sum of a crowd's boxes to one person's fewer samples, times size + 1.
+    """Lower bound of the cost of a crowd's boxes to one person with fewer samples, times size + 1.
 
-    Fills least.spaces and least.floors unless it ends early above ``limit``. The same inequality as in
-    least_costs_to_boxes: a box of extent d with gap g to the nearest of the person's places costs at least
-    (size + 1) g + d - 1.
-
-    Each number is cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
+    Fills least.spaces and least.floors unless it stops early above ``limit``. A box of extent d with gap g to
+    the person's nearest place costs at least (size + 1) g + d - 1. Casts keep numba from widening numbers to
+    64 bits.
     """
     places, outlines, gaps = people.places, least.outlines, least.gaps
     kind = gaps.dtype.type

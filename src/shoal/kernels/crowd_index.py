@@ -1,4 +1,4 @@
-"""Bounds between a crowd and all others at once, by an index of boxes by their start (docs/bounds.md)."""
+"""Bounds between a crowd and all others at once, from an index of boxes by start (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -15,10 +15,10 @@ _MOST_WORK = 8  # boxes that are compared for each term of the sums; beyond, the
 
 
 class CrowdIndex(NamedTuple):
-    """The boxes of merged crowds, by size of the crowd and then by the bin of Hours in which they start.
+    """Boxes of merged crowds, by crowd size and then by the bin of Hours in which they start.
 
-    slots: the crowds. sizes: [s] all sizes they have, ascending. size_of: which of them each has. until: the
-    turn from which on crowds entered later. boxes: [6, m] first and end of t, x and y. owner: [m] slots.
+    slots: the crowds. sizes: [s] distinct sizes, ascending. size_of: index of each crowd's size. until: the
+    turn from which on crowds are not indexed. boxes: [6, m] first and end of t, x and y. owner: [m] slots.
     offsets: [s * bins + 1].
     """
 
@@ -32,11 +32,11 @@ class CrowdIndex(NamedTuple):
 
 
 class LowerBounds(NamedTuple):
-    """A workspace for what the index tells about others beside the crowd that searches.
+    """Workspace for lower bounds from the index, for one searching crowd.
 
-    sums: [n] for each slot of the index, a bound below its sum, times the size of both. least, found: [m + n]
-    for each box of the index, then for each slot, the least cost so far, and in which turn it was found.
-    turn: [1] goes up with every box of every crowd that searches. costs, near: [TOGETHER] each.
+    sums: [n] bound for each slot, times the size of both. least, turn_of: [m + n] for each box of the index,
+    then for each slot, the least cost and the turn of its entry. turn: [1] increases with each searching box.
+    costs, near: [TOGETHER] each.
     """
 
     sums: Integers
@@ -51,7 +51,7 @@ class LowerBounds(NamedTuple):
 def build_crowd_index(
     crowds: Crowds, hours: Hours, slots: Integers, sizes: Integers, until: int
 ) -> CrowdIndex:
-    """The index of these crowds."""
+    """Index these crowds."""
     offsets = np.zeros(len(sizes) * hours.n_bins + 1, dtype=np.int64)
     size_of = np.searchsorted(sizes, crowds.sizes[slots])
     first_bins = size_of * hours.n_bins
@@ -80,7 +80,7 @@ def build_crowd_index(
 def boxes_starting_within(
     index: CrowdIndex, hours: Hours, section: int, start: Any, early: int, late: int
 ) -> tuple[int, int]:
-    """Where the boxes of a size begin and end that start so many slots before and behind, and a few more."""
+    """Range of indexed boxes of one size that start within these slots of ``start``, plus some more."""
     first = max((start - early - hours.first_t) >> hours.shift, 0)
     last = min((start + late - hours.first_t) >> hours.shift, hours.n_bins - 1)
     return index.offsets[section * hours.n_bins + first], index.offsets[section * hours.n_bins + last + 1]
@@ -90,7 +90,7 @@ def boxes_starting_within(
 def reaches_and_windows(
     crowds: Crowds, index: CrowdIndex, slot: int, most: float, scale: Scale
 ) -> tuple[Integers, Integers]:
-    """For each size, the cost up to which boxes are compared, and so many slots earlier and later they start.
+    """For each size, the largest cost to compare, and the slots earlier and later that boxes may start.
 
     Costs are times the size of both.
     """
@@ -105,7 +105,7 @@ def reaches_and_windows(
 
 @compiled
 def count_boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, windows: Integers) -> Any:
-    """How many boxes would be compared."""
+    """Count the boxes to compare."""
     count = np.int64(0)
     for i in range(crowds.starts[slot], crowds.stops[slot]):
         for section in range(len(windows)):
@@ -120,21 +120,21 @@ def count_boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: in
 @compiled
 def costs_within(
     box: tuple[Any, Any, Any, Any, Any, Any],
-    n_a: int,
     others: Numbers,
-    n_b: int,
+    sizes: tuple[Any, Any],
     begin: int,
     count: int,
     reach: Any,
     scale: Scale,
     costs: Numbers,
 ) -> None:
-    """Fill costs[lane] with what a box costs beside another, times both sizes; 2 reach at most.
+    """Fill costs[lane] with costs, times both sizes, at most 2 reach, to indexed boxes from ``begin`` on.
 
-    box: first and end of t, x and y. others: so many boxes of an index, from ``begin`` on. Each number is
-    cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
+    box: first and end of t, x and y. sizes: people of both. Casts keep numba from widening numbers to 64
+    bits.
     """
     kind = others.dtype.type
+    n_a, n_b = sizes
     t_start, t_end, x_min, x_max, y_min, y_max = box
     slots, cells = kind((n_a + n_b) * scale.per_slot), kind((n_a + n_b) * scale.per_cell)
     slots_b, cells_b = kind(n_b * scale.per_slot), kind(n_b * scale.per_cell)
@@ -157,9 +157,9 @@ def costs_within(
 def fill_lower_bounds(
     crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, most: float, lowest: LowerBounds, scale: Scale
 ) -> None:
-    """Fill lowest.sums with bounds beside ``slot``: most exceed the effort ``most``, or else all are 0.
+    """Fill lowest.sums with bounds to ``slot``: most exceed the effort ``most``, or else all are 0.
 
-    No box costs less than the lesser of its reach and the least cost within reach.
+    Each box costs at least the lesser of its reach and the least cost within reach.
     """
     boxes, sizes, n_boxes = crowds.boxes, index.sizes, len(index.owner)
     kind = boxes.t_start.dtype.type
@@ -199,9 +199,8 @@ def fill_lower_bounds(
             )
             for some in range(begin, end, TOGETHER):
                 count = min(TOGETHER, end - some)
-                costs_within(
-                    box, crowds.sizes[slot], others, sizes[section], some, count, reach, scale, costs
-                )
+                both = (crowds.sizes[slot], sizes[section])
+                costs_within(box, others, both, some, count, reach, scale, costs)
                 close = 0
                 for lane in range(count):
                     near[close] = some + lane
@@ -218,7 +217,7 @@ def fill_lower_bounds(
 
 
 def empty_lower_bounds(index: CrowdIndex, n: int) -> LowerBounds:
-    """What a search by the index needs; each thread needs its own. n: slots."""
+    """Allocate the workspace for n slots; each thread needs its own."""
     kind = index.boxes.dtype
     return LowerBounds(
         sums=np.zeros(n, dtype=np.int64),

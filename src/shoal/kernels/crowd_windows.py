@@ -1,4 +1,4 @@
-"""What samples cost at least beside a merged crowd, by place and window of time (docs/bounds.md)."""
+"""Least costs of samples to a merged crowd, by place and window of time (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -14,11 +14,10 @@ MAIN = 8  # places that are looked at before windows
 
 
 class Visits(NamedTuple):
-    """Where single people are in each window of 1 << shift slots, counted from Hours.first_t.
+    """Single people's samples by place and window of 1 << shift slots, counted from Hours.first_t.
 
-    main: [n, MAIN, 2] the places where each has most samples, and how many; behind the last it again, with
-    none. own: [v, 2]
-    window * places + place, and how many samples, those of person i from offsets[i] to offsets[i + 1].
+    main: [n, MAIN, 2] the heaviest places of each person and their samples, padded with zero samples. counts:
+    [v, 2] window * places + place, and samples, those of person i from offsets[i] to offsets[i + 1].
     """
 
     shift: int
@@ -29,7 +28,7 @@ class Visits(NamedTuple):
 
 
 def find_visits(people: People, last_slot: int) -> Visits:
-    """The visits of everybody, in windows as short as they may be."""
+    """The visits of all people, in the shortest possible windows."""
     raw, places = people.raw, people.places
     n_places, shift = len(places.costs), people.hours.shift
     while ((last_slot >> shift) + 1) * n_places > MOST and last_slot >> shift:
@@ -86,13 +85,11 @@ def fill_costs(
     scale: Scale,
     costs: Numbers,
 ) -> None:
-    """Fill costs [n_windows, P] with what a person's sample costs more than ``least`` of its place, at least.
+    """Fill costs [n_windows, P] with the least cost of a person's sample beyond ``least`` of its place.
 
-    All costs are times size + 1. boxes: of a crowd of ``size``. least: [P] what a sample at each place costs
-    in space at least. shift: of Visits.
-
-    A box is compared with the windows that it touches, and with the one before and the one after. From there
-    on, its cost goes up by the width of a window from one to the next.
+    Costs are times size + 1. boxes: of a crowd of ``size``. least: [P] least spatial cost of a sample at each
+    place. A box is compared with the windows that it touches and one on either side; farther away its cost
+    grows by one window width per window.
     """
     kind = costs.dtype.type
     n_windows, n_places = costs.shape

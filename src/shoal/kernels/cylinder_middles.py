@@ -1,6 +1,6 @@
-"""The middle of a circle of known radius that holds people, some of whom were moved to its edge.
+"""Recover the middle of a circle of known radius that contains people, some of them moved to its edge.
 
-Whoever stands at the edge of a circle that holds all is one of the outermost, which are few.
+People at the edge of a circle that contains all are among the few outermost ones.
 """
 
 import math
@@ -17,12 +17,12 @@ _PAIRED: Final = 40  # of the outermost at most, since pairs times people are lo
 
 @compiled
 def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: float, slack: float) -> Any:
-    """float64 [2, s]: the middle at each time of people at x, y [n, s], whose means are given.
+    """float64 [2, s]: the middle at each time of people at x, y [n, s] with these means.
 
-    Of the circles through two of them that hold all, the one with most at its edge, of several the one
-    nearest to their mean. Where less than three stand at an edge, and their mean is the middle of a circle
-    that all are within, nobody was moved, and the middle is that mean. Of two people it always is, since both
-    are as far from it. slack: what rounding may move a place.
+    Among circles through two people that contain all, the one with most people at its edge wins, then the one
+    nearest to the mean. Where fewer than three stand at an edge, and all lie within a circle around their
+    mean, no one was moved and the mean is the middle; for two people it always is. slack: tolerance for
+    rounded places.
     """
     middles = np.empty((2, x.shape[1]))
     for at in range(x.shape[1]):
@@ -64,7 +64,7 @@ def _middle(x: Floats, y: Floats, mean_x: float, mean_y: float, radius: float, s
 def _at_edge(
     x: Floats, y: Floats, outer: Integers, at_x: float, at_y: float, radius: float, slack: float
 ) -> int:
-    """How many people stand at the edge of a circle; -1 where it does not hold all of the outermost."""
+    """Count people at the edge of a circle; -1 if it does not contain all outermost people."""
     for person in outer:
         if math.hypot(x[person] - at_x, y[person] - at_y) > radius + slack:
             return -1
@@ -76,7 +76,7 @@ def _at_edge(
 
 @compiled
 def outermost(x: Floats, y: Floats, near: float) -> Integers:
-    """Ascending: whoever stands at a corner of the hull of all, or so near to its edge; one of each place."""
+    """Ascending: people within ``near`` of the hull of all; one for each place."""
     order = np.argsort(y, kind="mergesort")
     order = order[np.argsort(x[order], kind="mergesort")]
     places = np.empty(len(order), dtype=np.int64)
@@ -100,7 +100,7 @@ def outermost(x: Floats, y: Floats, near: float) -> Integers:
 
 @compiled
 def _hull(x: Floats, y: Floats, places: Integers) -> Integers:
-    """The corners of the hull of different places in their order by x, then y; counterclockwise."""
+    """Corners of the hull of distinct places sorted by x, then y; counterclockwise."""
     n = len(places)
     corners = np.empty(2 * n + 1, dtype=np.int64)
     count = 0
@@ -118,7 +118,7 @@ def _hull(x: Floats, y: Floats, places: Integers) -> Integers:
 
 @compiled
 def _turn(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
-    """Above 0 for a turn to the left: twice the area between three people."""
+    """Twice the signed area of a triangle; positive for a left turn."""
     return float(
         (x[second] - x[first]) * (y[third] - y[first]) - (y[second] - y[first]) * (x[third] - x[first])
     )
@@ -126,6 +126,6 @@ def _turn(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
 
 @compiled
 def _off_line(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
-    """How far the third is from the line through the others."""
+    """Distance of the third person from the line through the other two."""
     length = math.hypot(x[second] - x[first], y[second] - y[first])
     return abs(_turn(x, y, first, second, third)) / length if length > 0 else 0.0

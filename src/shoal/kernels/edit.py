@@ -1,12 +1,16 @@
-"""Edit distance on real sequences (EDR): how many samples separate two trajectories.
+"""Edit distance on real sequences (EDR), and the alignment of two trajectories with the fewest edits.
 
 A sample is t seconds, x and y meters; each trajectory ascends by t. Two samples match when they differ by at
 most ``match_m`` in x and in y and by at most ``match_s`` in t. Each sample inserted, deleted or replaced
 counts 1 (Chen, Oezsu and Oria 2005, Def. 4).
+
+A script is a path through the table of i samples of one trajectory and j of the other. An alignment first
+finds, 62 cells at a time, the rows of each column that an optimal script passes: where the edits before a
+cell and after it add up to those of the whole. Only these cells are filled in.
 """
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -28,10 +32,7 @@ def edit_distances(
     match_s: float,
     distances: Integers,
 ) -> None:
-    """Set distances [n] from trajectory ``first`` to each later one.
-
-    62 cells of the table at once (Myers 1999; Hyyroe 2003, blocks).
-    """
+    """Set distances [n] from trajectory ``first`` to later ones, 62 cells at once (Myers 1999; Hyyroe 2003)."""
     start, end = offsets[first], offsets[first + 1]
     words = (end - start + BITS - 1) // BITS
     plus, minus, equal = np.empty(words, np.int64), np.empty(words, np.int64), np.empty(words, np.int64)
@@ -47,7 +48,7 @@ def edit_distances(
             beyond = low
             while beyond < end and t[beyond] <= t[j] + match_s:
                 beyond += 1
-            mark_matches(x, y, start, low, beyond, x[j], y[j], match_m, equal)
+            mark_matches(x, y, start, (low, beyond), (x[j], y[j]), match_m, equal)
             score += next_column(equal, plus, minus, last_bit)
         distances[other] = score
 
@@ -57,17 +58,15 @@ def mark_matches(
     x: Floats,
     y: Floats,
     start: int,
-    first: int,
-    end: int,
-    at_x: float,
-    at_y: float,
+    rows: tuple[int, int],
+    at: tuple[float, float],
     match_m: float,
     equal: Integers,
 ) -> None:
-    """Set bit i - start of ``equal`` for each row i from first to end that matches (at_x, at_y) in space."""
+    """Set bit i - start of ``equal`` for each row i in the range ``rows`` that matches the place ``at``."""
     equal[:] = 0
-    for i in range(first, end):
-        if abs(x[i] - at_x) <= match_m and abs(y[i] - at_y) <= match_m:
+    for i in range(rows[0], rows[1]):
+        if abs(x[i] - at[0]) <= match_m and abs(y[i] - at[1]) <= match_m:
             equal[(i - start) // BITS] |= 1 << ((i - start) % BITS)
 
 
@@ -75,8 +74,7 @@ def mark_matches(
 def next_column(equal: Integers, plus: Integers, minus: Integers, last_bit: int) -> int:
     """Turn one column of the table of edits into the next: where it rises (plus) and falls (minus) by row.
 
-    equal: the rows that match the next column. Returns by how much the row of ``last_bit`` in the last word
-    rises.
+    equal: the rows that match the next column. Returns the rise of the row of ``last_bit`` in the last word.
     """
     carry = 1
     for word in range(len(equal)):
@@ -107,31 +105,35 @@ _CREATED: Final = 2
 _MANY: Final = 1 << 60  # more edits than there are
 
 
-@compiled
-def align(
-    t: Floats,
-    x: Floats,
-    y: Floats,
-    at_t: Floats,
-    at_x: Floats,
-    at_y: Floats,
-    match_m: float,
-    match_s: float,
-    speed_m_s: float,
-) -> Integers:
-    """Which sample of (t, x, y) becomes each of (at_t, at_x, at_y): int64 [len(at_t)], -1 = one is created.
+class TimedPath(NamedTuple):
+    """Samples of one trajectory in seconds and meters, ascending by t."""
 
-    An optimal script of edits. Among those with as few edits it is the one that moves the samples least,
-    where a second counts ``speed_m_s`` meters. Then, from the end, replacing comes before deleting before
-    creating.
+    t: Floats
+    x: Floats
+    y: Floats
+
+
+class Tolerance(NamedTuple):
+    """Two samples match when they differ by at most m meters in x and in y, and by at most s seconds."""
+
+    m: float
+    s: float
+
+
+@compiled
+def align(path: TimedPath, target: TimedPath, tolerance: Tolerance, speed_m_s: float) -> Integers:
+    """The sample of ``path`` that becomes each of ``target``: int64 [n], -1 = a new one.
+
+    An optimal edit script. Among those with fewest edits it moves the samples least, where a second counts
+    ``speed_m_s`` meters. Then, from the end, replacing comes before deleting before creating.
     """
+    (t, x, y), (at_t, at_x, at_y), (match_m, match_s) = path, target, tolerance
     m, n = len(t), len(at_t)
-    low, high = optimal_rows(t, x, y, at_t, at_x, at_y, match_m, match_s)
-    begin = np.zeros(n + 2, dtype=np.int64)  # of each column's steps, four of them a byte
+    low, high = optimal_rows(path, target, tolerance)
+    begin = np.zeros(n + 2, dtype=np.int64)  # of each column's steps, four per byte
     for j in range(n + 1):
         begin[j + 1] = begin[j] + (high[j] - low[j]) // 4 + 1
     steps = np.zeros(begin[n + 1], dtype=np.uint8)
-    # of the cells above the last column's, nothing is read
     edits, moved = np.full(m + 1, _MANY), np.zeros(m + 1)
     for i in range(high[0] + 1):
         edits[i] = i
@@ -176,63 +178,59 @@ def align(
 
 
 @compiled
-def optimal_rows(
-    t: Floats, x: Floats, y: Floats, at_t: Floats, at_x: Floats, at_y: Floats, match_m: float, match_s: float
-) -> tuple[Integers, Integers]:
-    """The first and the last row of each column through which an optimal script leads: two of int64 [n + 1].
+def optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> tuple[Integers, Integers]:
+    """First and last row of each column that an optimal script passes: two of int64 [n + 1].
 
-    Row i and column j stand for the first i and j samples. Neither ever falls: scripts lead on only. The
-    table from its end is kept at every so-many-th column, and made again between two of them.
+    Row i and column j stand for the first i and j samples; both results ascend. The table from its end is
+    stored at every sqrt(n)-th column, and computed again between two of them.
     """
-    m, n = len(t), len(at_t)
+    t, x, y = path
+    m, n = len(t), len(target.t)
     words = (m + BITS - 1) // BITS
-    own_t, own_x, own_y = t.copy(), x.copy(), y.copy()  # as those below may be written to, so one form does
-    back_t, back_x, back_y = -t[::-1], x[::-1].copy(), y[::-1].copy()
-    back_at_t, back_at_x, back_at_y = -at_t[::-1], at_x[::-1].copy(), at_y[::-1].copy()
+    forward = TimedPath(
+        t.copy(), x.copy(), y.copy()
+    )  # writable as those below, so that one compiled form does
+    back = TimedPath(-t[::-1], x[::-1].copy(), y[::-1].copy())
+    back_target = TimedPath(-target.t[::-1], target.x[::-1].copy(), target.y[::-1].copy())
     every = int(math.sqrt(n)) + 1
-    behind, kept = np.empty((every + 1, 2, words), np.int64), np.empty((n // every + 1, 2, words), np.int64)
-    before = np.empty((2, 2, words), np.int64)
-    behind[0, 0], behind[0, 1] = FULL, 0
-    before[0] = behind[0]
+    suffix = np.empty((every + 1, 2, words), np.int64)
+    stored = np.empty((n // every + 1, 2, words), np.int64)
+    prefix = np.empty((2, 2, words), np.int64)
+    suffix[0, 0], suffix[0, 1] = FULL, 0
+    prefix[0] = suffix[0]
     for column in range(0, n, every):
-        kept[column // every] = behind[0]
+        stored[column // every] = suffix[0]
         count = min(every, n - column)
-        _next_columns(
-            back_t, back_x, back_y, back_at_t, back_at_x, back_at_y, match_m, match_s, column,
-            behind[: count + 1],
-        )  # fmt: skip
-        behind[0] = behind[count]
-    fewest = n + _rise(behind[0], m)
+        _next_columns(back, back_target, tolerance, column, suffix[: count + 1])
+        suffix[0] = suffix[count]
+    fewest = n + _rise(suffix[0], m)
     low, high = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     low_before = high_before = 0
     if n == 0:
         high[0] = m
     for column in range((n - 1) // every * every, -1, -every):
-        behind[0] = kept[column // every]
+        suffix[0] = stored[column // every]
         count = min(every, n - column)
-        _next_columns(
-            back_t, back_x, back_y, back_at_t, back_at_x, back_at_y, match_m, match_s, column,
-            behind[: count + 1],
-        )  # fmt: skip
+        _next_columns(back, back_target, tolerance, column, suffix[: count + 1])
         for place in range(count, -1 if column == 0 else 0, -1):
             j = n - column - place
             if j > 0:
-                _next_columns(own_t, own_x, own_y, at_t, at_x, at_y, match_m, match_s, j - 1, before)
-                before[0] = before[1]
-            i, own = low_before, behind[place]
-            surplus = n + _rise(before[0], i) + _rise(own, m - i) - fewest
+                _next_columns(forward, target, tolerance, j - 1, prefix)
+                prefix[0] = prefix[1]
+            i, rest = low_before, suffix[place]
+            surplus = n + _rise(prefix[0], i) + _rise(rest, m - i) - fewest
             while surplus != 0:
-                surplus += _slope(before[0], i) - _slope(own, m - i - 1)
+                surplus += _slope(prefix[0], i) - _slope(rest, m - i - 1)
                 i += 1
             low[j] = low_before = i
             if high_before > i:
                 i = high_before
-                surplus = n + _rise(before[0], i) + _rise(own, m - i) - fewest
+                surplus = n + _rise(prefix[0], i) + _rise(rest, m - i) - fewest
             if surplus != 0:  # then it is the next: a script enters a column one row further, or before
-                surplus += _slope(before[0], i) - _slope(own, m - i - 1)
+                surplus += _slope(prefix[0], i) - _slope(rest, m - i - 1)
                 i += 1
             while surplus == 0 and i < m:
-                surplus += _slope(before[0], i) - _slope(own, m - i - 1)
+                surplus += _slope(prefix[0], i) - _slope(rest, m - i - 1)
                 i += 1
             high[j] = high_before = i if surplus == 0 else i - 1
     return low, high
@@ -240,21 +238,13 @@ def optimal_rows(
 
 @compiled
 def _next_columns(
-    t: Floats,
-    x: Floats,
-    y: Floats,
-    at_t: Floats,
-    at_x: Floats,
-    at_y: Floats,
-    match_m: float,
-    match_s: float,
-    begin: int,
-    columns: Integers,
+    path: TimedPath, target: TimedPath, tolerance: Tolerance, begin: int, columns: Integers
 ) -> None:
     """Fill columns[1:] with those that follow columns[0], which is column ``begin``.
 
-    columns: [c, 2, words], where each rises and where it falls.
+    columns: [c, 2, words], bits of where each rises and where it falls.
     """
+    t, at_t, match_s = path.t, target.t, tolerance.s
     equal = np.empty(columns.shape[2], np.int64)
     first = end = 0
     for place in range(1, len(columns)):
@@ -264,14 +254,14 @@ def _next_columns(
         end = max(end, first)
         while end < len(t) and t[end] - at_t[j] <= match_s:
             end += 1
-        mark_matches(x, y, 0, first, end, at_x[j], at_y[j], match_m, equal)
+        mark_matches(path.x, path.y, 0, (first, end), (target.x[j], target.y[j]), tolerance.m, equal)
         columns[place] = columns[place - 1]
         next_column(equal, columns[place, 0], columns[place, 1], 0)
 
 
 @compiled
 def _rise(column: Integers, rows: int) -> int:
-    """By how much a column rises over its first so many rows."""
+    """The total rise of a column over its first ``rows`` rows."""
     total = 0
     for word in range(rows // BITS):
         total += _count(column[0, word]) - _count(column[1, word])
@@ -283,14 +273,13 @@ def _rise(column: Integers, rows: int) -> int:
 
 @compiled
 def _slope(column: Integers, row: int) -> int:
-    """By how much a column rises from this row to the next."""
     word, bit = row // BITS, row % BITS
     return int((column[0, word] >> bit & 1) - (column[1, word] >> bit & 1))
 
 
 @compiled
 def _count(word: Numbers) -> int:
-    """How many bits are set."""
+    """The number of set bits."""
     word = word - (word >> 1 & 0x5555555555555555)
     word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333)
     word = word + (word >> 4) & 0x0F0F0F0F0F0F0F0F

@@ -1,7 +1,4 @@
-"""What the effort to somebody's nearest others is made of: its parts, and the tails of its sample stretches.
-
-After Gramaglia and Fiore 2015, Sec. 5.3.
-"""
+"""Parts and tails of the effort to a person's nearest others (Gramaglia and Fiore 2015, Sec. 5.3)."""
 
 from typing import Any, NamedTuple
 
@@ -21,10 +18,10 @@ from shoal.runtime.compiled import compiled
 
 
 class PlaceWork(NamedTuple):
-    """Space for one pair of subjects, [most places of one subject] each.
+    """Workspace for one pair, [most places of one subject] each.
 
-    least: the least spatial cost from a place to any of the other's, -1 = not looked for; nearest: the first
-    such place of the other. first: the first sample at each place of the other.
+    least: least spatial cost from a place to any of the other's, -1 = unknown; nearest: the first such place.
+    first: the first sample at each place of the other.
     """
 
     least: Numbers
@@ -43,12 +40,12 @@ def fill_first_rows(raw: Raw, b: int, first: Integers) -> None:
 def pair_stretches(
     raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers
 ) -> int:
-    """Fill in the spatial and temporal cost of each sample of the longer; how many there are.
+    """Fill the spatial and temporal cost of each sample of the longer trajectory; return their number.
 
-    a stands before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
-    then a. The cost is that of the first of the other's samples with the least stretch. Those nearer in time
-    than the cap are looked for chunk by chunk. Of all others only the nearest place counts, which is found
-    once for each place.
+    a comes before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
+    then a. The cost is that of the first of the other's samples with the least stretch. Samples nearer in
+    time than the cap are searched chunk by chunk; of the others only the nearest place counts, searched once
+    for each place.
     """
     m_a, m_b = raw.offsets[a + 1] - raw.offsets[a], raw.offsets[b + 1] - raw.offsets[b]
     longer_is_b = m_b > m_a
@@ -118,8 +115,8 @@ def fill_gap_parts(
 ) -> Any:
     """Fill parts [n, 2] and tails [n, 3] of these subjects.
 
-    parts: mean costs in space and in time. tails: of both together, of space, of time. neighbors: [n, c].
-    longest: most samples of one subject.
+    parts: mean costs in space and in time. tails: total, space, time. neighbors: [n, c]. longest: most
+    samples of one subject.
     """
     count, most_places = neighbors.shape[1], np.diff(raw.place_offsets).max()
     space, time = (

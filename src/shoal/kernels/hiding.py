@@ -1,4 +1,4 @@
-"""Who hides whom at the least cost: k-merge costs in a neighborhood, and one hider for each in every turn."""
+"""Choose who hides whom at the least k-merge cost in a neighborhood, one hider per person and turn."""
 
 from typing import Final, NamedTuple
 
@@ -15,7 +15,7 @@ _CYCLES_TRIED: Final = 8
 
 
 class Pieces(NamedTuple):
-    """What each subject did in each epoch: piece p is samples first[p] to end[p], ascending by t."""
+    """Samples of each subject in each epoch: piece p is samples first[p] to end[p], ascending by t."""
 
     t: Integers
     x: Integers
@@ -25,7 +25,7 @@ class Pieces(NamedTuple):
 
 
 class HidingHistory(NamedTuple):
-    """Who has hidden whom: hiders[s, : used[s]] have hidden subject s before and must not do so again."""
+    """hiders[s, : used[s]] have hidden subject s already and must not do so again."""
 
     hiders: Integers
     used: Integers
@@ -35,7 +35,7 @@ class HidingHistory(NamedTuple):
 def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integers) -> int:
     """The k-merge cost of two pieces (Eq. 7).
 
-    merged: int64 [4, m] and room: [ROWS, m + 1], workspaces for the m samples of both or more.
+    merged: int64 [4, m] and room: [ROWS, m + 1], workspaces for at least the m samples of both.
     """
     t = pieces.t
     i, j = pieces.first[a], pieces.first[b]
@@ -63,8 +63,8 @@ def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integer
 def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
     """[n, n] costs between all pairs of these pieces, 0 on the diagonal.
 
-    A pair's cost is its k-merge cost and ``space_weight`` times the sides of its hull, dx + dy. The k-merge
-    cost is that of the hull when either piece has a single time.
+    The k-merge cost, plus ``space_weight`` times dx + dy of the common hull. If either piece has a single
+    time, the k-merge cost is that of the hull.
     """
     n = len(chosen)
     hull = np.empty((6, n), dtype=np.int64)
@@ -97,10 +97,10 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
 
 @compiled
 def _greedy_cycle(cost: Integers) -> Integers:
-    """The column of each row on one cycle through all rows, each step the cheapest left.
+    """Return the column of each row on one cycle through all rows, always taking the cheapest step.
 
-    From row b the cycle goes on to the row a that b hides at the least cost, so a's column is b. Cycles from
-    several first rows are tried; NOBODY for all where each ends before it closes.
+    From row b the cycle continues to the row a that b hides at the least cost, so a's column is b. Tries
+    several first rows; NO_ONE for all where each ends before it closes.
     """
     n = len(cost)
     column_of = np.full(n, NO_ONE, dtype=np.int64)
@@ -128,10 +128,7 @@ def _greedy_cycle(cost: Integers) -> Integers:
 def _costs(
     pieces: Pieces, window: Integers, subjects: Integers, past: HidingHistory, space_weight: int
 ) -> Integers:
-    """[n, n] summed costs of each row's pieces with each column's.
-
-    Forbidden where the column is the row, or has hidden it before.
-    """
+    """[n, n] total costs of each row's pieces with each column's; forbidden for itself and earlier hiders."""
     n, epochs = window.shape
     cost = np.zeros((n, n), dtype=np.int64)
     for epoch in range(epochs):
@@ -160,13 +157,11 @@ def assign_hiders(
     cycles: bool,
     hiders: Integers,
 ) -> int:
-    """Give each subject of a neighborhood ``turns`` different hiders out of it; each hides ``turns`` others.
+    """Assign each person of a neighborhood ``turns`` different hiders from it; each hides ``turns`` others.
 
-    cycles: each turn is one cycle through everybody, built greedily, instead of the assignment of least cost.
-
-    window: int64 [n, w] the published piece of each subject in each epoch, -1 in epochs in which nobody has
-    one. subjects: [n]. hiders: int64 [n, turns], filled with rows; NOBODY
-    where nobody is left who has not hidden the subject before. Returns how many entries are NOBODY.
+    cycles: each turn is one greedy cycle through all instead of the cheapest assignment. window: int64 [n, w]
+    each person's published piece in each epoch, -1 in epochs without pieces. hiders: int64 [n, turns], filled
+    with rows; NO_ONE where all have already hidden the person. Returns the number of NO_ONE entries.
     """
     n = len(window)
     cost = _costs(pieces, window, subjects, past, space_weight)
@@ -194,10 +189,10 @@ def generalize_pieces(
     boxes: Integers,
     counts: Integers,
 ) -> None:
-    """k-merge of each chosen piece with its guests, the pieces of all that hide it there.
+    """Generalize each chosen piece by k-merge with its guests, the pieces that hide it.
 
-    Guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. The boxes [., 6] of piece i stand from
-    room[i] on, counts[i] of them, at most as many as the piece has samples.
+    Guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. The boxes [., 6] of piece i start at
+    room[i], counts[i] of them, at most one for each of its samples.
     """
     for i in range(len(chosen)):
         members = np.concatenate((chosen[i : i + 1], guests[guest_starts[i] : guest_starts[i + 1]]))

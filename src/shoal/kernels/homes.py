@@ -1,4 +1,4 @@
-"""Where people most likely are at some hours, each among the many of a table."""
+"""Likeliest place of each record during some hours, and the chance to name a cell correctly."""
 
 import math
 from typing import Any, Final, NamedTuple
@@ -14,9 +14,9 @@ _ALIKE: Final = 1 - 1e-9  # of the most presence: what is as much but for roundi
 
 
 class WeightedAreas(NamedTuple):
-    """Rectangles of cells with how much each counts; record i owns offsets[i] to offsets[i + 1].
+    """Weighted rectangles of cells; record i owns offsets[i] to offsets[i + 1].
 
-    x_min, y_min, x_max, y_max: int64 [b], ends not included. weights: float64 [b], 0 = it does not count.
+    x_min, y_min, x_max, y_max: int64 [b], ends excluded. weights: float64 [b], 0 = ignored.
     """
 
     offsets: Integers
@@ -29,7 +29,7 @@ class WeightedAreas(NamedTuple):
 
 @compiled
 def sort_distinct(values: Integers) -> Integers:
-    """The different values, ascending; in their own place."""
+    """Sort and deduplicate values in place; return the distinct ones."""
     values.sort()
     count = 0
     for i in range(len(values)):
@@ -41,7 +41,7 @@ def sort_distinct(values: Integers) -> Integers:
 
 @compiled
 def sides_along(spread: WeightedAreas, record: int, low: Integers, high: Integers) -> Integers:
-    """The different sides of a record's areas that count, ascending; low, high: of all areas on an axis."""
+    """The distinct sides of a record's weighted areas along one axis, ascending; low, high: of all areas."""
     sides, n = np.empty(2 * (spread.offsets[record + 1] - spread.offsets[record]), dtype=np.int64), 0
     for i in range(spread.offsets[record], spread.offsets[record + 1]):
         if spread.weights[i] > 0:
@@ -54,8 +54,8 @@ def sides_along(spread: WeightedAreas, record: int, low: Integers, high: Integer
 def expected_presence(spread: WeightedAreas, record: int) -> Any:
     """(xs, ys, presence): the expected presence of a record in each rectangle between its sides.
 
-    Each area spreads its weight evenly over its cells. presence: [len(xs), len(ys)], that of the rectangle
-    from xs[i], ys[j] on; empty where no area counts.
+    Each area spreads its weight evenly over its cells. presence: [len(xs), len(ys)], of the rectangle that
+    starts at xs[i], ys[j]; empty if all areas are ignored.
     """
     xs = sides_along(spread, record, spread.x_min, spread.x_max)
     ys = sides_along(spread, record, spread.y_min, spread.y_max)
@@ -80,7 +80,7 @@ def expected_presence(spread: WeightedAreas, record: int) -> Any:
 
 @compiled
 def first_likeliest(spread: WeightedAreas, record: int) -> tuple[bool, int, int]:
-    """Whether any area of a record counts; and the first corner, by x and y, of where it is likeliest."""
+    """Whether a record has weighted areas, and the first corner, by x and y, of its likeliest rectangle."""
     xs, ys, presence = expected_presence(spread, record)
     if len(xs):
         most = presence.max() * _ALIKE
@@ -93,7 +93,7 @@ def first_likeliest(spread: WeightedAreas, record: int) -> tuple[bool, int, int]
 
 @compiled
 def likeliest_contains(spread: WeightedAreas, record: int, x: int, y: int) -> bool:
-    """Whether a cell is one of those where a record is likeliest."""
+    """Whether a cell is one of the likeliest of a record."""
     xs, ys, presence = expected_presence(spread, record)
     if not len(xs) or x < xs[0] or y < ys[0]:
         return False
@@ -103,7 +103,7 @@ def likeliest_contains(spread: WeightedAreas, record: int, x: int, y: int) -> bo
 
 @compiled
 def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> float:
-    """The chance to name a cell, for who names one of those where a record is likeliest."""
+    """The chance to name this cell when choosing at random among the record's likeliest cells."""
     xs, ys, presence = expected_presence(spread, record)
     if not len(xs):
         return 0.0
@@ -118,7 +118,7 @@ def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> f
 
 @compiled
 def find_homes(spread: WeightedAreas, present: Flags, x: Integers, y: Integers) -> None:
-    """Fill in for every record whether any area counts, and the first cell of where it is likeliest."""
+    """Fill for each record whether it has weighted areas, and the first of its likeliest cells."""
     for record in range(len(present)):
         present[record], x[record], y[record] = first_likeliest(spread, record)
 
@@ -132,9 +132,9 @@ def check_homes(
     present: Flags,
     retained: Flags,
 ) -> None:
-    """Fill known [n] and kept [n]: who is anywhere then, and whether the record's likeliest area holds it.
+    """Fill present [n] and retained [n]: raw data has an area, and the record's likeliest area contains it.
 
-    people, records: int64 [n] whose rows of ``raw``, and which record of ``published`` is theirs.
+    people, records: int64 [n] rows of ``raw`` and their records in ``published``.
     """
     for i in range(len(people)):
         present[i], x, y = first_likeliest(raw, people[i])
@@ -145,11 +145,11 @@ def check_homes(
 def add_presence(
     boxes: Integers, weights: Floats, n: int, xs: Integers, ys: Integers, expected: Floats, steady: Floats
 ) -> None:
-    """Add what boxes [b, 6] tell of the cells (xs[i], ys[j]), both ascending.
+    """Add evidence of boxes [b, 6] for the cells (xs[i], ys[j]), both ascending.
 
-    A box is taken for the hull of n samples, or a few more. expected: [i, j], by the share that the cell has
-    of each box. steady: by how much likelier the box is if the person returns to this cell than if the person
-    was anywhere among 1,000 cells; many boxes that could hold the cell count more than one that must.
+    A box is taken as the hull of n samples or a few more. expected: [i, j], the cell's share of each box.
+    steady: how much likelier the box is if the person returns to this cell than for one of 1,000 cells; many
+    boxes that could contain the cell count more than one that must.
     """
     for b in range(len(boxes)):
         x0, y0, x1, y1 = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
@@ -170,7 +170,6 @@ def add_presence(
 
 @compiled
 def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> float:
-    """The chance to name a cell, for who names one of those (xs[i], ys[j]) with the most presence."""
     cells, most = 0, presence.max() * _ALIKE
     for i in range(len(xs)):
         for j in range(len(ys)):
@@ -182,9 +181,10 @@ def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> 
 
 @compiled
 def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: int) -> tuple[float, float]:
-    """The chances to name a cell by the steadiest and by the most expected presence of a record.
+    """The chances to name a cell by the steadiest and by the highest expected presence of a record.
 
-    Of the cells where sides of its boxes meet; each is taken for the hull of n samples, or a few more.
+    Candidates are the cells where sides of its boxes meet; a box is taken as the hull of n samples or a few
+    more.
     """
     rows = np.arange(spread.offsets[record], spread.offsets[record + 1])
     rows = rows[spread.weights[rows] > 0]
@@ -204,9 +204,9 @@ def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: in
 def fill_place_chances(
     spread: WeightedAreas, sizes: Integers, x: Integers, y: Integers, chances: Floats
 ) -> None:
-    """Fill chances [r, 3]: to name the cell (x, y) of each record where it is steadiest, and where likeliest.
+    """Fill chances [r, 3]: to name the cell (x, y) of each record by steadiest, expected and even presence.
 
-    Boxes are taken for hulls of as many samples as ``sizes`` says, at last for filled evenly.
+    Boxes are taken as hulls of ``sizes`` samples, in the last column as filled evenly.
     """
     for record in range(len(chances)):
         chances[record, 0], chances[record, 1] = chances_at_corners(

@@ -1,4 +1,4 @@
-"""What the sides of hulls tell of the samples in them, and how much of it is right: loops of the insider."""
+"""Inner loops of the insider attack: guess samples from the sides of hulls, score guesses, find hiders."""
 
 import math
 from typing import Final, NamedTuple
@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
+from shoal.kernels.weighed_runs import Tracks
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -13,11 +14,11 @@ N_SHARES: Final = 6
 
 
 class Readings(NamedTuple):
-    """Records that are read: each with its boxes, the samples that are known, and those that are true.
+    """Records to examine, each with its boxes, the insider's known samples, and the true samples.
 
-    Reading i has the boxes [b, 6] from box_offsets[i] on, of which those count that ``counted`` [b] says; the
-    known samples [s, 3] from known_offsets[i] on; and the true ones from true_offsets[i] on, ascending in
-    time, at least one.
+    Reading i has the boxes [b, 6] from box_offsets[i] on, of which those flagged in ``counted`` [b] are
+    scored; the known samples [s, 3] from known_offsets[i] on; and the true ones from true_offsets[i] on,
+    ascending in time, at least one.
     """
 
     box_offsets: Integers
@@ -31,7 +32,6 @@ class Readings(NamedTuple):
 
 @compiled
 def _holds(boxes: Integers, b: int, x: int, y: int) -> bool:
-    """Whether the rectangle of box b holds a cell."""
     return bool(boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5])
 
 
@@ -41,9 +41,8 @@ def possible_sides(
 ) -> None:
     """Fill first, second and bound [b, 3]: on each axis t, x, y, where another sample of the box must lie.
 
-    At a side that no known sample [s, 3] touches; both sides where none touches either, then ``second`` is
-    the upper one. Where known samples touch both, it is not bound to a side, and the middle of theirs stands
-    there.
+    That is a side that no known sample [s, 3] touches; if none touches either side, both, and ``second`` is
+    the upper one. If known samples touch both, the axis is not bound, and the mean of theirs is filled in.
     """
     lows, highs = (0, 2, 3), (1, 4, 5)
     sums = np.empty(3, dtype=np.int64)
@@ -77,7 +76,7 @@ def possible_sides(
 
 @compiled
 def possible_corners(first: Integers, second: Integers, bound: Flags, least: int, width: int) -> Integers:
-    """The possible corners of boxes whose corners are bound, as ascending numbers: x * width + y - least."""
+    """Possible corners of boxes bound in x and y, as ascending numbers: x * width + y - least."""
     codes, n = np.empty(4 * len(first), dtype=np.int64), 0
     for b in range(len(first)):
         if bound[b, 1] and bound[b, 2]:
@@ -95,7 +94,7 @@ def possible_corners(first: Integers, second: Integers, bound: Flags, least: int
 def cell_with_most_votes(
     box: Integers, first: Integers, second: Integers, bound: Flags, x: Integers, y: Integers, votes: Integers
 ) -> int:
-    """Of the cells (x, y), ascending, that are possible in a box the first with most votes, -1 = none."""
+    """Of the cells (x, y), ascending, possible in a box, the first with most votes, -1 = none."""
     best, most = -1, 0
     for turn in range(2):
         low, high = box[2], box[4] - 1
@@ -116,11 +115,11 @@ def cell_with_most_votes(
 
 @compiled
 def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -> None:
-    """Fill named [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
+    """Fill guesses [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
 
-    On each axis: a side that no known sample touches, the lower one of two; where known samples touch both,
-    any coordinate, at first that in the middle of theirs. Among the cells that are then possible, the one
-    for which most boxes speak: the possible corners of each share one vote, the first of equals counts.
+    On each axis: a side that no known sample touches, the lower of two; where known samples touch both, first
+    the mean of theirs. Among the cells then possible, the one with most votes: the possible corners of a box
+    share one vote, the first of equals wins.
     """
     second, bound = np.empty_like(guesses), np.empty(guesses.shape, dtype=np.bool_)
     possible_sides(boxes, known_samples, guesses, second, bound)
@@ -155,12 +154,12 @@ def number_cells(samples: Integers) -> Integers:
 def score_guesses(
     boxes: Integers, guesses: Integers, counted: Flags, samples: Integers, shares: Floats, errors: Floats
 ) -> None:
-    """Hold what is named in each box [b, 3] that counts against the true samples [s, 3], ascending in time.
+    """Score the guess in each counted box [b, 3] against the true samples [s, 3], ascending in time.
 
-    shares [6]: of boxes for which a sample in the box is named, and for which its cell is; both again for who
-    names any cell and slot of the box; of samples that are named in a box that holds them, and the same for
-    who guesses. errors [s, 2]: how far in cells and slots what is named is from a sample, of several boxes
-    where that is nearest in place; infinite where no box holds it.
+    shares [6]: of boxes where the guess is a sample of the box, and where its cell is; both again for a
+    random cell and slot of the box; of samples guessed in a box that contains them, and again for random
+    guesses. errors [s, 2]: distance in cells and slots from a sample to the guess nearest in place; infinite
+    where no box contains the sample.
     """
     times, cell = samples[:, 0].copy(), number_cells(samples)
     seen = np.full(len(samples), -1, dtype=np.int64)
@@ -205,7 +204,7 @@ def score_guesses(
 
 @compiled
 def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None:
-    """Name and judge in every reading: with what is known, and with nothing, in this order.
+    """Guess and score in every reading: with the known samples, and with none, in this order.
 
     shares [2, r, 6] and errors [2, s, 2]: as ``score_guesses`` fills them.
     """
@@ -233,21 +232,14 @@ def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None
 
 @compiled
 def find_sharers(
-    offsets: Integers,
-    t: Integers,
-    x: Integers,
-    y: Integers,
-    people: Integers,
-    boxes: Integers,
-    begin: int,
-    end: int,
-    shares: Flags,
+    tracks: Tracks, people: Integers, boxes: Integers, begin: int, end: int, shares: Flags
 ) -> None:
-    """Fill shares [a]: who of the asked people has samples in all boxes, and none from begin to end outside.
+    """Fill shares [a]: which of ``people`` have samples in all boxes, and none outside from begin to end.
 
-    Person p has samples offsets[p] to offsets[p + 1], ordered by time. boxes: [b, 6], columns as BOX_COLUMNS,
-    ordered by time and disjoint in it.
+    Person p has samples tracks.offsets[p] to tracks.offsets[p + 1], ordered by time. boxes: [b, 6] as
+    BOX_COLUMNS, ordered by time and disjoint in it.
     """
+    offsets, t, x, y = tracks
     for place in range(len(people)):
         last = offsets[people[place] + 1]
         s = first_not_below(t, offsets[people[place]], last, begin)

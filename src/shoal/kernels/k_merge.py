@@ -15,10 +15,10 @@ _SHORT: Final = 8
 
 
 class Stamps(NamedTuple):
-    """The distinct times of m samples, between which cuts may fall, and the hull of the cells at each.
+    """The distinct times of m samples, where cuts may fall, and the hull of the cells at each.
 
-    starts: int64 [s + 1], where each begins; t, x_low, x_high, y_low, y_high: [s]. latest: [s], for each
-    stamp h the greatest g for which stamps g..h hold a sample of every owner, NONE where there is none.
+    starts: int64 [s + 1] first sample of each; t, x_low, x_high, y_low, y_high: [s]. latest: [s], for each
+    stamp h the greatest g for which stamps g..h hold a sample of every owner, NONE if there is none.
     """
 
     starts: Integers
@@ -32,7 +32,7 @@ class Stamps(NamedTuple):
 
 @compiled
 def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
-    """The stamps of samples with ascending t [m] and an owner [m] in 0..k-1, each present.
+    """The stamps of samples with ascending t [m] and an owner [m] in 0..k-1, all present.
 
     room: int64 [ROWS, m + 1] or more, where all is written.
     """
@@ -85,12 +85,12 @@ def _least_cost_directly(stamps: Stamps, cost: Integers, h: int, lowest: int) ->
 
 @compiled
 def least_costs(stamps: Stamps, room: Integers) -> Integers:
-    """[s + 1]: the least cost of parting the first h stamps into complete runs (Eq. 7), or IMPOSSIBLE.
+    """[s + 1]: the least cost of splitting the first h stamps into complete runs (Eq. 7), or IMPOSSIBLE.
 
-    It lies in the room of the stamps. A run of stamps g..h can be split into two complete runs exactly
-    when g <= P(P(h) - 1), with P the latest complete start: the candidates for g are the range above it,
-    up to P(h), and stay the same until P(h) moves. Of a long range the hulls back from P(h) are kept, and
-    candidates whose runs have equal sides are one level: cost[g] - t[g] sides decides among them for
+    The result lies in the room of the stamps. A run of stamps g..h can be split into two complete runs
+    exactly when g <= P(P(h) - 1), with P the latest complete start: the candidates for g are the range above
+    it, up to P(h), and stay the same until P(h) moves. For a long range the hulls back from P(h) are stored,
+    and candidates whose runs have equal sides form one level: cost[g] - t[g] sides decides among them for
     every later h.
     """
     t, x_low, x_high, y_low, y_high, latest = (
@@ -166,8 +166,8 @@ def best_partition(
     """First and last sample of every run of the cheapest partition into complete runs, and its cost (Eq. 7).
 
     Runs are in time order. t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in
-    0..k-1, each present. Integers: spans count slots and cells, so one raw sample costs 2. Of equally cheap
-    partitions it is the one with the shortest last runs.
+    0..k-1, all present. Spans count slots and cells, so one raw sample costs 2. Ties prefer the shortest last
+    runs.
     """
     room = np.empty((ROWS, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, k, room)

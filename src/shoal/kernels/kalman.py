@@ -1,7 +1,7 @@
-"""Points joined into tracks by a Kalman filter: where a body is, how fast, and how sure that is.
+"""Join points into tracks by a Kalman filter of position and velocity.
 
-Velocities do a random walk. The filter runs along the links so far, once forward in time and once backward,
-and each link costs how unlikely either end is, seen from the other. Gruteser and Hoh (2005) followed people
+Velocities follow a random walk. The filter runs along the current links forward and backward in time, and a
+link costs the negative log density of either end seen from the other. Gruteser and Hoh (2005) tracked people
 by such a filter, the multiple-target tracking of Reid (1979); here links are assigned at least cost. Errors
 have the tails of Student's law, so that one large error counts less than two.
 """
@@ -23,10 +23,10 @@ STRENGTHS = 25  # of the walk that are tried
 def filter_states(
     t: Floats, x: Floats, y: Floats, earlier: Integers, order: Integers, walk: float, speed_m2s2: float
 ) -> Floats:
-    """[n, 7]: x, y, velocity in x and y, and the covariance along one axis: place, both, velocity.
+    """[n, 7]: x, y, velocity in x and y, and the covariance along one axis: place, mixed, velocity.
 
-    earlier: the point before each on its track, in the direction of ``order``; -1 = none. walk: by how much
-    the variance of a velocity grows in a second. speed_m2s2: that variance where a track begins.
+    earlier: the previous point on each track, in the direction of ``order``; -1 = none. walk: growth of the
+    variance of a velocity per second. speed_m2s2: that variance where a track begins.
     """
     states = np.zeros((len(t), 7))
     for i in order:
@@ -53,9 +53,9 @@ def filter_states(
 def negative_log_density(
     states: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float
 ) -> float:
-    """How unlikely (x, y) is so many seconds after the state of point i.
+    """Negative log density, up to a constant, of (x, y) ``lasts`` seconds after the state of point i.
 
-    The negative logarithm of the density, but for a constant. freedom: degrees, of Student's law.
+    freedom: degrees of freedom of Student's law.
     """
     variance = (
         states[i, 4] + 2 * lasts * states[i, 5] + lasts**2 * states[i, 6] + walk * lasts**3 / 3 + PLACE_M2
@@ -68,7 +68,7 @@ def negative_log_density(
 def likeliest_walk(
     t: Floats, x: Floats, y: Floats, preceding: Integers, speed_m2s2: float, freedom: float
 ) -> float:
-    """The walk, in (m/s)^2 a second, under which the links are least unlikely."""
+    """The walk, in (m/s)^2 per second, that makes the links likeliest."""
     best, least = 1.0, np.inf
     order = np.arange(len(t))
     for strength in range(STRENGTHS):
@@ -88,7 +88,7 @@ def likeliest_walk(
 def kalman_costs(
     t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, freedom: float, band: int
 ) -> Floats:
-    """[n, band]: what it costs that point i is followed by point i + 1 + column; FAR where it cannot be."""
+    """[n, band]: the cost that point i + 1 + column follows point i; FAR where impossible."""
     n, count = len(t), 0
     speeds = np.empty(n)
     for i in range(n):
@@ -121,9 +121,9 @@ def kalman_costs(
 def join_with_filter(
     t: Floats, x: Floats, y: Floats, track: Integers, tracks: int, rounds: int, freedom: float
 ) -> Integers:
-    """int64 [n]: the number of each point's track, for points that ascend by time.
+    """int64 [n]: the track of each point, for points in ascending time.
 
-    track: [n], from which the first of ``rounds`` rounds learns how bodies move. tracks: how many there are.
+    track: [n], initial tracks for the first of ``rounds`` rounds. tracks: their number.
     """
     n = len(t)
     preceding, last = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)

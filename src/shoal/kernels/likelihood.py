@@ -1,9 +1,9 @@
-"""How likely known samples are under each record that could hold them.
+"""How likely known samples are under each record that could contain them.
 
-A record is a set of boxes, and a sample of its person lies in one of them. Nothing else is known of where it
-lies, except what the way of publishing gives away: a box that is the hull of few samples touches them, so its
-sides are likelier than its middle; and a person's own places are in boxes of the own record at all times,
-while a record that only happens to hold what is known does so now and then.
+A record is a set of boxes, and a sample of its person lies in one of them. The way of publishing gives more
+away: a box that is the hull of few samples touches them, so its sides are likelier than its middle; and a
+person's places are in boxes of their record at all times, while another record contains a known sample only
+now and then.
 """
 
 import math
@@ -21,10 +21,10 @@ NOWHERE: Final = 1e-9  # the density of a cell that no box of a record holds
 
 
 class KnownSamples(NamedTuple):
-    """What is known of each victim, and whose record is right.
+    """Known samples of each victim and the correct record.
 
-    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3] slots and cells. own: int64 [v] the
-    class of the own record. picks: float64 [v] shares of a list of equally good classes, 0 to 1.
+    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3] slots and cells. own_class: int64 [v]
+    the class of their record. picks: float64 [v] position in a list of equally good classes, 0 to 1.
     """
 
     offsets: Integers
@@ -34,10 +34,10 @@ class KnownSamples(NamedTuple):
 
 
 class RecordClasses(NamedTuple):
-    """Different records of boxes, in order and in an index over time.
+    """Distinct records of boxes, in order and in an index over time.
 
-    offsets: int64 [c + 1], boxes: int64 [b, 6] as BOX_COLUMNS. sizes: int64 [c], how many records are equal
-    to each. by_time: the same boxes in classes of similar duration.
+    offsets: int64 [c + 1], boxes: int64 [b, 6] as BOX_COLUMNS. sizes: int64 [c], equal records in each class.
+    by_time: the same boxes in an index by duration.
     """
 
     offsets: Integers
@@ -47,10 +47,10 @@ class RecordClasses(NamedTuple):
 
 
 class LinkResults(NamedTuple):
-    """For each victim: how many records hold all that is known, whether the own one does, and the answers.
+    """For each victim: records that contain all known samples, whether their record does, and the answers.
 
-    chances: float64 [v, rules] to be right when one of the records with the highest score is named at random.
-    named: int64 [v, rules] the class of one of them, -1 = no record holds any of what is known.
+    chances: float64 [v, rules] to be right when naming one of the best-scoring records at random. named:
+    int64 [v, rules] the class of one of them, -1 = no record contains a known sample.
     """
 
     candidates: Integers
@@ -63,7 +63,8 @@ class LinkResults(NamedTuple):
 def hull_density(low: int, high: int, at: int, n: int) -> float:
     """The density of a sample's slot or cell along one axis of the hull of n samples or a few more.
 
-    One of n samples lies at either end with a chance of at least 1 / n; here 1 / (n + 1), for hulls of more.
+    One of n samples lies at either end with a chance of at least 1 / n; 1 / (n + 1) is used, for hulls of
+    more.
     """
     length = high - low
     if length <= 2:
@@ -75,7 +76,7 @@ def hull_density(low: int, high: int, at: int, n: int) -> float:
 
 @compiled
 def record_density(boxes: Integers, x: int, y: int) -> float:
-    """The share of a record's boxes that a cell has, each box spread evenly over its cells."""
+    """The share of a record's boxes in a cell, each box spread evenly over its cells."""
     total = 0.0
     for b in range(len(boxes)):
         if boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5]:
@@ -84,11 +85,11 @@ def record_density(boxes: Integers, x: int, y: int) -> float:
 
 
 class Workspace(NamedTuple):
-    """A workspace for one victim: by class how many samples it holds, its cues, and densities of one sample.
+    """Workspace for one victim: by class, samples contained, cues, and densities of one sample.
 
-    cues: float64 [c, 4], log density at the known samples if boxes are filled evenly; the same if they are
-    hulls; log density at the known cells over the whole record; log of the number of boxes, once for each
-    known sample. touched: the classes that hold any sample; now: those that hold the present one.
+    cues: float64 [c, 4], log density at the known samples for evenly filled boxes; the same for hulls; log
+    density at the known cells over the whole record; log of the number of boxes, once for each known sample.
+    touched: classes that contain any sample; now: those that contain the current one.
     """
 
     samples_held: Integers
@@ -114,7 +115,7 @@ def empty_workspace(n_records: int) -> Workspace:
 
 @compiled
 def _find_holders(book: RecordClasses, starts: Integers, t: int, x: int, y: int, desk: Workspace) -> int:
-    """Write to ``now`` the classes that hold a sample, their densities beside; how many they are."""
+    """Write to ``now`` the classes that contain a sample, and their densities; return their number."""
     index, n_now, boxes, owners, sizes = book.by_time, 0, book.by_time.boxes, book.by_time.record, book.sizes
     even, hull = desk.even, desk.hull
     for level in range(len(index.class_offsets) - 1):
@@ -139,7 +140,7 @@ def _find_holders(book: RecordClasses, starts: Integers, t: int, x: int, y: int,
 
 @compiled
 def gather_cues(samples: Integers, book: RecordClasses, starts: Integers, desk: Workspace) -> int:
-    """Collect the cues of every class that holds any of these samples; how many classes there are."""
+    """Collect the cues of every class that contains any of these samples; return the number of classes."""
     n_touched = 0
     for row in range(len(samples)):
         for i in range(_find_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
@@ -157,7 +158,7 @@ def gather_cues(samples: Integers, book: RecordClasses, starts: Integers, desk: 
 
 @compiled
 def add_record_cues(samples: Integers, book: RecordClasses, one: int, desk: Workspace) -> None:
-    """Add what the whole record tells of the places of these samples."""
+    """Add the whole record's cues for the places of these samples."""
     boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
     for row in range(len(samples)):
         density = record_density(boxes, samples[row, 1], samples[row, 2])
@@ -178,10 +179,10 @@ def score_of(weights: Floats, cues: Floats, one: int) -> float:
 def name_record(
     weights: Floats, least: int, n_touched: int, own_class: int, pick: float, desk: Workspace, sizes: Integers
 ) -> tuple[int, float]:
-    """The class that a rule names, and its chance to name the own record.
+    """The class that a rule names, and its chance to be the correct record.
 
-    Only classes that hold at least ``least`` samples count. wanted: the share of the list of those with the
-    highest score at which the one named stands.
+    Only classes that contain at least ``least`` samples count. pick: position among the classes with the
+    highest score, 0 to 1.
     """
     touched, samples_held, cues = desk.touched, desk.samples_held, desk.cues
     best, ties, classes, holds_own = -np.inf, 0, 0, False
@@ -209,9 +210,9 @@ def name_record(
 
 @compiled
 def link_victims(victims: KnownSamples, book: RecordClasses, rules: Floats, results: LinkResults) -> None:
-    """Fill ``found``: which records hold what is known of each victim, and whom each rule names.
+    """Fill ``results``: which records contain each victim's known samples, and which record each rule names.
 
-    rules: float64 [rules, 4], how much each cue weighs. Classes that hold most of the samples are weighed.
+    rules: float64 [rules, 4], weights of the cues. Classes that contain most of the samples are scored.
     """
     desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts
@@ -241,7 +242,7 @@ def link_victims(victims: KnownSamples, book: RecordClasses, rules: Floats, resu
 
 @compiled
 def count_holders(samples: Integers, book: RecordClasses, counts: Integers) -> None:
-    """Fill ``counts`` [q] with how many records hold each of these samples [q, 3]."""
+    """Fill ``counts`` [q] with the number of records that contain each of these samples [q, 3]."""
     desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts
     for row in range(len(samples)):
@@ -254,7 +255,7 @@ def count_holders(samples: Integers, book: RecordClasses, counts: Integers) -> N
 
 @compiled
 def _box_holds(box: Integers, samples: Integers) -> bool:
-    """Whether a box holds one of these samples [s, 3], which ascend in time."""
+    """Whether a box contains one of these samples [s, 3], which ascend in time."""
     for row in range(first_not_below(samples[:, 0], 0, len(samples), box[0]), len(samples)):
         if samples[row, 0] >= box[1]:
             return False
@@ -265,9 +266,9 @@ def _box_holds(box: Integers, samples: Integers) -> bool:
 
 @compiled
 def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers) -> float:
-    """Of the boxes that hold none of the known samples, the share that hold one of ``samples``.
+    """Of the boxes without known samples, the share that contain one of ``samples``.
 
-    Of all boxes, where each holds a known one. Both lists of samples, int64 [s, 3], ascend in time.
+    Of all boxes, if each contains a known one. Both lists of samples, int64 [s, 3], ascend in time.
     """
     new, hits, old_hits = 0, 0, 0
     for b in range(len(boxes)):
@@ -284,10 +285,10 @@ def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers
 def strongest_evidence(
     offsets: Integers, samples: Integers, index: CoverIndex, n_records: int, widest: float, strengths: Floats
 ) -> None:
-    """Fill strengths [v]: the greatest mean that any record attains with the samples known of a person.
+    """Fill strengths [v]: the greatest mean score of any record over the samples known of a person.
 
-    samples: [m, 3] slots and cells. A sample that a record covers counts 1 + log(widest / volume), with the
-    volume in slots and cells of the smallest box that covers it; one that it does not cover counts 0.
+    samples: [m, 3] slots and cells. A covered sample scores 1 + log(widest / volume), with the volume in
+    slots and cells of the smallest covering box; an uncovered one scores 0.
     """
     starts = index.starts
     total, best = np.zeros(n_records), np.zeros(n_records)

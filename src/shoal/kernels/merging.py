@@ -1,4 +1,4 @@
-"""Two groups' boxes become one's: the two-stage merge (Gramaglia and Fiore 2015, Sec. 6.2)."""
+"""Merge the boxes of two groups in two stages (Gramaglia and Fiore 2015, Sec. 6.2)."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Columns = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
 
 @compiled
 def comes_before(boxes: Integers, i: int, j: int) -> bool:
-    """Whether box i stands before box j in canonical order. boxes: [6, m], columns as BOX_COLUMNS."""
+    """Whether box i precedes box j in canonical order. boxes: [6, m] as BOX_COLUMNS."""
     for column in range(6):
         if boxes[column, i] != boxes[column, j]:
             return bool(boxes[column, i] < boxes[column, j])
@@ -22,7 +22,7 @@ def comes_before(boxes: Integers, i: int, j: int) -> bool:
 
 @compiled
 def in_canonical_order(boxes: Integers) -> Integers:
-    """The same boxes in canonical order, in which those of a merge nearly stand."""
+    """The boxes in canonical order, by insertion: a merge is nearly sorted."""
     order = np.arange(boxes.shape[1])
     for i in range(1, len(order)):
         box, place = order[i], i
@@ -48,7 +48,7 @@ def columns_in_order(columns: Columns) -> Integers:
 
 @compiled
 def samples_in_order(boxes: Integers) -> Samples:
-    """Boxes [6, m] in canonical order as those who look for the nearest take them."""
+    """Convert boxes [6, m] in canonical order to Samples."""
     latest = boxes[1].copy()
     for i in range(1, len(latest)):
         latest[i] = max(latest[i], latest[i - 1])
@@ -59,10 +59,10 @@ def samples_in_order(boxes: Integers) -> Samples:
 def stretch_onto(
     onto: Integers, boxes: Integers, n_onto: int, n_boxes: int, scale: Scale, cells: float, slots: float
 ) -> tuple[Integers, Any]:
-    """``onto`` with each box of ``boxes`` in the one that it stretches least, and which of them met any.
+    """Stretch boxes of ``onto`` to cover those that stretch them least; also return which were stretched.
 
-    Both [6, m] in canonical order; n_onto, n_boxes: the people in both. A box whose hull with the one that it
-    stretches least is wider (dx + dy) or longer than ``cells`` or ``slots`` goes nowhere.
+    Both [6, m] in canonical order; n_onto, n_boxes: people in both. Boxes that would stretch beyond ``cells``
+    (dx + dy) or ``slots`` are left out.
     """
     stretched, chosen = onto.copy(), np.zeros(onto.shape[1], dtype=np.bool_)
     target = nearest_boxes(samples_in_order(boxes), n_boxes, samples_in_order(onto), n_onto, scale)[0]
@@ -88,11 +88,10 @@ def stretch_onto(
 def merged_boxes(
     longer: Columns, n_long: int, shorter: Columns, n_short: int, scale: Scale, cells: float, slots: float
 ) -> Integers:
-    """[6, m]: the boxes of both groups' merge in canonical order, columns as BOX_COLUMNS.
+    """[6, m]: the merged boxes of both groups in canonical order, as BOX_COLUMNS.
 
-    Stage one: every box of the longer goes to the box of the shorter that stretches it least. Stage two: each
-    box of the shorter that none chose goes to the result of stage one, as stage one left it, that stretches
-    it least.
+    Stage one: every box of the longer joins the box of the shorter that it stretches least. Stage two: each
+    unchosen box of the shorter joins the result of stage one, as stage one left it, that it stretches least.
     """
     few = columns_in_order(shorter)
     stretched, chosen = stretch_onto(few, columns_in_order(longer), n_short, n_long, scale, cells, slots)

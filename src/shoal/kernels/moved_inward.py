@@ -1,4 +1,4 @@
-"""Which records stand where somebody who is known at some points would stand after a move into a cylinder."""
+"""Link people known at some points to records whose points were moved into cylinders."""
 
 import math
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ ANY_TIME: Final = 1e-9  # the weight of a point at any other time
 
 
 class Errors(NamedTuple):
-    """Standard deviations of what is known, in meters on each axis and in seconds."""
+    """Standard deviations of known points, in meters on each axis and in seconds."""
 
     m: float
     s: float
@@ -28,7 +28,7 @@ class Errors(NamedTuple):
 def _distance_after_move(
     x: float, y: float, middle_x: float, middle_y: float, known_x: float, known_y: float, radius: float
 ) -> float:
-    """How far a record at x, y is from where a known point would be moved to in this cylinder."""
+    """Distance of x, y from the position of a known point after its move into this cylinder."""
     along_x, along_y = known_x - middle_x, known_y - middle_y
     away = math.sqrt(along_x * along_x + along_y * along_y)  # three times as fast as hypot
     share = radius / away if away > radius else 1.0
@@ -40,10 +40,10 @@ def _distance_after_move(
 def correct_places(
     samples: Floats, middles: Floats, radius: float, published: Floats, near_m: float, places: Floats
 ) -> None:
-    """Replace places found [s, 2] that do not end at shown [s, 2] when moved into cylinders.
+    """Replace places [s, 2] that do not end at ``published`` [s, 2] when moved into cylinders.
 
-    By those of samples [m, 2] that end nearest to it, if they end nearer; not where found ends within near_m.
-    middles: [s, 2], of the cylinders.
+    The replacement is the sample of ``samples`` [m, 2] that ends nearest, if nearer; places that end within
+    near_m stay. middles: [s, 2], of the cylinders.
     """
     for at in range(len(places)):
         x, y = published[at]
@@ -65,7 +65,7 @@ def correct_places(
 def distance_after_move_at(
     lines: Lines, middles: Floats, radius: float, record: int, t: float, x: float, y: float
 ) -> float:
-    """The same at one time: record and middle move in straight lines, and stand still before and after."""
+    """``_distance_after_move`` at time t; record and middle move in straight lines, else stand still."""
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     after = first_not_below(lines.t, begin, end, t)
     if after == end:
@@ -96,9 +96,9 @@ def _sums(
     most: float,
     sums: Floats,
 ) -> None:
-    """Write how badly a record fits a victim's points, at their times and at any time, with how far it is.
+    """Write how badly a record fits a victim's points, at their times and at any time.
 
-    most: above it the second sum need not be exact, and is infinite.
+    most: above it the second sum may be infinite.
     """
     sums[:] = 0.0
     begin, end = victims.offsets[victim], victims.offsets[victim + 1]
@@ -130,9 +130,9 @@ def _sums(
 def link_moved_points(
     victims: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats, least: Floats
 ) -> None:
-    """Fill chances [v, 2]: to be right when one of the records with the least of each sum is named.
+    """Fill chances [v, 2]: to be right when naming one of the records with the least of each sum.
 
-    middles: float64 [m, 2], of the cylinder of each point of the records. least: float64 [v, 2], these sums.
+    middles: float64 [m, 2], cylinder of each point of the records. least: float64 [v, 2], these sums.
     """
     sums, own_sums = np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)
@@ -162,9 +162,9 @@ def _blurred_sum(
     victims: KnownPoints,
     victim: int,
 ) -> float:
-    """How well a record fits points that are known with errors; the greater, the better.
+    """Score how well a record fits points known with errors, higher is better.
 
-    For each of them the mean over the record's points, weighed by how far off they are in time.
+    For each known point, the mean over the record's points, weighted by difference in time.
     """
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     fit = 0.0
@@ -197,9 +197,9 @@ def link_moved_points_with_errors(
     chances: Floats,
     named: Integers,
 ) -> None:
-    """Fill chances [v] as ``link_moved_points``, of points that are known with errors, by the greatest fit.
+    """Fill chances [v] as ``link_moved_points``, for points known with errors, by the highest score.
 
-    named: int64 [v], the record that fits best, of equals the first.
+    named: int64 [v], the best record, the first of equals.
     """
     for victim in range(len(victims.own_record)):
         most, ties = -math.inf, 0

@@ -1,6 +1,6 @@
-"""The nearest others of a merged crowd, by the same bounds as those of single people (docs/bounds.md)."""
+"""Nearest others of a merged crowd, by the same bounds as for single people (docs/bounds.md)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,26 +28,37 @@ LANES = 16  # boxes that are compared with one box at once
 _MANY = 1000  # places beside boxes are compared in the time in which one person is judged
 
 
+class CrowdSearch(NamedTuple):
+    """Inputs that stay the same while crowds search for their nearest others.
+
+    nearest: the lists; only efforts below the threshold enter. indexed: merged crowds.
+    """
+
+    crowds: Crowds
+    people: People
+    indexed: CrowdIndex
+    scale: Scale
+    nearest: Nearest
+    threshold: float
+
+
 @compiled
 def possible_slots(
-    crowds: Crowds,
-    people: People,
+    search: CrowdSearch,
     slot: int,
     living: Integers,
     most: float,
-    index: CrowdIndex,
     least: LeastCosts,
     lowest: LowerBounds,
-    scale: Scale,
     room: Integers,
 ) -> int:
-    """Fill room[0] with the living slots that may be close enough to ``slot``; how many there are.
+    """Fill room[0] with living slots whose effort to ``slot`` may be at most ``most``; return their number.
 
-    Their effort may be at most ``most``. People with at least as many samples as the crowd has boxes are
-    judged by their places and windows, others by the gap between the rectangles around all boxes, and crowds
-    in the index by the bounds from there. Crowds that entered later than ``slot`` looked at it then. room:
-    [3, n].
+    People with at least as many samples as the crowd has boxes are judged by their places and windows, others
+    by the gap between surrounding rectangles, indexed crowds by the bounds from there. Crowds that entered
+    after ``slot`` have searched it themselves. room: [3, n].
     """
+    crowds, people, index, scale = search.crowds, search.people, search.indexed, search.scale
     starts, stops, sizes, turns = crowds.starts, crowds.stops, crowds.sizes, crowds.turns
     around, sums, turn = crowds.bounding.around, lowest.sums, crowds.turns[slot]
     possible, others = room[0], room[1]
@@ -91,10 +102,10 @@ def keep_longer(
     n: int,
     room: Integers,
 ) -> int:
-    """Keep in room[0], of the first n, who is not ruled out by places and times; how many those are.
+    """Reduce the first n of room[0] to people whom places and times do not rule out; return their number.
 
-    All are people with at least as many samples as the crowd in ``slot`` has boxes. most: of a sample, times
-    size + 1. Costs by place and window pay where many are left; few are judged by their bins.
+    All have at least as many samples as the crowd in ``slot`` has boxes. most: cost of a sample, times size +
+    1. Costs by place and window pay off for many people; few are judged by their bins.
     """
     starts, stops, visits = crowds.starts, crowds.stops, crowds.bounding.visits
     places, hours, main, costs, waits = people.places, people.hours, visits.main, least.places, least.waits
@@ -146,17 +157,15 @@ def sum_to_boxes(
 ) -> Any:
     """Sum over a's boxes of the least cost to any box of b, times the people in both: Eq. 10 before division.
 
-    a, b: where their boxes begin and end, and how many people they are. lowest: the sum of a's least.floors,
-    or 0 for none. Each box replaces its floor by its cost, so that the sum only grows. A sum above ``limit``
-    may come out as any sum above it.
-
-    Each number is cast to the type of the boxes, since numba adds and multiplies in 64 bits otherwise.
+    a, b: begin and end of their boxes, and people. lowest: the sum of a's least.floors, or 0 for none; each
+    box replaces its floor by its cost, so the sum only grows. Sums above ``limit`` may be inexact. Casts keep
+    numba from widening numbers to 64 bits.
 
     LANES neighbors of b in order of start are compared at once: those around the start of a's box first, then
-    later ones, then earlier ones, each while a bound on all further boxes is below the least cost found. With
-    H the length of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's
-    has H - d_b >= s and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b >= the end
-    of a's box less its own.
+    later ones, then earlier ones, each while a bound on all further boxes is below the least cost so far.
+    With H the length of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s
+    after a's has H - d_b >= s and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b
+    >= the end of a's box less its own.
     """
     kind = boxes.t_start.dtype.type
     (first, stop, n_a), (first_b, stop_b, n_b) = a, b
@@ -216,9 +225,9 @@ def sum_to_boxes(
 def sum_of_pair(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
-    """Eq. 10 before division, times the people in both: that of the crowd that searches and another slot.
+    """Eq. 10 before division, times the people in both, for the searching crowd and another slot.
 
-    A sum above ``limit`` may come out as any sum above it.
+    Sums above ``limit`` may be inexact.
     """
     first = (crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot])
     second = (crowds.starts[other], crowds.stops[other], crowds.sizes[other])
@@ -248,22 +257,18 @@ def sum_of_pair(
 
 @compiled
 def nearest_to_crowd(
-    crowds: Crowds,
-    people: People,
+    search: CrowdSearch,
     slot: int,
     living: Integers,
-    threshold: float,
-    nearest: Nearest,
-    index: CrowdIndex,
     least: LeastCosts,
     lowest: LowerBounds,
     room: Integers,
-    scale: Scale,
 ) -> None:
-    """Offer to ``slot`` all other living slots with an effort below ``threshold`` that entered before it.
+    """Offer to ``slot`` all other living slots that entered before it, with an effort below the threshold.
 
-    room: [3, n] for as many as there are living.
+    room: [3, n] for all the living.
     """
+    crowds, people, scale, nearest = search.crowds, search.people, search.scale, search.nearest
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     person = 0
     while person < len(living) and crowds.sizes[living[person]] > 1:
@@ -272,10 +277,10 @@ def nearest_to_crowd(
         fill_outlines(boxes, size, people.hours.first_t, crowds.bounding.shift, scale, least)
         least_costs_to_boxes(people.places, size, scale, least)
         least_waits_to_boxes(people.hours, boxes, size, scale, least.waits)
-    most = ceiling(nearest, slot, threshold)
-    fill_lower_bounds(crowds, index, people.hours, slot, most, lowest, scale)
+    most = ceiling(nearest, slot, search.threshold)
+    fill_lower_bounds(crowds, search.indexed, people.hours, slot, most, lowest, scale)
     highest = most * (1 + 1e-12)
-    count = possible_slots(crowds, people, slot, living, highest, index, least, lowest, scale, room)
+    count = possible_slots(search, slot, living, highest, least, lowest, room)
     count = rule_out_shorter(crowds, people.places, slot, highest, least, scale, room[0, :count])
     for other in room[0, :count]:
         whole = (size + crowds.sizes[other]) * max(
@@ -284,29 +289,19 @@ def nearest_to_crowd(
         limit = most * whole * (1 + 1e-12)
         total = sum_of_pair(crowds, people, slot, other, least, scale, limit)
         if total <= limit:
-            offer(nearest, slot, crowds.slots[other], total / whole, threshold)
-            most = ceiling(nearest, slot, threshold)
+            offer(nearest, slot, crowds.slots[other], total / whole, search.threshold)
+            most = ceiling(nearest, slot, search.threshold)
 
 
 @compiled
 def nearest_to_crowds(
-    crowds: Crowds,
-    people: People,
-    slots: Integers,
-    living: Integers,
-    threshold: float,
-    nearest: Nearest,
-    index: CrowdIndex,
-    lowest: LowerBounds,
-    most_boxes: int,
-    scale: Scale,
+    search: CrowdSearch, slots: Integers, living: Integers, lowest: LowerBounds, most_boxes: int
 ) -> None:
-    """The same for each of ``slots``, after emptying its list. most_boxes: that any slot has."""
+    """Empty the list of each of ``slots`` and search its nearest. most_boxes: upper bound for any slot."""
+    crowds = search.crowds
     n_windows = crowds.bounding.visits.n_windows
-    workspace = empty_least_costs(people, n_windows, most_boxes, crowds.boxes.t_start)
+    workspace = empty_least_costs(search.people, n_windows, most_boxes, crowds.boxes.t_start)
     room = np.empty((3, len(living) + 1), dtype=np.int64)
     for slot in slots:
-        nearest.length[slot] = 0
-        nearest_to_crowd(
-            crowds, people, slot, living, threshold, nearest, index, workspace, lowest, room, scale
-        )
+        search.nearest.length[slot] = 0
+        nearest_to_crowd(search, slot, living, workspace, lowest, room)

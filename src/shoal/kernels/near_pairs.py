@@ -1,8 +1,8 @@
-"""Everybody's nearest others, found without a full look at every pair (docs/bounds.md derives each bound).
+"""Exact nearest others of all people without comparing every pair (docs/bounds.md derives each bound).
 
-People are taken in blocks of the shorter fingerprint ("b"). All that are at least as long ("a") go through a
-sieve: first the bounds of kernels/bounds.py, for a whole block at once; then the cost table of b, which gives
-the cost of one sample of a by two look-ups. The sum ends where it reaches what the pair must stay below.
+People are taken in blocks of the shorter fingerprint ("b"). All that are at least as long ("a") pass a sieve:
+the bounds of kernels/bounds.py for the whole block; then the cost table of b, which gives the cost of one
+sample of a by two look-ups. A sum ends where it reaches its limit.
 """
 
 from typing import Any, NamedTuple
@@ -27,13 +27,13 @@ from shoal.runtime.compiled import compiled
 
 
 class Workspace(NamedTuple):
-    """Space for the cost table of one subject b at a time; each thread needs its own.
+    """Workspace for the cost table of one subject b at a time; each thread needs its own.
 
-    table, rows: space for [samples of b + 2, width] and [places of b, width], which lie close together,
-    however many places there are. column: [P] of each place; place: [P + 1] of each column; width: [1]
-    columns in use. A place from which all of b is too far costs half wherever b is: all such share column 0.
-    position: [P] of b's places. events: slots of the table's rows; row_at: the first row not before the start
-    of each bin of 1 << shift slots. longest: most samples of one subject; least_spaces: space for raw_sum.
+    table, rows: space for [samples of b + 2, width] and [places of b, width]. column: [P] of each place;
+    place: [P + 1] of each column; width: [1] columns in use. Places from which all of b is too far cost half
+    everywhere and share column 0. position: [P] of b's places. events: slots of the table's rows; row_at: the
+    first row not before the start of each bin of 1 << shift slots. longest: most samples of one subject;
+    least_spaces: space for raw_sum.
     """
 
     table: Numbers
@@ -53,7 +53,7 @@ class Workspace(NamedTuple):
 
 @compiled
 def choose_columns(places: Places, chosen: Integers, least: Numbers, workspace: Workspace) -> None:
-    """Give a column to each place of these subjects that is near enough to b to matter."""
+    """Assign a column to each place of these subjects that is near enough to b to matter."""
     workspace.column[:] = 0
     width = 1
     for a in chosen:
@@ -67,11 +67,11 @@ def choose_columns(places: Places, chosen: Integers, least: Numbers, workspace: 
 
 @compiled
 def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace, scale: Scale) -> None:
-    """Fill the table with what a sample at each chosen place and each time costs beyond least[place].
+    """Fill the table with the cost, beyond least[place], of a sample at each chosen place and time.
 
-    cost(p, t) = min over b's samples of min(space, half) + min(time, half). The first min is never below
-    least[p]; what lies beyond the cap in time costs least[p] + half. Between two of b's times, the least
-    excess comes from one of the two, at per_slot a slot.
+    cost(p, t) = min over b's samples of min(space, half) + min(time, half). The first min is at least
+    least[p]; beyond the cap in time the cost is least[p] + half. Between two of b's times, the least excess
+    comes from one of the two, at per_slot a slot.
     """
     places, hours = people.places, people.hours
     half, per_slot = scale.half, scale.per_slot
@@ -126,7 +126,7 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
 def sum_by_cost_table(
     people: People, a: int, workspace: Workspace, gaps: Numbers, lowest: Any, limit: Any, scale: Scale
 ) -> Any:
-    """Eq. 10 before division from the cost table of b; a sum above ``limit`` may be any sum above it.
+    """Eq. 10 before division from the cost table of b; sums above ``limit`` may be inexact.
 
     lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
     """
@@ -161,11 +161,11 @@ SLACK = 1.000001  # of limits, for what rounding takes
 
 
 class PairSearch(NamedTuple):
-    """What stays the same for all blocks.
+    """Inputs that stay the same for all blocks.
 
-    order: subjects by rank. below: [n] what efforts of each subject stay below, in units of 1 / (2 * half);
-    0 = its nearest are not wanted. limits: [n] what follows for the bounds of each rank. shift: bits that
-    least costs lose for the bounds.
+    order: subjects by rank. below: [n] only efforts below it enter a subject's list, in units of 1 / (2 *
+    half); 0 = no list requested. limits: [n] the resulting limits of bounds by rank. shift: bits dropped from
+    least costs in bounds.
     """
 
     people: People
@@ -216,7 +216,7 @@ def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> N
 
 @compiled
 def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, scale: Scale) -> Any:
-    """Eq. 10 before division, a at least as long as b; a sum above ``limit`` may be any sum above it."""
+    """Eq. 10 before division, a at least as long as b; sums above ``limit`` may be inexact."""
     total = raw_sum(raw, a, b, least_spaces, scale, limit)
     if raw.offsets[a + 1] - raw.offsets[a] == raw.offsets[b + 1] - raw.offsets[b] and total <= limit:
         total = max(total, raw_sum(raw, b, a, least_spaces, scale, limit))
@@ -227,10 +227,9 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 def compare_block(
     search: PairSearch, begin: int, nearest: Nearest, workspace: Workspace, passed: PassedPairs
 ) -> None:
-    """Offer to each other all pairs of a block and those behind it with an effort below what either asks.
+    """Offer to each other all pairs of a block and later ranks whose effort is below either limit.
 
-    The block is the LANES ranks from ``begin`` on. Pairs enter as far as the lists reach. passed: room for as
-    many as there are.
+    The block is the LANES ranks from ``begin`` on. passed: room for all pairs.
     """
     people, ranked, order, scale = search.people, search.ranked, search.order, search.scale
     kind = people.places.costs.dtype
@@ -263,7 +262,7 @@ def compare_block(
 
 @compiled
 def block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
-    """What the bounds of each rank must stay below beside a block, for itself or for anybody of the block."""
+    """Limits of bounds for each rank compared with a block, for itself or any person of the block."""
     most: Any = 0.0
     for subject in search.order[begin : begin + lanes]:
         most = max(most, search.below[subject])
@@ -278,9 +277,9 @@ def block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
 
 @compiled
 def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, workspace: Workspace) -> None:
-    """Offer some of these neighbors to each other, so that nobody's limit stays high.
+    """Offer neighbors to each other, so that all limits become low early.
 
-    ranks: int32, ascending by length and rank. Whoever wants others meets all that are longer, and the
+    ranks: int32, ascending by length and rank. People with a requested list meet all longer ones, and the
     longest meet each other.
     """
     people, order, scale = search.people, search.order, search.scale
@@ -302,7 +301,7 @@ def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, worksp
 
 @compiled
 def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: float) -> Any:
-    """The sum of a's least spatial and temporal costs; ends early above ``limit``."""
+    """The sum of a's least spatial and temporal costs; stops early above ``limit``."""
     places, hours = people.places, people.hours
     total = np.int64(0)
     for position in range(places.offsets[a], places.offsets[a + 1]):
@@ -325,7 +324,7 @@ def compare_by_cost_table(
     nearest: Nearest,
     workspace: Workspace,
 ) -> None:
-    """Compare b with a few that passed the bounds, until it is known that neither wants the other.
+    """Compare b with ranks that passed the bounds, until neither list can take the other.
 
     least, gaps: the least costs from each place and bin to b.
     """

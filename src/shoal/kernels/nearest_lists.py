@@ -1,4 +1,4 @@
-"""Everybody's list of nearest others: what enters it, and what no longer can."""
+"""Each person's list of nearest others."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from shoal.runtime.compiled import compiled
 
 
 class Nearest(NamedTuple):
-    """The nearest others of each subject found so far, [n, c], least effort first, of equals the first.
+    """Nearest others of each subject so far, [n, c], least effort first, ties by number.
 
-    known: [n] how many. wanted: [n] whose nearest are asked for. tally: [2] pairs that passed the spatial
+    length: [n] entries in each list. requested: [n] lists to fill. tally: [2] pairs that passed the spatial
     bound, pairs evaluated to the end.
     """
 
@@ -25,7 +25,7 @@ class Nearest(NamedTuple):
 
 @compiled
 def accepts(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> Any:
-    """Whether j, at this effort, would enter the list of i; a bound below the effort may stand for it."""
+    """Whether j would enter the list of i at this effort, or at a lower bound of it."""
     if not nearest.requested[i] or effort >= threshold:
         return False
     last = nearest.partner.shape[1] - 1
@@ -52,7 +52,7 @@ def offer(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> 
 
 @compiled
 def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
-    """The effort that nothing entering the list of i exceeds."""
+    """The largest effort that can enter the list of i."""
     if not nearest.requested[i]:
         return 0.0
     last = nearest.partner.shape[1] - 1
@@ -61,7 +61,7 @@ def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
 
 @compiled
 def merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
-    """Offer to these subjects what stands in their lists elsewhere."""
+    """Offer to these subjects the entries of their lists in ``other``."""
     for i in subjects:
         for place in range(other.length[i]):
             offer(nearest, i, other.partner[i, place], other.effort[i, place], np.inf)
@@ -69,14 +69,14 @@ def merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
 
 @compiled
 def pad_lists(nearest: Nearest, subjects: Integers) -> None:
-    """Say of each place behind the last in these subjects' lists that nobody is known, infinitely far."""
+    """Fill the free places of these subjects' lists with subject n at infinite effort."""
     for i in subjects:
         for place in range(nearest.length[i], nearest.partner.shape[1]):
             nearest.partner[i, place], nearest.effort[i, place] = len(nearest.length), np.inf
 
 
 def merge_parts(parts: Sequence[Nearest], subjects: Integers) -> Nearest:
-    """The nearest of these subjects in any of the parts: the first one, which is filled up."""
+    """Merge the lists of all parts into the first, for these subjects, and pad them."""
     first, *others = parts
     for other in others:
         merge_lists(first, other, subjects)

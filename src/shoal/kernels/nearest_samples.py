@@ -1,7 +1,7 @@
 """The nearest of one subject's raw samples to each sample of another, chunk by chunk (docs/bounds.md).
 
-Samples that follow each other lie near each other. So what a whole chunk of a costs at least and at most
-beside each chunk of b tells which few chunks of b hold the nearest samples.
+Consecutive samples lie near each other. Bounds on the cost of a chunk of a to each chunk of b show which few
+chunks of b contain the nearest samples.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Candidates(NamedTuple):
-    """Chunks that may hold the nearest, by what they cost at least.
+    """Chunks that may contain the nearest, by least cost.
 
     chunk, cost: space for all chunks of one subject.
     """
@@ -25,13 +25,13 @@ class Candidates(NamedTuple):
 
 @compiled
 def empty_candidates(count: int) -> Candidates:
-    """Space for so many."""
+    """Space for ``count`` candidates."""
     return Candidates(np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64))
 
 
 @compiled
 def _put(candidates: Candidates, count: int, chunk: int, cost: Any) -> int:
-    """Insert a chunk behind those that cost as much or less; how many there are now."""
+    """Insert a chunk after those of at most the same cost; return the new count."""
     place = count
     while place > 0 and candidates.cost[place - 1] > cost:
         candidates.cost[place], candidates.chunk[place] = (
@@ -47,10 +47,10 @@ def _put(candidates: Candidates, count: int, chunk: int, cost: Any) -> int:
 def chunks_in_time(
     raw: Raw, a: int, chunk_of_a: int, b: int, begin: int, scale: Scale, candidates: Candidates
 ) -> tuple[int, int]:
-    """Find b's chunks that may hold the nearest sample, nearer in time than the cap, to any of a's chunk.
+    """Find b's chunks that may contain the nearest sample, nearer in time than the cap, to any of a's chunk.
 
-    own: the chunk of a. begin: no chunk of b before it is near in time, to this chunk of a or a later one.
-    Returns how many, and the next ``begin``. All that cost as little as the nearest are among them.
+    begin: all chunks of b before it are too early for this and later chunks of a. Returns the count, and the
+    next ``begin``. Ties are included.
     """
     per_cell, per_slot, half = scale
     row = raw.offsets[a] + chunk_of_a * CHUNK
@@ -86,7 +86,7 @@ def nearest_in_time(
 ) -> tuple[Any, int]:
     """Cost and row of the first of b's samples nearer in time than the cap with the least stretch from row i.
 
-    guess: any row of b, or -1. Row -1 = there is none; its cost is 2 * half.
+    guess: any row of b, or -1. Row -1 = none, at a cost of 2 * half.
     """
     per_cell, per_slot, half = scale
     t, x, y = raw.t[i], raw.x[i], raw.y[i]
@@ -125,7 +125,7 @@ def nearest_in_time(
 
 @compiled
 def chunks_in_space(raw: Raw, a: int, chunk_of_a: int, b: int, scale: Scale, candidates: Candidates) -> int:
-    """Find b's chunks of places that may hold the nearest to any sample of a's chunk; how many."""
+    """Find b's chunks of places that may contain the nearest to any sample of a's chunk; return the count."""
     per_cell, half = scale.per_cell, scale.half
     x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + chunk_of_a]
     hulls = raw.place_chunks.offsets[b]
@@ -177,9 +177,9 @@ def nearest_place(
 def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limit: float) -> Any:
     """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division.
 
-    All boxes are of one size. Ends early, with a sum above ``limit``, once the sum exceeds it. Beyond the cap
-    in time only space differs: the least is half plus the distance to b's nearest place, which is found once
-    for each place of a. least_spaces: space for as many numbers as a has places.
+    All boxes have one size. Stops early once the sum exceeds ``limit``. Beyond the cap in time only space
+    differs: the least is half plus the distance to b's nearest place, computed once for each place of a.
+    least_spaces: space for one number per place of a.
     """
     per_cell, half = scale.per_cell, scale.half
     x_min, x_max, y_min, y_max = raw.bounds[b]

@@ -1,4 +1,4 @@
-"""How likely noisy observations are under each record that could hold what was observed.
+"""How likely noisy observations are under each record.
 
 The cues are those of exact samples (`shoal.kernels.likelihood`), blurred: an observation is a sample with
 Gaussian errors on each axis.
@@ -32,8 +32,8 @@ _MOST_KEPT: Final = 4_096  # positions, of very large errors
 class Noise(NamedTuple):
     """Standard deviations of an observation's errors, in slots and in cells on each axis.
 
-    most_deviations: a box farther away than that on an axis counts as impossible. floor: the density of an
-    observation that no box explains.
+    most_deviations: boxes farther away on an axis are impossible. floor: density of an observation outside
+    all boxes.
     """
 
     slots: float
@@ -43,9 +43,9 @@ class Noise(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """An observation on the three axes: where it was seen, its errors, and between what it can have been.
+    """An observation on the three axes: position, errors, and range of possible box sides.
 
-    firsts, widths: from where on, and for how many positions, the error function is kept.
+    firsts, widths: range of positions for which the error function is tabulated.
     """
 
     at: tuple[float, float, float]
@@ -58,7 +58,6 @@ class Observation(NamedTuple):
 
 @compiled
 def _observation_at(t: float, x: float, y: float, noise: Noise) -> Observation:
-    """What is near an observation: boxes that begin and end at whole slots and cells."""
     late, far = noise.most_deviations * noise.slots, noise.most_deviations * noise.cells
     slots, cells = _table_width(noise.slots), _table_width(noise.cells)
     return Observation(
@@ -73,7 +72,7 @@ def _observation_at(t: float, x: float, y: float, noise: Noise) -> Observation:
 
 @compiled
 def _table_width(noise: float) -> int:
-    """For how many positions the error function is kept; farther out it is -1 or 1 to the last digit."""
+    """Number of positions to tabulate; farther out the error function is -1 or 1 to the last digit."""
     return int(min(_WIDE * noise, float(_MOST_KEPT))) + 2
 
 
@@ -81,23 +80,22 @@ def _table_width(noise: float) -> int:
 def _add_densities(
     boxes: Integers,
     owners: Integers,
-    begin: int,
-    end: int,
+    rows: tuple[int, int],
     near: Observation,
     erf_table: Floats,
     sizes: Integers,
     desk: Workspace,
     n_now: int,
 ) -> int:
-    """Add how likely the rows of boxes that are near make an observation to what their classes do.
+    """Add an observation's likelihood under each near box to its class; return the number of such classes.
 
-    known: [3, n], of the error function on each axis. Returns how many classes could explain it. Nothing is
-    handed to another kernel in this loop: each array would be counted as in use, which takes as long.
+    rows: begin and end. erf_table: [3, n], error function on each axis. No arrays go to another kernel in
+    this loop: counting their references would take as long as the loop.
     """
     even, hull, now, ends = desk.even, desk.hull, desk.now, np.empty(4)
     at, noise, firsts, widths = near.at, near.noise, near.firsts, near.widths
     lows, highs, least, most = (0, 2, 3), (1, 4, 5), near.least, near.most
-    for b in range(begin, end):
+    for b in range(rows[0], rows[1]):
         if (
             boxes[b, 1] < least[0]
             or boxes[b, 2] > most[1]
@@ -143,9 +141,9 @@ def _add_densities(
 def _explain(
     near: Observation, erf_table: Floats, sizes: Integers, areas: BoxTiles, desk: Workspace, n_touched: int
 ) -> tuple[int, int]:
-    """How many classes could explain an observation, and were touched; their densities stand in ``desk``.
+    """Number of classes that could explain an observation, and of touched classes; fills ``desk``.
 
-    known: [3, n], of the error function on each axis. sizes: [c], records of each class.
+    erf_table: [3, n], error function on each axis. sizes: [c], records of each class.
     """
     n_now, tiles, least, most = 0, areas.tiles, near.least, near.most
     for level in range(len(tiles.shifts)):
@@ -160,7 +158,7 @@ def _explain(
                 begin, end = rows_during(areas, tile, least[0], most[0])
                 if begin < end:
                     n_now = _add_densities(
-                        areas.boxes, areas.record, begin, end, near, erf_table, sizes, desk, n_now
+                        areas.boxes, areas.record, (begin, end), near, erf_table, sizes, desk, n_now
                     )
     for i in range(n_now):
         if desk.samples_held[desk.now[i]] == 0:
@@ -174,9 +172,9 @@ def _explain(
 def _place_cue(
     boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, erf_tables: Floats
 ) -> float:
-    """The log density of observed places over a record's boxes, from begin to end, each filled evenly.
+    """Log density of observed places over a record's boxes, from begin to end, each filled evenly.
 
-    As in ``_add_densities``, nothing is handed to another kernel in the loop over boxes.
+    No arrays go to another kernel in the loop over boxes, as in ``_add_densities``.
     """
     cue, far, scale = 0.0, noise.most_deviations * noise.cells, noise.cells * math.sqrt(2.0)
     lows, highs, width = (0, 2, 3), (1, 4, 5), _table_width(noise.cells)
@@ -221,9 +219,9 @@ def add_noisy_record_cues(
     desk: Workspace,
     n_touched: int,
 ) -> None:
-    """Add what whole records tell of the places of these observations, of records that are likely enough.
+    """Add the whole record's cues for the observed places, for records that are likely enough.
 
-    logs: [c], of the number of boxes of each. kept: [s, 3, n], of the error function around observations.
+    logs: [c], of the number of boxes of each. erf_tables: [s, 3, n], error function around observations.
     """
     best, nothing = 0.0, math.log(NOWHERE)
     for i in range(n_touched):
@@ -248,11 +246,10 @@ def link_noisy_victims(
     rules: Floats,
     results: LinkResults,
 ) -> None:
-    """Fill ``found`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4].
+    """Fill ``results`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4].
 
-    Candidates are the records that explain all observations within the deviations that count as possible.
-    Density over the whole record is asked of the classes that explain the observations about as well as the
-    best one does (``MARGIN``); of others it is taken to be nothing.
+    Candidates are the records that explain all observations within the possible deviations. Whole records are
+    compared only for classes nearly as good as the best one (``MARGIN``); others have density ``NOWHERE``.
     """
     desk = empty_workspace(len(book.sizes))
     logs, most = np.empty(len(book.sizes)), np.max(np.diff(victims.offsets))

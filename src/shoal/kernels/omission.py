@@ -1,10 +1,10 @@
-"""Which samples of a class to leave out, so that the boxes of the others shrink most.
+"""Choose samples of a class to leave out so that the boxes of the others shrink most.
 
-Leaving out a sample costs its person's price, and a kept one costs the extents of its box, as in
-kernels/weighed_runs.py. Two steps take turns. Over time: the cheapest way to part the samples into complete
-runs, with whole moments left out between them; this is exact. Within a run: the outermost samples of one of
-six sides, west to last, are left out while that pays. A sample that lies in a box in the end is none left
-out. tests/kernels/test_omission.py measures both together against all ways to choose.
+Leaving out a sample costs its person's price, and a sample in a box costs the extents of the box, as in
+kernels/weighed_runs.py. Two steps alternate. Over time: the cheapest split of the samples into complete runs,
+with whole moments left out between them; this is exact. Within a run: the outermost samples of one of six
+sides, west to last, are left out while that pays. Samples that finally lie in a box are included. Measured in
+tests/methods/test_omission_kernel.py against all possible choices.
 """
 
 from typing import Any, Final, NamedTuple
@@ -36,7 +36,7 @@ _ATTEMPTS: Final = 3  # with dearer samples, before none of theirs may be left o
 
 
 class OmissionGoal(NamedTuple):
-    """What boxes should be like. weights: of extents; at_first: in the first turn; longest: slots at most."""
+    """Desired boxes. weights: of extents; at_first: in the first turn; longest: maximum slots."""
 
     weights: Weights
     at_first: Weights
@@ -54,11 +54,11 @@ def runs_with_gaps(
     longest: int,
     box_of: Integers,
 ) -> Any:
-    """Part samples into complete runs, moments between them left out, at the least cost, which is returned.
+    """Split samples into complete runs with moments left out between them; return the least cost.
 
     t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1. prices: [k] of a
-    sample left out. longest: slots that a run may last. box_of: [m] is set to the number of each sample's
-    run, from the latest, or to NONE.
+    sample left out. longest: maximum slots of a run. box_of: [m] is set to the number of each sample's run,
+    from the latest, or to NONE.
     """
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, len(prices), room)
@@ -85,7 +85,7 @@ def runs_with_gaps(
         while stamps.t[h] + 1 - stamps.t[soonest] > longest:
             soonest += 1
         lowest = max(lowest, soonest)
-        low, high = take_candidates(room, low, high, lowest, added, last, (a, b, c, d), h, weights)
+        low, high = take_candidates(room, (low, high), lowest, added, last, (a, b, c, d), h, weights)
         added = last
         end, time = starts[h + 1], weights.per_slot * (stamps.t[h] + 1)
         cost[h + 1] = min(cost[h + 1], weigh_candidates(room, low, high, end, time))
@@ -117,16 +117,16 @@ def runs_with_gaps(
 
 @compiled
 def sample_cost(cells: int, slots: int, weights: Weights) -> Any:
-    """What a sample costs in a box of this dx + dy and duration."""
+    """The cost of a sample in a box of this dx + dy and duration."""
     return weights.place[min(cells, len(weights.place) - 1)] + weights.per_slot * slots
 
 
 @compiled
 def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, included: Flags) -> None:
-    """Leave out the outermost kept samples of a run, side by side, while that lowers the cost of the run.
+    """Leave out the outermost samples of a run, side by side, while that lowers its cost.
 
-    columns: [3, m] x, y, t. Each turn takes the side and the number of layers that lower it most; a sample of
-    each person stays. kept: [m] is cleared for those left out.
+    columns: [3, m] x, y, t. Each turn takes the side and number of layers that save most; one sample of each
+    person stays. included: [m] is cleared for samples left out.
     """
     m = len(owner)
     from_sides = np.empty((6, m), dtype=np.int64)
@@ -150,7 +150,7 @@ def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights,
 
 @compiled
 def hulls_inward(columns: Integers, order: Integers, included: Flags, inner: Integers) -> None:
-    """Fill inner [m + 1, 6] with the hull of the kept samples from each place of the order on."""
+    """Fill inner [m + 1, 6] with the hull of the included samples from each position of the order on."""
     m = len(order)
     inner[m, 0::2], inner[m, 1::2] = IMPOSSIBLE, -IMPOSSIBLE
     for place in range(m - 1, -1, -1):
@@ -169,9 +169,9 @@ def best_layers(
     included: Flags,
     inner: Integers,
 ) -> Any:
-    """What leaving out the first samples of an order saves most, and how many of its places these are.
+    """The largest saving from leaving out the first samples of an order, and their number of positions.
 
-    along: [m] where samples lie on the axis of the order; those at one place go together.
+    along: [m] coordinates on the axis of the order; equal ones go together.
     """
     counts, remaining, paid, best, count = np.zeros(len(prices), dtype=np.int64), 0, 0, 0, 0
     for i in range(len(order)):
@@ -196,7 +196,7 @@ def best_layers(
 
 @compiled
 def extend_hull(hull: Integers, columns: Integers, i: int) -> None:
-    """Let a hull, least and greatest x, y, t, take in one sample."""
+    """Extend a hull, least and greatest x, y, t, to contain one sample."""
     for column in range(3):
         hull[2 * column] = min(hull[2 * column], columns[column, i])
         hull[2 * column + 1] = max(hull[2 * column + 1], columns[column, i])
@@ -204,7 +204,7 @@ def extend_hull(hull: Integers, columns: Integers, i: int) -> None:
 
 @compiled
 def hull_sample_cost(hull: Integers, weights: Weights) -> Any:
-    """What a sample costs in a box that is this hull."""
+    """The cost of a sample in the box of this hull."""
     return sample_cost(hull[1] - hull[0] + hull[3] - hull[2] + 2, hull[5] - hull[4] + 1, weights)
 
 
@@ -212,9 +212,9 @@ def hull_sample_cost(hull: Integers, weights: Weights) -> Any:
 def fill_boxes(
     columns: Integers, owner: Integers, prices: Integers, weights: Weights, box_of: Integers
 ) -> Any:
-    """Put every sample into the box in which it lies; what boxes and samples left out cost together.
+    """Assign every sample to the box that contains it; return the total cost of boxes and samples left out.
 
-    columns: [3, m] x, y, t, the last ascending. box_of: [m] as ``runs_with_gaps`` sets it; is changed.
+    columns: [3, m] x, y, t, the last ascending. box_of: [m] from ``runs_with_gaps``; updated.
     """
     m, total, i = len(owner), 0, 0
     hull = np.empty(6, dtype=np.int64)
@@ -247,7 +247,7 @@ def fill_boxes(
 def choose_boxes_at_prices(
     columns: Integers, owner: Integers, prices: Integers, wish: OmissionGoal, box_of: Integers
 ) -> Any:
-    """Choose boxes for a class at these prices, by both steps in turn; what all costs.
+    """Choose boxes for a class at these prices, alternating both steps; return the total cost.
 
     columns: [3, m] x, y, t of the samples of all members, t ascending. owner: [m] in 0..k-1. box_of: [m] is
     set to the box of each sample, or to NONE where it is left out.
@@ -293,10 +293,10 @@ def choose_boxes_at_prices(
 def choose_boxes(
     columns: Integers, owner: Integers, price: int, most: Integers, wish: OmissionGoal, box_of: Integers
 ) -> Any:
-    """Choose boxes for a class at this price of a sample; what all costs at that price.
+    """Choose boxes for a class at this price of a sample; return the total cost at that price.
 
-    most: [k] how many samples of each person may be left out. Those of a person who loses more become
-    dearer, at last so dear that all stay. The others as ``choose_boxes_at_prices`` takes them.
+    most: [k] maximum samples of each person to leave out. Prices of people who lose more rise, finally so
+    high that all their samples stay. Other arguments as in ``choose_boxes_at_prices``.
     """
     k, m = len(most), len(owner)
     box_of[:] = 0

@@ -1,4 +1,4 @@
-"""Which records pass nearest to known points at their times, in straight lines between their own points."""
+"""Records that pass nearest to known points at their times, in straight lines between their points."""
 
 import math
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ N_SUMS: Final = 3
 
 
 class Lines(NamedTuple):
-    """Record i owns points offsets[i] to offsets[i + 1], ascending in t; seconds, meters."""
+    """Polylines through points ascending in t; line i owns offsets[i] to offsets[i + 1]. Seconds, meters."""
 
     offsets: Integers
     t: Floats
@@ -22,7 +22,7 @@ class Lines(NamedTuple):
 
 
 class KnownPoints(NamedTuple):
-    """Victim v knows points offsets[v] to offsets[v + 1] of t, x, y. own: int64 [v] the own record."""
+    """Victim v has known points offsets[v] to offsets[v + 1]. own_record: int64 [v] the correct record."""
 
     offsets: Integers
     t: Floats
@@ -33,10 +33,10 @@ class KnownPoints(NamedTuple):
 
 @compiled
 def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) -> tuple[float, bool]:
-    """How far a point is from a record at its time, in meters, and whether the record exists at that time.
+    """Distance in meters of a point from a record at its time, and whether the record exists then.
 
-    Before its first point and after its last a record stands still. Of several points at one moment the
-    nearest counts.
+    Before its first point and after its last a record stands still. Of several points at one time the nearest
+    counts.
     """
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     after = first_not_below(lines.t, begin, end, t)
@@ -59,7 +59,7 @@ def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) ->
 
 @compiled
 def _sums(lines: Lines, record: int, victims: KnownPoints, victim: int, sums: Floats) -> None:
-    """Write how far a record is from a victim's points: in sum, in sum of logarithms, in sum if it exists."""
+    """Write a record's distances from a victim's points: sum, sum of logarithms, sum if the record exists."""
     sums[:] = 0.0
     for row in range(victims.offsets[victim], victims.offsets[victim + 1]):
         away, exists = distance_at_time(lines, record, victims.t[row], victims.x[row], victims.y[row])
@@ -70,7 +70,7 @@ def _sums(lines: Lines, record: int, victims: KnownPoints, victim: int, sums: Fl
 
 @compiled
 def link_nearest_passing(victims: KnownPoints, lines: Lines, chances: Floats) -> None:
-    """Fill chances [v, 3]: to be right when one of the records with the least of each sum is named."""
+    """Fill chances [v, 3]: to be right when naming one of the records with the least of each sum."""
     n_records = len(lines.offsets) - 1
     sums, own_sums, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)

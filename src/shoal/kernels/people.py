@@ -1,4 +1,4 @@
-"""What the search for near pairs knows about everybody: samples, places and times (docs/bounds.md)."""
+"""Samples, places and active hours of all people, as the pair search uses them (docs/bounds.md)."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from shoal.runtime.compiled import compiled
 
 
 class Places(NamedTuple):
-    """Places of all subjects: cells where few enough are in use, else squares of several cells.
+    """Places of all subjects: cells if few are in use, else squares of several cells.
 
     costs: [P, P] least spatial cost between two places, at most half. x, y: [P] lower corners; side: cells
-    along each, 1 = exact costs. of_sample: [m]. offsets [n + 1], own, weights: the distinct places of each
-    subject and how many of its samples are at each.
+    along each, 1 = exact costs. of_sample: [m]. offsets [n + 1], distinct, weights: each subject's distinct
+    places and samples at each.
     """
 
     costs: Numbers
@@ -28,10 +28,10 @@ class Places(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """When subjects are active, in bins of 1 << shift slots from first_t on, n_bins of them.
+    """Active times of subjects, in n_bins bins of 1 << shift slots from first_t on.
 
-    slot: [m] of each sample, counted from first_t.
-    offsets [n + 1], own, weights: the bins of each subject and how many of its samples are in each.
+    slot: [m] of each sample, counted from first_t. offsets [n + 1], distinct, weights: each subject's
+    distinct bins and samples in each.
     """
 
     first_t: int
@@ -44,7 +44,7 @@ class Hours(NamedTuple):
 
 
 class People(NamedTuple):
-    """What is known about everybody."""
+    """Everything that is known of all people."""
 
     raw: Raw
     places: Places
@@ -62,7 +62,7 @@ def mark_cells(x: Integers, y: Integers, first_x: int, first_y: int, seen: Numbe
 def look_up_cells(
     x: Integers, y: Integers, first_x: int, first_y: int, numbers: Numbers, numbers_of: Numbers
 ) -> None:
-    """Fill found[i] with numbers[row, column] for the cell of each sample."""
+    """Fill numbers_of[i] with numbers[row, column] of each sample's cell."""
     for i in range(len(x)):
         numbers_of[i] = numbers[x[i] - first_x, y[i] - first_y]
 
@@ -73,8 +73,8 @@ def distinct_within_subjects(
 ) -> tuple[Numbers, Integers, Numbers, Numbers]:
     """Distinct values of ``number`` within each subject, in order of first appearance.
 
-    Returns which of its subject's distinct values each sample has [m], where each subject's begin [n + 1],
-    the distinct values, and how many samples have each. count: ``number`` is below it.
+    Returns each sample's index among its subject's distinct values [m], offsets of the subjects [n + 1], the
+    distinct values, and the samples with each. count: upper bound of ``number``, excluded.
     """
     n, m = len(offsets) - 1, len(number)
     local = np.empty(m, dtype=np.int32)
@@ -101,7 +101,7 @@ def distinct_within_subjects(
 def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: int, costs: Numbers) -> None:
     """Fill costs[p, q] with the least spatial cost between any cells of squares p and q, at most ``half``.
 
-    row, column: [P] positions of the squares; side: cells along each. With side 1 the cost is exact.
+    row, column: [P] positions of the squares; side: cells along each; exact for side 1.
     """
     for p in range(len(row)):
         for q in range(len(row)):
@@ -126,7 +126,7 @@ def median_samples(offsets: Integers, t: Integers, x: Integers, y: Integers) -> 
 
 @compiled
 def least_costs_to_people(offsets: Integers, distinct: Numbers, costs: Numbers, least: Numbers) -> None:
-    """Fill least[i, c] with the least of costs[:, c] over the places of subject i."""
+    """Fill least[i, c] with the minimum of costs[:, c] over the places of subject i."""
     for i in range(len(offsets) - 1):
         least[i] = costs[distinct[offsets[i]]]
         for position in range(offsets[i] + 1, offsets[i + 1]):

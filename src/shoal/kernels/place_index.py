@@ -1,7 +1,7 @@
-"""Whose boxes hold a place: rectangles in tiles of the plane, by their size.
+"""An index that finds the boxes that contain a place.
 
-A level holds the rectangles of about one size. It is cut into square tiles, a few of which hold all that can
-reach a cell; a rectangle stands in the tile of its lower corner.
+A level holds rectangles of similar size. It is divided into square tiles, a few of which hold all that can
+reach a cell; a rectangle belongs to the tile of its lower corner.
 """
 
 from typing import NamedTuple
@@ -16,13 +16,12 @@ _FEW_TILES = 1 << 12
 
 
 class Tiles(NamedTuple):
-    """Square tiles of the plane at each level, a finer and a finer one for smaller rectangles.
+    """Square tiles of the plane at each level, finer for smaller rectangles.
 
-    west, south: the least corner of all. smallest: level l holds rectangles whose sides are at most
-    2**(smallest + l) cells and more than half of that, level 0 all smaller ones. shifts: [l] a side of its
-    tiles has 2**shifts[l] cells. columns, across: [l] how many of them stand along x and y. firsts: [l] the
-    number of the first one; a tile has the number firsts[l] + column * across[l] + row. offsets: [tiles + 1],
-    where the rectangles of each begin.
+    west, south: the least corner of all. smallest: level l holds rectangles with sides of at most
+    2**(smallest + l) cells and more than half of that, level 0 all smaller ones. shifts: [l] tile sides are
+    2**shifts[l] cells. columns, across: [l] tiles along x and y. firsts: [l] number of the first tile; others
+    are firsts[l] + column * across[l] + row. offsets: [tiles + 1], first rectangle of each tile.
     """
 
     west: int
@@ -36,10 +35,7 @@ class Tiles(NamedTuple):
 
 
 class PlaceTiles(NamedTuple):
-    """Rectangles [b, 4] of x_min, y_min, x_max, y_max in tiles; [b] whose each is, and how often.
-
-    All in 32 bits where these do.
-    """
+    """Rectangles [b, 4] in tiles; [b] their record and repeats; 32 bits if they fit."""
 
     tiles: Tiles
     rectangles: Integers
@@ -48,9 +44,9 @@ class PlaceTiles(NamedTuple):
 
 
 class BoxTiles(NamedTuple):
-    """Boxes [b, 6] in tiles, in each by their start, and [b] whose each is.
+    """Boxes [b, 6] in tiles, by start within each, and [b] their records.
 
-    latest: [b] the greatest end of the boxes of its tile up to this one.
+    latest: [b] greatest end of the boxes of the tile so far.
     """
 
     tiles: Tiles
@@ -61,7 +57,6 @@ class BoxTiles(NamedTuple):
 
 @compiled
 def _level_of(boxes: Integers, b: int, smallest: int) -> int:
-    """The level of a box."""
     side, level = max(boxes[b, 4] - boxes[b, 2], boxes[b, 5] - boxes[b, 3]), 0
     while side > 1 << (smallest + level):
         level += 1
@@ -70,7 +65,7 @@ def _level_of(boxes: Integers, b: int, smallest: int) -> int:
 
 @compiled
 def empty_tiles(boxes: Integers, smallest: int, most: int) -> Tiles:
-    """Empty tiles for boxes [b, 6]; not many more than ``most`` at a level."""
+    """Empty tiles for boxes [b, 6]; about ``most`` at a level."""
     west, south, east, north, levels = 0, 0, 0, 0, 1
     if len(boxes):
         west, south = boxes[:, 2].min(), boxes[:, 3].min()
@@ -90,7 +85,6 @@ def empty_tiles(boxes: Integers, smallest: int, most: int) -> Tiles:
 
 @compiled
 def _tile_of(tiles: Tiles, boxes: Integers, b: int) -> int:
-    """The number of the tile in which a box stands."""
     level = _level_of(boxes, b, tiles.smallest)
     shift = tiles.shifts[level]
     column, row = (boxes[b, 2] - tiles.west) >> shift, (boxes[b, 3] - tiles.south) >> shift
@@ -99,9 +93,9 @@ def _tile_of(tiles: Tiles, boxes: Integers, b: int) -> int:
 
 @compiled
 def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
-    """The rows of boxes, tile by tile, as they stand in each; fills the offsets of the tiles.
+    """Rows of boxes tile by tile, stable; fills the offsets of the tiles.
 
-    Boxes are in 32 bits only where their number fits, too.
+    Boxes are 32-bit only if their row numbers fit as well.
     """
     order, offsets = np.empty(len(boxes), dtype=boxes.dtype), tiles.offsets
     for b in range(len(boxes)):
@@ -118,9 +112,9 @@ def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
 
 @compiled
 def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> int:
-    """Fill the tiles with the boxes [b, 6] of records, ascending; how many different rectangles there are.
+    """Fill the tiles with the boxes [b, 6] of records, ascending; return the number of distinct rectangles.
 
-    Rectangles of a record that follow each other in a tile and are equal become one, which counts for all.
+    Consecutive equal rectangles of a record in a tile are stored once with a repeat count.
     """
     order, offsets = _order_in(places.tiles, boxes), places.tiles.offsets
     n, begin = 0, 0
@@ -148,7 +142,7 @@ def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> i
 
 @compiled
 def fill_box_tiles(boxes: Integers, record: Integers, areas: BoxTiles) -> None:
-    """Fill the tiles with boxes [b, 6] that ascend by their start."""
+    """Fill the tiles with boxes [b, 6] in ascending order of start."""
     order, offsets = _order_in(areas.tiles, boxes), areas.tiles.offsets
     for tile in range(len(offsets) - 1):
         for place in range(offsets[tile], offsets[tile + 1]):
@@ -163,7 +157,7 @@ def fill_box_tiles(boxes: Integers, record: Integers, areas: BoxTiles) -> None:
 
 @compiled
 def rows_during(areas: BoxTiles, tile: int, first: int, last: int) -> tuple[int, int]:
-    """Begin and end of the rows of a tile that can meet the slots from first to last."""
+    """Begin and end of the rows of a tile that may overlap the slots from first to last."""
     begin, end = areas.tiles.offsets[tile], areas.tiles.offsets[tile + 1]
     low, high = begin, end
     while low < high:

@@ -1,4 +1,4 @@
-"""Which records show known places, without times, and how often."""
+"""Which records contain places known without times, and how often; a person's most visited cells."""
 
 import math
 from typing import Final, NamedTuple
@@ -14,10 +14,10 @@ N_SCORES: Final = 4
 
 
 class VisitedPlaces(NamedTuple):
-    """Places of each victim, and whose record is right.
+    """Places of each victim, and the correct record.
 
-    Victim v was in cells[offsets[v] : offsets[v + 1]], int64 [m, 2], different ones, as often as ``visits``
-    [m] says. own: int64 [v] the class of the own record.
+    Victim v visited cells[offsets[v] : offsets[v + 1]], int64 [m, 2], distinct, ``visits`` [m] times each.
+    own_class: int64 [v] the class of their record.
     """
 
     offsets: Integers
@@ -27,7 +27,7 @@ class VisitedPlaces(NamedTuple):
 
 
 class IndexedRecords(NamedTuple):
-    """Different records of boxes in an index over places.
+    """Distinct records of boxes in an index over places.
 
     lengths: int64 [c], boxes of each record, at least 1. sizes: int64 [c], records equal to each.
     """
@@ -38,10 +38,10 @@ class IndexedRecords(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """How much a visit speaks for a record: log(1 + visits * a visit), log(1 + share of visits * share).
+    """How much a visit counts for a record: log(1 + visits * visit), log(1 + share of visits * share).
 
-    visit: one over the visits that are expected at a place where the record shows none. share: the same of
-    shares of visits.
+    visit: inverse of the expected visits at a place absent from the record. share: the same for shares of
+    visits.
     """
 
     visit: float
@@ -49,10 +49,10 @@ class Gains(NamedTuple):
 
 
 class PlaceResults(NamedTuple):
-    """For each victim: the records that show all its places, whether the own one does, and chances.
+    """For each victim: records that contain all its places, whether its record does, and chances.
 
-    chances: float64 [v, 4] to be right when one of the records is named at random that have the highest
-    score: by visits and by shares of visits, boxes filled evenly; the same two, boxes being hulls.
+    chances: float64 [v, 4] to be right when naming one of the best-scoring records at random: by visits and
+    by shares of visits, boxes filled evenly; the same two for hulls.
     """
 
     candidates: Integers
@@ -64,7 +64,7 @@ class PlaceResults(NamedTuple):
 def add_expected_visits(
     shelf: IndexedRecords, x: int, y: int, even: Floats, hull: Floats, now: Integers
 ) -> int:
-    """Add the expected visits to a cell; write to ``now`` the records that have any, and return how many."""
+    """Add the expected visits to a cell; write the records with any to ``now`` and return their number."""
     tiles, n_now, sizes = shelf.places.tiles, 0, shelf.sizes
     rectangles, owners, often = shelf.places.rectangles, shelf.places.record, shelf.places.often
     at_x, at_y = x - tiles.west, y - tiles.south
@@ -93,10 +93,10 @@ def add_expected_visits(
 
 @compiled
 def _best(scores: Floats, touched: Integers, sizes: Integers, own_class: int) -> tuple[int, bool]:
-    """How many records have the highest score, and whether the own one does.
+    """Number of records with the highest score, and whether the correct one is among them.
 
-    Those that were not touched have a score of 0. Scores are sums of what is above 0, and of wide hulls as
-    small as 1e-8, so it is their share that tells which are equal but for rounding.
+    Untouched records score 0. Scores are sums of positive terms, as small as 1e-8 for wide hulls, so ties are
+    judged by relative difference.
     """
     best, ties = 0.0, 0
     for one in touched:
@@ -112,7 +112,7 @@ def _best(scores: Floats, touched: Integers, sizes: Integers, own_class: int) ->
 
 @compiled
 def link_places(victims: VisitedPlaces, shelf: IndexedRecords, gains: Gains, results: PlaceResults) -> None:
-    """Fill ``found``: which records show the places of each victim, and whom scores name."""
+    """Fill ``results``: which records contain each victim's places, and the chances of the scores."""
     n_records = len(shelf.sizes)
     even, hull = np.zeros(n_records), np.zeros(n_records)
     places_held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
@@ -152,9 +152,9 @@ def link_places(victims: VisitedPlaces, shelf: IndexedRecords, gains: Gains, res
 def top_places(
     offsets: Integers, x: Integers, y: Integers, most: int, cells: Integers, counts: Integers
 ) -> None:
-    """Fill cells [n, most, 2] with the ``most`` cells of each person that have most samples, by x and y.
+    """Fill cells [n, most, 2] with each person's ``most`` cells with the most samples, by x and y.
 
-    Of equals the first by x and y. found: [n], how many of them a person has.
+    Of equals the first by x and y. counts: [n] cells of each person.
     """
     for person in range(len(counts)):
         first, end = offsets[person], offsets[person + 1]

@@ -1,6 +1,6 @@
-"""Who was where, with bounds: chances of records in regions and zones, trips between zones, hours of the day.
+"""Bounds on presence: chances of records in regions and zones, trips between zones, hours of the day.
 
-Sums run in the order of the rows, whatever the number of threads. So results do not depend on it.
+Sums follow the order of the rows whatever the number of threads, so results do not depend on it.
 """
 
 import math
@@ -24,8 +24,8 @@ _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from 
 class Windows(NamedTuple):
     """Regions, [w, 6] each, in the order of BoxColumns.
 
-    edges: in seconds and meters; each range is half-open. last: the last starts and the first ends of boxes
-    that touch the region, in slots and cells, so that whole numbers tell what touches it.
+    edges: in seconds and meters, half-open. last: the last starts and the first ends of touching boxes, in
+    slots and cells, so that integers decide which boxes touch.
     """
 
     edges: Floats
@@ -42,7 +42,7 @@ class Raster(NamedTuple):
 
 @compiled
 def share_between(low: float, high: float, first: float, last: float) -> float:
-    """The share of the range from low to high that lies between two edges, 0 and 1 despite rounding."""
+    """The share of the range from low to high between two edges; exactly 0 and 1 despite rounding."""
     share = (min(high, last) - max(low, first)) / (high - low)
     if share < _ROUNDING:
         return 0.0
@@ -51,7 +51,7 @@ def share_between(low: float, high: float, first: float, last: float) -> float:
 
 @compiled
 def hull_of(boxes: BoxColumns, begin: int, end: int, hull: Integers) -> bool:
-    """Fill hull [6] with what these boxes span; whether both their starts and their ends ascend."""
+    """Fill hull [6] with the hull of these boxes; return whether their starts and their ends ascend."""
     hull[0], hull[2], hull[3] = boxes.t_start[begin], boxes.x_min[begin], boxes.y_min[begin]
     hull[1], hull[4], hull[5] = boxes.t_end[begin], boxes.x_max[begin], boxes.y_max[begin]
     in_order = True
@@ -77,11 +77,10 @@ def chances_in(
     chances: Floats,
     counts: Integers,
 ) -> None:
-    """Fill in the chance that each of some records is in each window.
+    """Fill the chance that each record of a part is in each window.
 
-    chances: [w, records], left as it is where no box touches the window. counts: [2, w], to which it adds how
-    many of these records lie inside for certain, and how many could. All windows are asked of a record while
-    its boxes are at hand.
+    chances: [w, records], unchanged where no box touches the window. counts: [2, w], incremented by the
+    records certainly and possibly inside.
     """
     hull = np.empty(6, dtype=np.int64)
     for record in range(len(offsets) - 1):
@@ -136,7 +135,7 @@ def chances_in(
 
 @compiled
 def shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
-    """Fill in the shares of a range between neighboring edges; the first and the end of those above 0."""
+    """Fill the shares of a range between neighboring edges; return the first and the end of those above 0."""
     first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
     while first < len(edges) - 1 and share_between(low, high, edges[first], edges[first + 1]) == 0:
         first += 1
@@ -151,7 +150,7 @@ def shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tupl
 
 @compiled
 def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts: Floats) -> None:
-    """Fill in counts [3, zones] of some records: the certain, the expected and the possible visitors."""
+    """Fill counts [3, zones] with the certain, the expected and the possible visitors of a part's records."""
     columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
     east, north = np.empty(columns), np.empty(rows)
     absent, sure, seen = np.ones(columns * rows), np.zeros(columns * rows), np.zeros(columns * rows)
@@ -185,10 +184,7 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
 
 @compiled
 def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Raster, counts: Floats) -> None:
-    """Add to counts [3, zones, zones] the trips from each box of begins to that of ends.
-
-    They are the certain, the expected and the possible ones.
-    """
+    """Add to counts [3, zones, zones] certain, expected and possible trips from box begins[i] to ends[i]."""
     columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
     east, north, east_to, north_to = np.empty(columns), np.empty(rows), np.empty(columns), np.empty(rows)
     for trip in range(len(begins)):
@@ -219,17 +215,14 @@ def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Ras
 
 @compiled
 def seconds_until(moment: float, hour: int) -> float:
-    """How many seconds before a moment lay in this hour of the day, counted from day 0."""
+    """Seconds within this hour of the day before a moment, counted from day 0."""
     whole, rest = moment // DAY_S, moment % DAY_S
     return whole * HOUR_S + min(max(rest - hour * HOUR_S, 0.0), HOUR_S)
 
 
 @compiled
 def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floats) -> Any:
-    """Add to counts [3, 24] the intervals in each hour of the day.
-
-    They are those wholly inside, the sum of the shares of each, and those that touch it.
-    """
+    """Add to counts [3, 24], by hour of day: intervals wholly inside, sum of shares, touching intervals."""
     for i in range(len(t_start)):
         start, end = t_start[i] * slot_s, t_end[i] * slot_s
         hour = int(start) // _HOUR_S
@@ -253,7 +246,7 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
 def share_in_hours(
     start: Floats, end: Floats, first: float, last: float, working_days: bool, inside: Floats
 ) -> None:
-    """Add to inside [b] the share of each interval that lies between two times of day, in seconds UTC.
+    """Add to inside [b] the share of each interval between two times of day, in seconds UTC.
 
     first, last: of the day on which these hours begin. working_days: only Monday to Friday.
     """

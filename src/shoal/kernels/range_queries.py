@@ -1,24 +1,16 @@
-"""Trajectories as functions of time: where they are between fixes, and whether one stays near another."""
+"""Trajectories as functions of time: interpolated positions, and range queries around another trajectory."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.passing import Lines
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 
-class Lines(NamedTuple):
-    """Lines through points in the order of time; line i owns offsets[i] to offsets[i + 1], at least one."""
-
-    offsets: Integers
-    t: Floats
-    x: Floats
-    y: Floats
-
-
 class Queries(NamedTuple):
-    """[q] each: which line the region is, its radius in meters, and the interval in seconds."""
+    """[q] each: the line around which the region lies, its radius in meters, and the interval in seconds."""
 
     region: Integers
     radius_m: Floats
@@ -28,7 +20,7 @@ class Queries(NamedTuple):
 
 @compiled
 def place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]:
-    """Where a line is at time t, between its points at and at + 1; last: its final point."""
+    """Position of a line at time t, between its points at and at + 1; last: its final point."""
     if at == last or lines.t[at] == t:
         return lines.x[at], lines.y[at]
     share = (t - lines.t[at]) / (lines.t[at + 1] - lines.t[at])
@@ -43,8 +35,8 @@ def stays_near(
 ) -> tuple[bool, bool]:
     """Whether line i of a is within the radius of line j of b at some time, and at all times, of an interval.
 
-    The interval is closed. At times when either line is not defined, it is not. Between fixes the difference
-    is linear, so its least length has a closed form.
+    The interval is closed; undefined lines are never near. Between fixes the difference is linear, so its
+    least length has a closed form.
     """
     first_a, last_a, first_b, last_b = a.offsets[i], a.offsets[i + 1] - 1, b.offsets[j], b.offsets[j + 1] - 1
     now, end = max(begin_s, a.t[first_a], b.t[first_b]), min(end_s, a.t[last_a], b.t[last_b])
@@ -111,7 +103,7 @@ def count_near(
 
 @compiled
 def distances_in_time(raw: Lines, published: Lines, record_of: Integers, distances: Floats) -> None:
-    """Set found [m]: how far each raw point is from its line's record at that time, nan = nowhere then.
+    """Fill distances [m] from each raw point to its line's record at that time, nan if it has no position.
 
     record_of: [n], the published line of each raw one, -1 = none. Of several points of a record at one time
     the last counts.

@@ -1,9 +1,8 @@
-"""A local search over classes: people trade places, move, leave full classes for new ones; poor ones close.
+"""Local search over classes: people swap, move, and leave full classes for new ones; expensive classes close.
 
-Everything is decided by exact integer costs and, of equals, by the order of people; so the same classes come
-out whoever runs it. Which changes are computed follows from a bound: what a person costs in a class is at
-least what its samples cost beside the member that suits them least, by nearest places and times
-(``companion_cost_bound``).
+Decisions depend only on exact integer costs and, of equals, on the order of people, so results are
+reproducible. A bound selects the changes to compute: a person's cost in a class is at least the cost of its
+samples with the worst companion there, by nearest places and times (``companion_cost_bound``).
 """
 
 from typing import Any, NamedTuple
@@ -22,11 +21,11 @@ _PROPOSALS = 6  # exchanges and moves that are computed for a person, those that
 
 
 class Classes(NamedTuple):
-    """Classes of n people, with space for more of them.
+    """Classes of n people, with space for more.
 
     members: [c, most], of class d the first size[d]; of: [n] the class of each person. cost: [c]. saves: [n]
-    what the class would cost less without this person; where exact: [n] is false, as it was before the class
-    last changed. changed: [c] and looked: [n], on one clock.
+    reduction of the class's cost without this person; where exact: [n] is false, before the class last
+    changed. changed: [c] and examined: [n], on one clock.
     """
 
     members: Integers
@@ -40,11 +39,11 @@ class Classes(NamedTuple):
 
 
 class CostMemo(NamedTuple):
-    """What groups of people cost, as far as it was computed: both sides of a trade ask for the same groups.
+    """Known costs of groups of people: both sides of a swap ask for the same groups.
 
     marks: [n] random bits of each person; a group's mark is the exclusive or of its members'. groups: [m] the
-    mark of the group in each place, 0 = none; m is a power of 2, more than will be asked for. costs: [m] what
-    it costs, or -c where that is c at least.
+    mark in each place, 0 = none; m is a power of 2, more than will be needed. costs: [m] the cost, or -c if
+    it is at least c.
     """
 
     marks: Integers
@@ -53,10 +52,10 @@ class CostMemo(NamedTuple):
 
 
 class Regrouping(NamedTuple):
-    """What stays the same during a search, but for the room and what becomes known.
+    """Inputs of a search, its workspace and memo.
 
-    squares: those of the tracks. least: [n, n] a bound of what p's samples cost beside q. room: as class_cost
-    needs it for the largest class.
+    squares: those of the tracks. least: [n, n] lower bound of p's cost with q. room: for class_cost of the
+    largest class.
     """
 
     tracks: Tracks
@@ -69,7 +68,7 @@ class Regrouping(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """The most promising changes for one person: with whom to trade places (or NOBODY) in which class."""
+    """The most promising changes for one person: swap partner (or _NOBODY) and target class."""
 
     gain: Integers
     other: Integers
@@ -78,7 +77,7 @@ class Proposals(NamedTuple):
 
 @compiled
 def fill_least(search: Regrouping, limits: Integers) -> None:
-    """Fill least[p, q] for all people; limits[p] + 1 stands for whatever is above that."""
+    """Fill least[p, q] for all people; limits[p] + 1 stands for larger values."""
     offsets = search.squares.offsets
     bounds = np.empty(np.max(offsets[1:] - offsets[:-1]), dtype=np.int64)
     for p in range(len(search.least)):
@@ -93,7 +92,7 @@ def fill_least(search: Regrouping, limits: Integers) -> None:
 
 @compiled
 def members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
-    """Fill ``chosen`` with the members of c but p; how many there are."""
+    """Fill ``chosen`` with the members of c except p; return their number."""
     count = 0
     for place in range(classes.size[c]):
         if classes.members[c, place] != p:
@@ -104,7 +103,7 @@ def members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
 
 @compiled
 def place_of(memo: CostMemo, mark: int) -> Any:
-    """Where what is known of the group with this mark stands, or would stand."""
+    """Position of the group with this mark in the memo."""
     last = len(memo.groups) - 1
     place = mark & last
     while memo.groups[place] not in (0, mark):
@@ -114,7 +113,7 @@ def place_of(memo: CostMemo, mark: int) -> Any:
 
 @compiled
 def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
-    """What a class of these people costs, 0 for nobody; above ``limit`` it may come out as IMPOSSIBLE."""
+    """Cost of a class of these people, 0 if empty; above ``limit`` it may be IMPOSSIBLE."""
     if len(chosen) == 0:
         return 0
     memo, mark = search.memo, 0
@@ -143,7 +142,7 @@ def set_members(classes: Classes, c: int, chosen: Integers, cost: int, clock: in
 
 @compiled
 def compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
-    """Make saves[p] exact; how many costs were computed."""
+    """Make saves[p] exact; return the number of costs computed."""
     if classes.exact[p]:
         return 0
     c = classes.of[p]
@@ -155,7 +154,7 @@ def compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
 
 @compiled
 def class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
-    """What p costs in class c at least, where ``but`` is not a member."""
+    """Lower bound of p's cost in class c without the member ``but``."""
     most = 0
     for place in range(classes.size[c]):
         q = classes.members[c, place]
@@ -166,7 +165,7 @@ def class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: 
 
 @compiled
 def insert_proposal(proposals: Proposals, count: int, gain: int, other: int, into: int) -> Any:
-    """Put a change among the best, the most promising first, of equals as they come; how many there are."""
+    """Insert a change among the best, most promising first, ties in order; return their number."""
     if gain <= 0 or (count == len(proposals.gain) and gain <= proposals.gain[count - 1]):
         return count
     place = min(count, len(proposals.gain) - 1)
@@ -183,9 +182,9 @@ def insert_proposal(proposals: Proposals, count: int, gain: int, other: int, int
 
 @compiled
 def find_proposals(search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals) -> Any:
-    """The changes for p that are likely to pay, where anything changed since the last look; how many.
+    """Find the changes for p that are likely to pay since p was last examined; return their number.
 
-    back: space for what each person costs at least in p's class, in p's place.
+    back: space for the bound of each person's cost in p's class, in p's place.
     """
     own_class, count, examined = classes.of[p], 0, classes.examined[p]
     for r in range(len(back)):
@@ -214,7 +213,7 @@ def find_proposals(search: Regrouping, classes: Classes, p: int, back: Integers,
 def try_change(
     search: Regrouping, classes: Classes, p: int, r: int, d: int, back: Integers, clock: int
 ) -> tuple[Any, Any]:
-    """Let p and r trade places, or p move to d, if both classes together cost less; and costs computed."""
+    """Let p and r swap, or p move to d, if that lowers the total cost; also return the costs computed."""
     own_class = classes.of[p]
     now = classes.cost[own_class] + classes.cost[d]
     new_members = np.empty(classes.size[d] + 1, dtype=np.int64)
@@ -250,7 +249,7 @@ def try_change(
 def nearest_spare(
     search: Regrouping, classes: Classes, p: int, spare: Integers, chosen: Integers, count: int
 ) -> Any:
-    """Who suits p best among those whose classes can spare somebody and who are not chosen; or NOBODY."""
+    """The best companion of p among unchosen people whose classes can spare someone; or _NOBODY."""
     best, least = _NOBODY, IMPOSSIBLE
     for q in range(len(classes.of)):
         if spare[classes.of[q]] > 0 and not np.any(chosen[:count] == q):
@@ -262,7 +261,7 @@ def nearest_spare(
 
 @compiled
 def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> tuple[Any, Any]:
-    """A class of p and k - 1 others whose classes can spare them, if that costs less; and costs computed."""
+    """Form a class of p and k - 1 spare others if that costs less; also return the costs computed."""
     k, spare = search.k, np.maximum(classes.size - search.k, 0)
     if np.sum(spare) < k or spare[classes.of[p]] == 0 or np.all(classes.size > 0):
         return False, 0
@@ -301,7 +300,7 @@ def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> t
 
 @compiled
 def try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
-    """Send c's members to the classes that seem to suit them best, if that costs less; and costs computed."""
+    """Move c's members to their best other classes if that costs less; also return the costs computed."""
     most, spent, total = classes.members.shape[1], 0, 0
     into = np.empty(classes.size[c], dtype=np.int64)
     size = classes.size.copy()
@@ -337,10 +336,10 @@ def try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) 
 
 @compiled
 def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
-    """Change the classes until nothing that is looked at makes them cheaper, or the allowance is spent.
+    """Change the classes until no examined change makes them cheaper, or the allowance is spent.
 
-    allowance: how many costs of classes may be computed; one more person is looked at while it lasts. Returns
-    how many were computed. Fills ``cost`` and ``saves`` first.
+    allowance: how many costs of classes may be computed; checked before each person. Returns the number
+    computed. Fills ``cost`` and ``saves`` first.
     """
     n, clock, spent = len(classes.of), 1, 0
     back = np.empty(n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Shortest paths through a graph of symmetric lengths: Dijkstra, as far as somebody asks."""
+"""Shortest paths through a graph with symmetric lengths, by resumable Dijkstra searches."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Edges(NamedTuple):
-    """Edges of each of n nodes, in both directions: node i has those from offsets[i] to offsets[i + 1].
-
-    to: int32, where each leads. length: how long it is.
-    """
+    """Edges of n nodes in both directions; node i has offsets[i] to offsets[i + 1]. to: int32 targets."""
 
     offsets: Integers
     to: Numbers
@@ -20,9 +17,9 @@ class Edges(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """What a distance is: the length of an edge where it counts as it stands, else of the shortest path.
+    """A graph's distances: the length of an edge where it counts directly, else of the shortest path.
 
-    direct: all edges. needed: those of which shortest paths consist. keeps_direct: edges count as they stand.
+    direct: all edges. needed: edges that shortest paths use. keeps_direct: edges count directly.
     """
 
     direct: Edges
@@ -31,11 +28,10 @@ class Distances(NamedTuple):
 
 
 class Searches(NamedTuple):
-    """Several searches for shortest paths at once, one a row; [s, n] each.
+    """Several simultaneous searches, one a row; [s, n] each.
 
-    value: the distance from the search's node, inf = not known yet. away: the shortest path found so far.
-    waiting: a heap of the nodes that were reached; place: of each node in it, -1 = never reached, -2 = done.
-    size: [s] of the heaps.
+    value: final distance from the search's node, inf = unknown. away: the shortest path so far. waiting: a
+    heap of reached nodes; place: of each node in it, -1 = never reached, -2 = done. size: [s] of the heaps.
     """
 
     value: Floats
@@ -47,7 +43,7 @@ class Searches(NamedTuple):
 
 @compiled
 def symmetric_edges(counts: Integers, to: Numbers, length: Floats) -> Edges:
-    """Edges from those that lead to later nodes only, node by node."""
+    """Both directions of edges that lead only to later nodes, node by node."""
     n = len(counts)
     offsets = np.zeros(n + 1, dtype=np.int64)
     edge = 0
@@ -72,7 +68,7 @@ def symmetric_edges(counts: Integers, to: Numbers, length: Floats) -> Edges:
 
 @compiled
 def components(edges: Edges) -> Integers:
-    """A number for each node, the same for those that edges join, by the first node of each."""
+    """Connected components, numbered by their first nodes."""
     n = len(edges.offsets) - 1
     component, waiting, count = np.full(n, -1), np.empty(n, dtype=np.int64), 0
     for first in range(n):
@@ -94,8 +90,8 @@ def components(edges: Edges) -> Integers:
 def shortest_path_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, Numbers, Floats]:
     """The edges of nodes begin to end that no path of two edges undercuts, the shortest of each node first.
 
-    How many each node has, where they lead, and their lengths. An edge that is left out is longer than a path
-    of edges that stay.
+    Returns the count of each node, targets, and lengths. A dropped edge is longer than a path of remaining
+    edges.
     """
     counts = np.zeros(end - begin, dtype=np.int64)
     room = edges.offsets[end] - edges.offsets[begin]
@@ -119,7 +115,7 @@ def shortest_path_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, N
 
 @compiled
 def begin_search(distances: Distances, searches: Searches, row: int, node: int) -> None:
-    """Begin a search from this node: the edges that count as they stand are known."""
+    """Begin a search from this node; edges that count directly are known at once."""
     searches.value[row] = np.inf
     searches.away[row] = np.inf
     searches.place[row] = -1
@@ -133,7 +129,7 @@ def begin_search(distances: Distances, searches: Searches, row: int, node: int) 
 
 @compiled
 def search_radius(searches: Searches, row: int) -> float:
-    """How far the next node of a search is, inf = there is none."""
+    """Distance of the next node of a search, inf = none."""
     if searches.size[row] == 0:
         return np.inf
     return float(searches.away[row, searches.waiting[row, 0]])
@@ -141,7 +137,7 @@ def search_radius(searches: Searches, row: int) -> float:
 
 @compiled
 def settle_next(distances: Distances, searches: Searches, row: int) -> int:
-    """The next node of a search, whose distance is known from now on."""
+    """Return the next node of a search; its distance is now final."""
     away, waiting, place = searches.away[row], searches.waiting[row], searches.place[row]
     node = waiting[0]
     searches.size[row] -= 1
@@ -179,14 +175,14 @@ def settle_next(distances: Distances, searches: Searches, row: int) -> int:
 
 @compiled
 def empty_searches(count: int, n: int) -> Searches:
-    """Space for so many searches among n nodes."""
+    """Space for ``count`` searches among n nodes."""
     numbers, places = np.empty((count, n)), np.empty((count, n), dtype=np.int64)
     return Searches(numbers, numbers.copy(), places, places.copy(), np.zeros(count, dtype=np.int64))
 
 
 @compiled
 def distances_among(distances: Distances, nodes: Integers) -> Floats:
-    """[m, m] the distances of these nodes from each other."""
+    """[m, m] the distances between these nodes."""
     searches = empty_searches(1, len(distances.direct.offsets) - 1)
     matrix, value = np.zeros((len(nodes), len(nodes))), searches.value[0]
     for i in range(len(nodes)):
@@ -200,7 +196,7 @@ def distances_among(distances: Distances, nodes: Integers) -> Floats:
 
 @compiled
 def distances_from(distances: Distances, begin: int, end: int) -> Floats:
-    """[end - begin, n] the distances of these nodes from all."""
+    """[end - begin, n] the distances from these nodes to all."""
     n = len(distances.direct.offsets) - 1
     rows, searches = np.empty((end - begin, n)), empty_searches(1, n)
     for node in range(begin, end):

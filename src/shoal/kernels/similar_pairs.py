@@ -1,7 +1,4 @@
-"""A full scan for pairs of uncertain points in stored trajectories.
-
-Source: Romero-Tris and Megías 2018, Def. 2.5.
-"""
+"""Scan stored trajectories for pairs of uncertain points (Romero-Tris and Megías 2018, Def. 2.5)."""
 
 import math
 from typing import NamedTuple
@@ -25,7 +22,7 @@ class Cylinders(NamedTuple):
 class StoredTrajectories(NamedTuple):
     """Stored trajectories, those of one owner together.
 
-    Trajectory r holds points offsets[r] to offsets[r + 1] and belongs to owner[r].
+    Trajectory r has points offsets[r] to offsets[r + 1] and belongs to owner[r].
     """
 
     points: Cylinders
@@ -57,8 +54,7 @@ def count_pairs(
 ) -> None:
     """Count for each pair of a trajectory's points the owners of similar pairs, and these pairs themselves.
 
-    pairs: [p, 2] ascending places. without: the owner who does not count. people, occurrences: [p],
-    overwritten.
+    pairs: [p, 2] ascending places. without: an ignored owner. people, occurrences: [p], overwritten.
     """
     offsets, owner = stored.offsets, stored.owner
     people[:], occurrences[:] = 0, 0
@@ -90,9 +86,9 @@ def mark_similar(
     thresholds: Thresholds,
     near: Numbers,
 ) -> bool:
-    """Fill near[i, place] with whether the own point i is similar to a stored one; whether any two are.
+    """Fill near[i, place] with whether point i is similar to a stored one; return whether any two are.
 
-    Where none is in time, near stays as it was.
+    ``near`` is unchanged if no stored point is near in time.
     """
     theta_m, theta_min, literal, earth_m = thresholds
     earliest, latest = points.start_min.min() - theta_min - 1, points.end_min.max() + theta_min + 1

@@ -11,10 +11,10 @@ from shoal.runtime.compiled import compiled
 
 
 class Roads(NamedTuple):
-    """A street graph for searching. u, v: [e] the ends of an edge. length: [e] meters along it.
+    """A street graph. u, v: [e] the ends of an edge. length: [e] meters along it.
 
-    adjacent_offsets: [n + 1]; node i has edges adjacent[adjacent_offsets[i] : adjacent_offsets[i + 1]],
-    which lead to the nodes ``across``.
+    Node i has edges adjacent[adjacent_offsets[i] : adjacent_offsets[i + 1]], which lead to the nodes
+    ``across``.
     """
 
     u: Integers
@@ -27,7 +27,7 @@ class Roads(NamedTuple):
 
 @compiled
 def node_distances(roads: Roads, source: int, bound_m: float, distances: Floats) -> None:
-    """Set found [n] to the path lengths from a node to all nodes, inf beyond the bound (Dijkstra)."""
+    """Fill distances [n] with path lengths from a node to all nodes, inf beyond the bound (Dijkstra)."""
     distances[:] = np.inf
     distances[source] = 0.0
     waiting = [(0.0, source)]
@@ -42,10 +42,7 @@ def node_distances(roads: Roads, source: int, bound_m: float, distances: Floats)
 
 
 class Pieces(NamedTuple):
-    """The straight pieces of all edges.
-
-    from_share, to_share: [p] how far along their edge they begin and end, 0 to 1.
-    """
+    """Straight pieces of all edges. from_share, to_share: [p] their ends as shares of the edge, 0 to 1."""
 
     edge: Integers
     x0: Floats
@@ -57,7 +54,7 @@ class Pieces(NamedTuple):
 
 
 class Raster(NamedTuple):
-    """Square cells over all pieces, row by row, and the pieces that each cell may hold.
+    """Square cells over all pieces, row by row, and the pieces that may cross each cell.
 
     x_min, y_min: the lower corner. across: cells in a row. Cell c lists listed[offsets[c]] to
     listed[offsets[c + 1]].
@@ -72,7 +69,7 @@ class Raster(NamedTuple):
 
 
 class NearestPlaces(NamedTuple):
-    """The nearest place of each point: its edge, -1 = none; how far along it, 0 to 1; meters off it."""
+    """Nearest place of each point: its edge, -1 = none; share along it, 0 to 1; distance in meters."""
 
     edge: Integers
     share: Floats
@@ -81,7 +78,7 @@ class NearestPlaces(NamedTuple):
 
 @compiled
 def list_pieces(pieces: Pieces, raster: Raster) -> None:
-    """Set raster.offsets when ``listed`` is empty, which gives its length; else set raster.listed."""
+    """Set raster.offsets if ``listed`` is empty, which gives its length; else set raster.listed."""
     x_min, y_min, cell_m, across, offsets, listed = raster
     counting = len(listed) == 0
     for piece in range(len(pieces.edge)):
@@ -108,10 +105,10 @@ def list_pieces(pieces: Pieces, raster: Raster) -> None:
 def nearest_places(
     x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, nearest: NearestPlaces
 ) -> None:
-    """Fill ``found`` with each point's nearest place on an edge; edge -1 and distance inf beyond ``most_m``.
+    """Fill ``nearest`` with each point's nearest place on an edge; edge -1, distance inf beyond ``most_m``.
 
-    Cells are searched in rings around the point's own. Whatever lies beyond ring r is more than r - 1 cells
-    away. Of equally near edges the first is taken.
+    Cells are searched in rings around the point's cell; everything beyond ring r is more than r - 1 cells
+    away. Of equally near edges the first wins.
     """
     x_min, y_min, cell_m, across, offsets, listed = raster
     edge, share, distance = nearest

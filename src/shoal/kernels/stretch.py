@@ -1,8 +1,8 @@
 """Sample and fingerprint stretch over plain arrays (Gramaglia and Fiore 2015, Eq. 1-10).
 
-All sums are in units of 1 / (2 * half) of the total stretch and, in snapped data, integers: ties are exact.
-Arrays are ordered by start time, which lets each search begin at the nearest time and stop where time alone
-costs more than the best found.
+All sums are in units of 1 / (2 * half) of the total stretch and integers for snapped data, so ties are exact.
+Arrays are ordered by start time: each search begins at the nearest time and stops where time alone costs more
+than the best.
 """
 
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Scale(NamedTuple):
-    """What a cell and a slot of stretch cost, and half, the most that space or time may cost."""
+    """Cost of a cell and of a slot of stretch, and half, the maximum cost of space or time."""
 
     per_cell: float
     per_slot: float
@@ -53,10 +53,9 @@ class Hulls(NamedTuple):
 class Raw(NamedTuple):
     """Raw samples of all subjects, ordered by (t, x, y) within each.
 
-    Subject i owns rows offsets[i] to offsets[i + 1]. place: [m] which of its subject's distinct places a
-    sample is at, counted from 0. place_offsets [n + 1], place_x, place_y: the distinct places of each
-    subject. bounds: [n, 4] least and greatest x, least and greatest y of each subject. chunks,
-    place_chunks: the hulls of its samples and of its places, one after another.
+    Subject i owns rows offsets[i] to offsets[i + 1]. place: [m] index of a sample's place among its subject's
+    distinct places. place_offsets [n + 1], place_x, place_y: the distinct places of each subject. bounds: [n,
+    4] least and greatest x, least and greatest y. chunks, place_chunks: the hulls of samples and of places.
     """
 
     offsets: Integers
@@ -82,7 +81,7 @@ def surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
 def least_space_to(
     around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale
 ) -> Any:
-    """What a's box i costs in space at least, times n_a + n_b, beside boxes with these surroundings."""
+    """Least spatial cost of a's box i, times n_a + n_b, to boxes with these surroundings."""
     away = max(around[0] - a.x_max[i], a.x_min[i] - around[1], 0) + max(
         around[2] - a.y_max[i], a.y_min[i] - around[3], 0
     )
@@ -95,12 +94,12 @@ def nearest_box(
 ) -> tuple[int, Any]:
     """Position and cost (times n_a + n_b) of the first of b's boxes with the least stretch from a's box i.
 
-    near: the first position in b whose start is not before the start of a's box i. least_space: what all
-    boxes of b cost in space at least, times n_a + n_b, at most half of it. The search runs both ways from
-    ``near`` and ends where a bound on the cost of all further boxes is no better than the best found. With H
-    the length of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's
-    has H - d_b >= s and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b >= the end
-    of a's box less its own.
+    near: the first position in b whose start is not before the start of a's box i. least_space: lower bound
+    of the spatial cost, times n_a + n_b, at most half of it. The search runs both ways from ``near`` and ends
+    where a bound on the cost of all further boxes is no better than the best so far. With H the length of the
+    hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's has H - d_b >= s
+    and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b >= the end of a's box less
+    its own.
     """
     both = n_a + n_b
     cap = both * scale.half
@@ -166,7 +165,7 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
 def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: float) -> Any:
     """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division.
 
-    Ends early above ``limit``.
+    Stops early above ``limit``.
     """
     total = 0 * scale.half
     around_b = surrounding_box(b)
@@ -184,10 +183,9 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
 
 @compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
-    """Fingerprint stretch, times 2 * half, of two groups' boxes.
+    """Fingerprint stretch, times 2 * half, of two groups; of equal lengths the larger direction counts.
 
-    Of equal lengths the larger direction counts. An effort above ``ceiling`` may come out
-    as any effort above it.
+    Efforts above ``ceiling`` may be inexact.
     """
     total = 0 * scale.half
     m_a, m_b = len(a.t_start), len(b.t_start)

@@ -1,6 +1,7 @@
-"""Swap sets of SwapLocations (Alg. 3, lines 3 to 13).
+"""SwapLocations: clusters of trajectories (Sec. 7.1.1) and their swap sets (Alg. 3, lines 3 to 13).
 
-For each triple of a cluster's leader, one unswapped triple of every other member.
+Clusters are groups of k nodes of a graph, each begun with the closest available pair. Searches stop where all
+farther nodes add more than the best so far.
 """
 
 import math
@@ -8,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from shoal.kernels.passing import Lines
 from shoal.kernels.shortest_paths import (
     Distances,
     Searches,
@@ -16,7 +18,7 @@ from shoal.kernels.shortest_paths import (
     search_radius,
     settle_next,
 )
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
 _SLACK: Final = 1 - 1e-9  # of bounds, for what rounding takes
@@ -24,9 +26,9 @@ _SLACK: Final = 1 - 1e-9  # of bounds, for what rounding takes
 
 @compiled
 def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
-    """[groups, k]: the closest two that are left, then whoever adds the least distance, until each is full.
+    """[groups, k]: the closest available pair, then the nodes that add the least distance.
 
-    Of equals the first. ``left`` loses them.
+    Of equals the first. Used nodes are cleared in ``available``.
     """
     n = len(available)
     searches = empty_searches(k, n)
@@ -48,7 +50,7 @@ def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
 
 @compiled
 def _nearest_left(distances: Distances, searches: Searches, node: int, available: Flags) -> tuple[int, float]:
-    """The nearest other node that is left, and how far it is."""
+    """The nearest other available node, and its distance."""
     begin_search(distances, searches, 0, node)
     value = searches.value[0]
     chosen, least = -1, np.inf
@@ -67,10 +69,10 @@ def _nearest_left(distances: Distances, searches: Searches, node: int, available
 
 @compiled
 def _fill_up(distances: Distances, searches: Searches, group: Integers, available: Flags) -> None:
-    """Fill a group of two up with those that are left, each the one that adds the least distance.
+    """Fill a group of two with available nodes, always the one that adds the least distance.
 
-    Whoever a search has not reached is as far from its node as it has come, at least, and from another of the
-    group nearer by no more than these two are apart.
+    A node that a search has not reached is at least as far from its center as the search radius, and from
+    another member nearer by no more than the distance between the two members.
     """
     bounds = np.zeros(len(group))
     for size in range(2, len(group)):
@@ -102,7 +104,7 @@ def _fill_up(distances: Distances, searches: Searches, group: Integers, availabl
 
 @compiled
 def _bound(searches: Searches, group: Integers, size: int, member: int) -> float:
-    """What whoever this search has not reached adds to the group, at least."""
+    """Lower bound of the distance that nodes not reached by this search add to the group."""
     come = search_radius(searches, member)
     bound = come
     for other in range(size):
@@ -113,7 +115,7 @@ def _bound(searches: Searches, group: Integers, size: int, member: int) -> float
 
 @compiled
 def _total(searches: Searches, group: Integers, size: int, node: int) -> float:
-    """The sum of the distances of a node from a group; inf = one is not known, or it is of the group."""
+    """The sum of a node's distances from a group; inf if one is unknown or the node is a member."""
     total = 0.0
     for member in range(size):
         total += searches.value[member, node]
@@ -124,23 +126,21 @@ def _total(searches: Searches, group: Integers, size: int, node: int) -> float:
 
 @compiled
 def form_swap_sets(
-    offsets: Integers,
-    t: Floats,
-    x: Floats,
-    y: Floats,
+    lines: Lines,
     members: Integers,
     time_threshold_s: float,
     space_threshold_m: float,
     used: Flags,
     sets: Integers,
 ) -> int:
-    """How many sets one cluster forms.
+    """Form a cluster's swap sets: for each triple of the leader, one unswapped triple of every other member.
 
-    members: positions of its trajectories, the leader first; the others are asked in this order. Filled: sets
-    [at least the leader's length, members], rows of triples, the leading one first; used [m], the triples in
-    sets. Each triple is chosen for the least sum of hypot(dx, dy) / R^s + |dt| / R^t to those collected
-    before it, the first of equals.
+    members: positions of its trajectories, the leader first; the others follow in this order. Fills sets [at
+    least the leader's length, members], rows of triples, the leading one first, and used [m], triples in
+    sets; returns the number of sets. Each triple has the least sum of hypot(dx, dy) / R^s + |dt| / R^t to
+    those collected before, the first of equals.
     """
+    offsets, t, x, y = lines
     n_sets = 0
     for leading in range(offsets[members[0]], offsets[members[0] + 1]):
         chosen = sets[n_sets]

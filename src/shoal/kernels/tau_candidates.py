@@ -1,8 +1,8 @@
-"""Which records fit everything that was seen of a person in one interval.
+"""Which records fit all samples seen of a person in one interval (Gramaglia et al. 2017, Sec. II-B).
 
-The question is that of Gramaglia et al. 2017, Sec. II-B. A record fits when its boxes hold all
-samples seen in the interval, and each of its boxes that lies wholly inside the interval holds one of them:
-the attacker follows the person without a gap, so a box at a time when nothing was seen rules a record out.
+A record fits when its boxes contain all samples seen in the interval, and each of its boxes that lies wholly
+inside the interval contains one of them: the attacker follows the person without a gap, so a box at a time
+without a sample rules a record out.
 """
 
 from typing import NamedTuple
@@ -25,10 +25,9 @@ from shoal.runtime.compiled import compiled
 class Records(NamedTuple):
     """Records of boxes, and the same boxes in an index over time.
 
-    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: int64 [b, 6], columns as
-    BOX_COLUMNS, in any order within a record. class_offsets, starts, by_time, record: the boxes [b, 6] in
-    classes, class L holding those of at most 2**L slots, sorted by their start within a class; their starts
-    and whose they are, int64 [b] each.
+    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: int64 [b, 6] as
+    BOX_COLUMNS, in any order within a record. class_offsets, starts, by_time, record: the index, as in
+    CoverIndex.
     """
 
     offsets: Integers
@@ -40,12 +39,12 @@ class Records(NamedTuple):
 
 
 class FollowedVictims(NamedTuple):
-    """What was seen of each victim in one or more windows of time.
+    """Samples seen of each victim in one or more windows of time.
 
     Victim v was followed in windows window_offsets[v] to window_offsets[v + 1]. Window w covers slots
     begins[w] to ends[w], and samples[sample_offsets[w] : sample_offsets[w + 1]] were seen in it, int64 [m, 3]
-    of slots and cells. asked: int64 [v, 3] another sample of the victim. own: int64 [v] the class of the own
-    record.
+    of slots and cells. asked: int64 [v, 3] another sample of the victim. own_class: int64 [v] the class of
+    their record.
     """
 
     window_offsets: Integers
@@ -58,10 +57,10 @@ class FollowedVictims(NamedTuple):
 
 
 class SampleAnswers(NamedTuple):
-    """What records say of the sample that is asked about.
+    """Whether records contain the sample that is asked about.
 
-    by_all: int64 [v], whether there are records that fit, and all of them hold it. by_named: int64 [v,
-    rules], whether the record does that each rule names.
+    by_all: int64 [v], whether any records fit and all of them contain it. by_named: int64 [v, rules], whether
+    the record named by each rule does.
     """
 
     by_all: Integers
@@ -70,14 +69,13 @@ class SampleAnswers(NamedTuple):
 
 @compiled
 def _holds(boxes: Integers, b: int, t: int, x: int, y: int) -> bool:
-    """Whether box b holds the slot and cell of a sample."""
     in_time = boxes[b, 0] <= t < boxes[b, 1]
     return bool(in_time and boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5])
 
 
 @compiled
 def _fits(boxes: Integers, seen: Integers, start: int, end: int, samples_held: Integers) -> bool:
-    """Whether a record with these boxes fits what was seen in [start, end). held: int64 [s], overwritten."""
+    """Whether a record fits the samples seen in [start, end). samples_held: int64 [s], overwritten."""
     samples_held[:] = 0
     for b in range(len(boxes)):
         if boxes[b, 0] >= end or boxes[b, 1] <= start:
@@ -94,7 +92,7 @@ def _fits(boxes: Integers, seen: Integers, start: int, end: int, samples_held: I
 
 @compiled
 def tau_candidates(records: Records, seen: Integers, start: int, end: int, candidates: Integers) -> int:
-    """Write to ``found`` [r] the records that fit what was seen in [start, end), and return how many do.
+    """Write to ``candidates`` [r] the records that fit the samples seen in [start, end); return their number.
 
     seen: int64 [s, 3], t, x and y of all samples seen in the interval, at least one.
     """
@@ -119,7 +117,7 @@ def tau_candidates(records: Records, seen: Integers, start: int, end: int, candi
 
 @compiled
 def count_holding(records: Records, candidates: Integers, t: int, x: int, y: int) -> int:
-    """How many of these records hold a sample."""
+    """Count these records that contain a sample."""
     count = 0
     for record in candidates:
         for b in range(records.offsets[record], records.offsets[record + 1]):
@@ -131,7 +129,6 @@ def count_holding(records: Records, candidates: Integers, t: int, x: int, y: int
 
 @compiled
 def _record_holds(book: RecordClasses, one: int, sample: Integers) -> bool:
-    """Whether a class of records holds a sample."""
     for b in range(book.offsets[one], book.offsets[one + 1]):
         if _holds(book.boxes, b, sample[0], sample[1], sample[2]):
             return True
@@ -140,7 +137,7 @@ def _record_holds(book: RecordClasses, one: int, sample: Integers) -> bool:
 
 @compiled
 def _fits_windows(book: RecordClasses, one: int, followed: FollowedVictims, first: int, last: int) -> bool:
-    """Whether a class of records fits what was seen in windows ``first`` to ``last``."""
+    """Whether a class of records fits the samples seen in windows ``first`` to ``last``."""
     boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
     for window in range(first, last):
         seen = followed.samples[followed.sample_offsets[window] : followed.sample_offsets[window + 1]]
@@ -158,10 +155,10 @@ def link_followed_victims(
     results: LinkResults,
     answers: SampleAnswers,
 ) -> None:
-    """Fill ``found`` and ``told``: which records fit what was seen, and whom each rule names.
+    """Fill ``results`` and ``answers``: which records fit, and which record each rule names.
 
-    rules: float64 [rules, 4], how much each cue weighs. Where no record fits, those are weighed that hold
-    most of what was seen.
+    rules: float64 [rules, 4], weights of the cues. If no record fits, those that contain most samples are
+    scored.
     """
     desk = empty_workspace(len(book.sizes))
     starts = book.by_time.starts

@@ -1,7 +1,7 @@
-"""Who goes with whom among swapped records, and which of their points one body could have passed through.
+"""Cluster similar swapped records, and join their points into tracks that one body could follow.
 
-Records are compared at the same shares of their points, so that they need not have equally many. Points are
-joined into tracks by an assignment of least cost: each to the one that follows it (Gruteser and Hoh 2005).
+Records are compared at equal shares of their points, so their lengths may differ. Tracks come from an
+assignment of least cost: each point to its follower (Gruteser and Hoh 2005).
 """
 
 import math
@@ -19,7 +19,7 @@ ROUNDING = 1e-12  # of what is added up, far above what rounding takes from some
 
 @compiled
 def make_outlines(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: int) -> Floats:
-    """[r, shares, 3]: t, x, y of each record at equal shares of its points, straight between two of them."""
+    """[r, shares, 3]: t, x, y of each record at equal shares of its points, interpolated linearly."""
     n = len(offsets) - 1
     outlines = np.empty((n, shares, 3))
     for record in range(n):
@@ -56,7 +56,7 @@ def outline_difference(outlines: Floats, a: int, b: int, at_most: float, per_s: 
 def _centers(outlines: Floats, per_s: float, per_m: float) -> tuple[Floats, int, float]:
     """[r, 3]: the mean t, x, y of each outline, scaled; then the axis along which they differ most.
 
-    Last: by how much rounding may put two of them too far apart.
+    Last: tolerance for rounding.
     """
     centers = np.empty((len(outlines), 3))
     largest = 0.0
@@ -77,7 +77,7 @@ def _centers(outlines: Floats, per_s: float, per_m: float) -> tuple[Floats, int,
 
 @compiled
 def _enlist(a: int, b: int, value: float, names: Integers, values: Floats) -> None:
-    """Put b in its place among the least different from a; the lower of equals comes first."""
+    """Insert b into the list of a by value; the lower number wins ties."""
     place = names.shape[1] - 1
     while place > 0 and (
         values[a, place - 1] > value or (values[a, place - 1] == value and names[a, place - 1] > b)
@@ -93,9 +93,9 @@ def find_most_similar(
 ) -> None:
     """Fill names and values [r, l]: for each record the l least different ones of its kind, the least first.
 
-    The lower of equals comes first. Where there are fewer: -1 and infinity. Outlines differ on average by no
-    less than their means do, so records are taken up from near to far along one axis of these, until that
-    axis alone rules out the rest.
+    Ties go to the lower number. If there are fewer: -1 and infinity. Outlines differ on average by at least
+    the difference of their means, so records are examined outward along one axis of the means until that axis
+    alone rules out the rest.
     """
     most = names.shape[1] - 1
     names[:] = -1
@@ -126,7 +126,7 @@ def find_most_similar(
 def _closest_free(
     outlines: Floats, names: Integers, members: Integers, cluster: Integers, scales: Floats
 ) -> int:
-    """The free record that differs least, on average, from these; -1 = none is listed beside them."""
+    """The free record with the least mean difference from these; -1 = none in their lists."""
     best, least = -1, np.inf
     for member in members:
         for other in names[member]:
@@ -146,8 +146,8 @@ def form_clusters(
 ) -> Integers:
     """int64 [r]: a cluster of about ``size`` for each record.
 
-    Records are taken up by how like their most like one is. Each takes in the free records that differ least,
-    on average, from those already there. Who is left over joins the cluster of the most like record.
+    Records are taken by their smallest difference. Each adds the free records with the least mean difference
+    from its members. Remaining records join the cluster of their most similar record.
     """
     cluster = np.full(len(outlines), -1, dtype=np.int64)
     members = np.empty(size, dtype=np.int64)
@@ -184,11 +184,11 @@ def form_clusters(
 def link_costs(
     t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, scale_m: float, band: int
 ) -> Floats:
-    """[n, band]: what it costs that point i is followed by point i + 1 + column; FAR where it cannot be.
+    """[n, band]: the cost that point i + 1 + column follows point i; FAR where impossible.
 
-    Points ascend by time. A point moves on as it came, and comes as it will move on: the error of both
-    predictions counts, by the links so far (-1 = none, then the distance). scale_m: the error that is common
-    after one second; one large error counts less than two. 0 = the distance counts.
+    Points ascend by time. Velocity is assumed constant: the errors of both predictions count, by the current
+    links (-1 = none, then the distance). scale_m: the usual error after one second; one large error counts
+    less than two. 0 = the distance counts.
     """
     n = len(t)
     cost = np.full((n, band), FAR)
@@ -218,13 +218,12 @@ def link_costs(
 
 
 class Search(NamedTuple):
-    """A search for the least augmenting path. Columns: n points, the free ends, an end of each point's own.
+    """A search for the least augmenting path. Columns: n points, the free ends, an extra end of each point.
 
-    price: [columns], own_price: [n]. row_of: [columns] who has a column, and column_of:
-    [n] the reverse, -1 = nobody, none. reached, via, done:
-    [columns] how far each is, from which point, and whether that is final. touched: the columns reached, in
-    that order, and place: [columns] the reverse. heap: places among touched of what is not final, the nearest
-    first, and in_heap: [columns] where each of these places stands in it, -1 = not in it.
+    price: [columns], own_price: [n]. row_of: [columns] point of a column, and column_of: [n] the reverse, -1
+    = none. reached, via, done: [columns] distance, previous point, and whether final. touched: the reached
+    columns in order, and place: [columns] the reverse. heap: positions in touched that are not final, the
+    nearest first, and in_heap: [columns] their positions in it, -1 = not in it.
     """
 
     price: Floats
@@ -242,7 +241,7 @@ class Search(NamedTuple):
 
 @compiled
 def _rise(reached: Floats, touched: Integers, heap: Integers, in_heap: Integers, at: int) -> None:
-    """Restore the order of the heap where one came nearer; of equals the one that was reached first leads."""
+    """Restore the heap after one came nearer; of equals the one that was reached first leads."""
     mine = heap[at]
     far = reached[touched[mine]]
     while at > 0:
@@ -257,7 +256,6 @@ def _rise(reached: Floats, touched: Integers, heap: Integers, in_heap: Integers,
 
 @compiled
 def _drop_nearest(search: Search, size: int) -> None:
-    """Take the first out of a heap of this size."""
     heap, in_heap, touched = search.heap, search.in_heap, search.touched
     mine, at = heap[size - 1], 0
     far = search.reached[touched[mine]]
@@ -286,10 +284,10 @@ def _relax(
     bound: float,
     search: Search,
 ) -> tuple[int, int, float]:
-    """Reach on from a point that is ``far`` away.
+    """Relax the edges of a point at distance ``far``.
 
-    sizes: how many columns were touched, and are in the heap. bound: how far the nearest free column is; what
-    is farther waits outside of the heap. Returns all three anew.
+    sizes: columns touched, and in the heap. bound: distance of the nearest free column; farther ones stay out
+    of the heap. Returns all three updated.
     """
     n, band = cost.shape
     n_touched, size = sizes
@@ -326,7 +324,7 @@ def _relax(
 
 @compiled
 def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search) -> None:
-    """Give a point its column; those on the least path to a free one move on."""
+    """Assign a column to a point; points on the least path to a free column move on."""
     row_of, reached, touched = search.row_of, search.reached, search.touched
     n_touched, size, row, far, bound = 0, 0, start, 0.0, np.inf
     while True:
@@ -356,10 +354,10 @@ def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search)
 
 @compiled
 def assign_followers(cost: Floats, tracks: int) -> Integers:
-    """int64 [n]: the point that follows each, -1 = the last of its track, in the assignment of least sum.
+    """int64 [n]: the follower of each point, -1 = the last of its track, in the assignment of least sum.
 
-    cost: [n, band] of point i and point i + 1 + column. No point follows two, at most ``tracks`` end for
-    nothing, and each further end costs more than all links. Shortest augmenting paths with prices.
+    cost: [n, band] of point i and point i + 1 + column. No point follows two, at most ``tracks`` ends are
+    free, and each further end costs more than all links. Shortest augmenting paths with prices.
     """
     n, band = cost.shape
     dear = 1.0
@@ -388,9 +386,9 @@ def assign_followers(cost: Floats, tracks: int) -> Integers:
 
 @compiled
 def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> Integers:
-    """int64 [n]: the number of each point's track, for points that ascend by time.
+    """int64 [n]: the track of each point, for points in ascending time.
 
-    First by distance, then ``rounds`` times by speed and heading, as the links so far show them.
+    First by distance, then ``rounds`` times by speed and heading of the current links.
     """
     n = len(t)
     following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
@@ -405,13 +403,13 @@ def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> In
 
 @compiled
 def band_width(n: int, tracks: int) -> int:
-    """How many later points may follow a point."""
+    """Maximum number of later points that may follow a point."""
     return min(max(n - 1, 1), 8 * tracks + 8)
 
 
 @compiled
 def reverse_links(links: Integers) -> Integers:
-    """int64 [n]: who names each point, -1 = nobody."""
+    """int64 [n]: the point that links to each point, -1 = none."""
     reverse = np.full(len(links), -1, dtype=np.int64)
     for i in range(len(links)):
         if links[i] >= 0:
@@ -421,7 +419,7 @@ def reverse_links(links: Integers) -> Integers:
 
 @compiled
 def number_tracks(preceding: Integers) -> Integers:
-    """int64 [n]: the number of each point's track. preceding: the point before it, -1 = none."""
+    """int64 [n]: the track of each point. preceding: the previous point, -1 = none."""
     track = np.full(len(preceding), -1, dtype=np.int64)
     count = 0
     for i in range(len(preceding)):
@@ -435,9 +433,9 @@ def number_tracks(preceding: Integers) -> Integers:
 
 @compiled
 def common_error_m(t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers) -> float:
-    """The median error of moving on as one came, in meters after one second (it grows with the root).
+    """The median error of constant velocity, in meters after one second (it grows with the root of time).
 
-    Zero where no point has both neighbors.
+    Zero if no point has both neighbors.
     """
     errors = np.empty(len(t))
     count = 0

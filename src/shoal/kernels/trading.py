@@ -1,7 +1,6 @@
-"""ReachLocations (Alg. 4): each location trades places with one of a set that keeps all paths short.
+"""ReachLocations (Alg. 4): each location swaps with a random member of a set that keeps all paths short.
 
-Locations take their turns one after the other. Candidates that are equally near come in the order of their
-rows.
+Locations take turns. Equally near candidates come in the order of their rows.
 """
 
 import heapq
@@ -22,8 +21,8 @@ Waiting = list[tuple[float, int]]
 class Locations(NamedTuple):
     """All m samples.
 
-    owner: [m] whose. edge, along: [m] where on the graph, meters from the edge's end u. x, y: [m] exact
-    places.
+    owner: [m] trajectory. edge, along: [m] position on the graph, meters from the edge's end u. x, y: [m]
+    exact places.
     """
 
     offsets: Integers
@@ -36,10 +35,10 @@ class Locations(NamedTuple):
 
 
 class TradeState(NamedTuple):
-    """What has happened so far.
+    """Progress of the algorithm.
 
-    status, place: [m] of each sample, and the sample whose place it has now. waiting: [m] samples not swapped
-    yet, those of edge e from edge_offsets[e] on, waiting_count[e] of them; waiting_at: [m] where each is.
+    status, place: [m] of each sample, and the sample whose place it has now. waiting: [m] unswapped samples,
+    those of edge e from edge_offsets[e] on, waiting_count[e] of them; waiting_at: [m] position of each.
     """
 
     status: Integers
@@ -63,9 +62,9 @@ class Cache(NamedTuple):
 
 
 class Town(NamedTuple):
-    """The streets, everybody on them, and a workspace for one search at a time.
+    """The streets, all locations on them, and a workspace for one search at a time.
 
-    nearest: [n] least distance to each node, inf between searches. tried: [m] who last tried a sample.
+    nearest: [n] least distance to each node, inf between searches. tried: [m] last leader to try a sample.
     """
 
     roads: Roads
@@ -77,10 +76,10 @@ class Town(NamedTuple):
 
 
 class TradeRules(NamedTuple):
-    """What a trade must keep: the largest difference in time, the longest path, and whose neighbors count.
+    """Conditions of a swap: the largest difference in time, the longest path, and whose neighbors count.
 
-    least_sum: whether the two members of a set are those with the least sum of paths within it, not the
-    nearest ones. rows_m: how far path lengths from a node are looked up.
+    least_sum: the two members of a set minimize the sum of paths within it instead of their distance from the
+    leader. rows_m: radius of stored path lengths.
     """
 
     time_threshold_s: float
@@ -92,7 +91,7 @@ class TradeRules(NamedTuple):
 
 @compiled
 def take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> None:
-    """Give a waiting sample its last status and take it off its edge's list."""
+    """Set the final status of a waiting sample and take it off its edge's list."""
     state.status[row] = status
     e = edge[row]
     state.waiting_count[e] -= 1
@@ -115,7 +114,7 @@ def neighbor(locations: Locations, state: TradeState, row: int, step: int) -> in
 
 @compiled
 def fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
-    """1 when the node's row had to be computed, which overwrote the oldest one; 0 when it was there."""
+    """Cache the node's row; return 1 if it had to be computed, which overwrites the oldest one, else 0."""
     if cache.slot_of[node] >= 0:
         return 0
     slot = cache.oldest[0]
@@ -129,7 +128,7 @@ def fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
 
 @compiled
 def fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> None:
-    """Have the rows of both ends of these edges (-1 = none) at hand at once.
+    """Cache the rows of both ends of these edges (-1 = none) simultaneously.
 
     The cache holds more than twice as many.
     """
@@ -183,10 +182,10 @@ def offer(
 
 @compiled
 def can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Integers) -> bool:
-    """Whether leader and row may trade places.
+    """Whether leader and row may swap.
 
-    (3) (b) to (d) of Alg. 4 for the leader's neighbors ``around``, and the same for the row's own if both
-    sides count.
+    (3) (b) to (d) of Alg. 4 for the leader's neighbors ``around``, and for the row's neighbors if both sides
+    count.
     """
     place = town.state.place
     for neighbor_row in around:
@@ -204,7 +203,7 @@ def can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Inte
 def begin_search(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
-    """Push the ends of the leader's own edge and what waits on it."""
+    """Push the ends of the leader's edge and the samples waiting on it."""
     roads, locations, state = town.roads, town.locations, town.state
     e, along = locations.edge[leader], locations.along[leader]
     for node, distance in ((roads.u[e], along), (roads.v[e], roads.length[e] - along)):
@@ -222,7 +221,7 @@ def begin_search(
 
 @compiled
 def is_new(locations: Locations, leader: int, members: Integers, row: int) -> bool:
-    """Conditions (1) and (2): a place unlike the leader's and the members', of a trajectory unlike theirs."""
+    """Conditions (1) and (2): place and trajectory differ from the leader's and the members'."""
     if locations.x[row] == locations.x[leader] and locations.y[row] == locations.y[leader]:
         return False
     for other in members:
@@ -237,7 +236,7 @@ def is_new(locations: Locations, leader: int, members: Integers, row: int) -> bo
 def settle_node(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
-    """Take the nearest node off its heap, offer what waits beside it and push its neighbors."""
+    """Take the nearest node off its heap, offer the samples on its edges and push its neighbors."""
     roads, nearest = town.roads, town.nearest
     distance, node = heapq.heappop(nodes)
     if distance > nearest[node]:
@@ -257,11 +256,10 @@ def settle_node(
 def next_place(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> tuple[float, int]:
-    """The next waiting sample by its path from the leader, and that path; inf and -1 when none is left.
+    """The next waiting sample by its path from the leader, and that path; inf and -1 when none remain.
 
     Nodes come in the order of their distance. A sample on an edge is offered once from each end, and is final
-    when every node that is still to come is farther than it; so equally near ones come in the order of their
-    rows.
+    when every node still to come is farther; so equally near ones come in the order of their rows.
     """
     while len(nodes) > 0 or len(places) > 0:
         if len(places) == 0 or (len(nodes) > 0 and nodes[0][0] <= places[0][0]):
@@ -275,23 +273,34 @@ def next_place(
 
 
 @compiled
+def edges_around(town: Town, leader: int, around: Integers) -> Integers:
+    """[4]: the edges of the leader and of the places of its neighbors (-1 = none), and a free entry."""
+    edges = np.full(4, -1, dtype=np.int64)
+    edges[0] = town.locations.edge[leader]
+    for i in range(2):
+        if around[i] >= 0:
+            edges[1 + i] = town.locations.edge[town.state.place[around[i]]]
+    return edges
+
+
+@compiled
 def least_sum_pair(
     town: Town,
     rules: TradeRules,
     leader: int,
     members: Integers,
     around: Integers,
-    edges: Integers,
     nodes: Waiting,
     places: Waiting,
     touched: list[int],
 ) -> bool:
-    """Fill members [2] with the two that have the least sum of the three paths among them and the leader.
+    """Fill members [2] with the two that minimize the sum of the three paths among them and the leader.
 
     The path between two is at least the difference of theirs to the leader. So two of which one lies d away
     cost 2 d or more, and the search ends where that is no less than the best.
     """
     locations = town.locations
+    edges = edges_around(town, leader, around)
     best = np.inf
     last = members[:1].copy()
     seen = [(0.0, leader) for _ in range(0)]
@@ -317,16 +326,11 @@ def least_sum_pair(
 def find_partners(town: Town, rules: TradeRules, leader: int, members: Integers) -> bool:
     """Fill members [k - 1] with a set for the leader by (1) to (3) of Alg. 4; False = there is none.
 
-    They come by their path from the leader: the nearest ones, or the two with the least sum.
+    They are found in order of path length from the leader: the nearest ones, or the two with the least sum.
     """
     locations, state = town.locations, town.state
     around = np.array([neighbor(locations, state, leader, -1), neighbor(locations, state, leader, 1)])
-    edges = np.full(4, -1, dtype=np.int64)
-    edges[0] = locations.edge[leader]
-    for i in range(2):
-        if around[i] >= 0:
-            edges[1 + i] = locations.edge[state.place[around[i]]]
-    fetch_ends(town.roads, town.cache, rules.rows_m, edges)
+    fetch_ends(town.roads, town.cache, rules.rows_m, edges_around(town, leader, around))
     # the compiler learns the types of empty lists from what they would hold
     nodes = [(0.0, leader) for _ in range(0)]
     places = [(0.0, leader) for _ in range(0)]
@@ -334,7 +338,7 @@ def find_partners(town: Town, rules: TradeRules, leader: int, members: Integers)
     begin_search(town, rules, leader, nodes, places, touched)
     n_found = 0
     if rules.least_sum:
-        if least_sum_pair(town, rules, leader, members, around, edges, nodes, places, touched):
+        if least_sum_pair(town, rules, leader, members, around, nodes, places, touched):
             n_found = 2
     else:
         while n_found < len(members):
@@ -361,10 +365,10 @@ def trade_places(
     leaders: Integers,
     members: Integers,
 ) -> int:
-    """Let these trajectories lead in turn; the new number of sets.
+    """Let these trajectories lead in turn; return the new number of sets.
 
-    draws: [m] uniform in 0..k-1, 0 = the leader keeps its place. Sets: leaders [m], members [m, k - 1] of
-    each set in the order of the run, and the state.
+    draws: [m] uniform in 0..k-1, 0 = the leader keeps its place. Fills leaders [m] and members [m, k - 1] of
+    each set in order, and the state.
     """
     locations, state = town.locations, town.state
     for subject in subjects:

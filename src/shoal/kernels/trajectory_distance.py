@@ -1,4 +1,4 @@
-"""The distance of every two synchronized trajectories.
+"""Distances between synchronized trajectories.
 
 Nothing is interpolated at single stamps. Between two fixes of either trajectory, the difference of their
 places is linear in time. So the sum of its squares over all stamps there has a closed form, in the number of
@@ -15,12 +15,10 @@ from shoal.runtime.compiled import compiled
 
 
 class Courses(NamedTuple):
-    """Trajectories as broken lines over shared stamps.
+    """Polylines over shared stamps. Course i owns fixes offsets[i] to offsets[i + 1], at least one.
 
-    Course i owns fixes offsets[i] to offsets[i + 1], at least one.
-
-    rank: [m] which stamp a fix is at, rising in a course. x, y: [m] meters. vx, vy: [m] meters a tick until
-    the next fix, 0 at the last.
+    rank: [m] stamp of a fix, rising in a course. x, y: [m] meters. vx, vy: [m] meters a tick until the next
+    fix, 0 at the last.
     """
 
     offsets: Integers
@@ -32,10 +30,10 @@ class Courses(NamedTuple):
 
 
 class Stamps(NamedTuple):
-    """The different times of the whole data set in whole ticks since the first, ascending.
+    """The distinct times of the whole data set in whole ticks since the first, ascending.
 
     t: [s]. sum_t, sum_tt: [s + 1] sums of t and t * t over all stamps before a rank; they may wrap around,
-    and their differences are exact all the same as long as these fit 63 bits.
+    and their differences are still exact if these fit 63 bits.
     """
 
     t: Integers
@@ -91,8 +89,8 @@ def distances_to_later(
 ) -> tuple[Integers, Numbers, Floats]:
     """The distances of courses begin to end from all later ones that overlap them in time (Def. 10 and 12).
 
-    How many each has, from whom, and how far, course by course. power: of the percentage of common time that
-    divides a distance.
+    Returns the number of each, the others, and distances, course by course. power: of the percentage of
+    common time that divides a distance.
     """
     offsets, rank = courses.offsets, courses.rank
     n = len(offsets) - 1

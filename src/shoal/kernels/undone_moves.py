@@ -1,7 +1,7 @@
-"""Places that points moved into cylinders came from: those that other points of the same record speak for.
+"""Recover places of points moved into cylinders, from the other points of the same record.
 
-Whoever was moved stands on the line from the middle through the true place. Two such lines cross where
-somebody may have been twice, and a point that was not moved shows a place itself.
+A moved point lies on the line from the middle through the true place. Two such lines cross at places that a
+person may have visited twice, and an unmoved point shows a place directly.
 """
 
 import math
@@ -25,10 +25,10 @@ _STEPS: Final = (0.7548776662466927, 0.5698402909980532)  # spread pairs evenly 
 def origin_evidence(
     x: float, y: float, middle_x: float, middle_y: float, radius: float, place_x: float, place_y: float
 ) -> float:
-    """How much a point at x, y speaks for having come from a place: 1 = it stands there, less the farther.
+    """Evidence of a point at x, y for having come from a place: 1 = it is there, less if farther.
 
-    How far it stands from where the place is moved to, in what is left of ``NEAR_M`` there; and how far from
-    the place, which counts much less.
+    By its distance from the place's position after a move, relative to the remainder of ``NEAR_M`` there;
+    and, much less, by its distance from the place.
     """
     along_x, along_y = place_x - middle_x, place_y - middle_y
     away = math.sqrt(along_x * along_x + along_y * along_y)
@@ -44,7 +44,7 @@ def origin_evidence(
 def _crossing(
     first: Floats, first_middle: Floats, second: Floats, second_middle: Floats, place: Floats
 ) -> bool:
-    """Whether the lines from two middles through two points cross beyond both; ``place`` [2] is where."""
+    """Whether the lines from two middles through two points cross beyond both; sets ``place`` [2]."""
     ax, ay = first[0] - first_middle[0], first[1] - first_middle[1]
     bx, by = second[0] - second_middle[0], second[1] - second_middle[1]
     turn = ax * by - ay * bx
@@ -61,9 +61,9 @@ def _crossing(
 
 @compiled
 def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats) -> int:
-    """Write places that a record's points may have come from, and return how many.
+    """Write places that a record's points may have come from; return their number.
 
-    Some of its points, evenly taken, and crossings of some pairs of lines through those at an edge (rows
+    A regular selection of its points, and crossings of some pairs of lines through those at an edge (rows
     ``moved``).
     """
     count, n = 0, len(points)
@@ -83,9 +83,9 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
 
 @compiled
 def count_on_same_line(points: Floats, middles: Floats) -> Integers:
-    """[n]: how many points stand with each in one square of side LINE_M, in cylinders whose middles do, too.
+    """[n]: number of points that share a square of side LINE_M, as do their cylinders' middles.
 
-    Such a line goes through every place beyond its point, so the same line again tells no more.
+    Their line goes through every place beyond the point, so repeating it adds no information.
     """
     squares = np.empty((4, len(points)), dtype=np.int64)
     for axis in range(2):
@@ -116,11 +116,11 @@ def undo_moves(
     undone: Floats,
     evidence: Floats,
 ) -> None:
-    """Fill undone [m, 2] for records from first to end: where each of their points most likely came from.
+    """Fill undone [m, 2] for records from first to end: the likeliest origin of each point.
 
-    Those inside a cylinder stay. Others go to the candidate with the greatest product of what they speak for
-    it themselves and the square of what all points of the record do, where those on one line count as one.
-    told: float64 [m], that product, infinite for those that stay.
+    Points inside a cylinder stay. Others go to the candidate with the greatest product of their own evidence
+    and the square of the evidence of all points of the record, where those on one line count as one.
+    evidence: float64 [m], that product, infinite for points that stay.
     """
     places = np.empty((2 * CANDIDATES, 2))
     for record in range(first, end):
@@ -178,7 +178,7 @@ def undo_moves(
 def sum_origin_evidence(
     lines: Lines, middles: Floats, radius: float, x: float, y: float, visits: Floats
 ) -> None:
-    """Fill visits [r]: how much the points of each record speak for having come from a place."""
+    """Fill visits [r]: the total evidence of each record's points for having come from a place."""
     for record in range(len(visits)):
         begin, end = lines.offsets[record], lines.offsets[record + 1]
         own_x, own_y = lines.x[begin:end], lines.y[begin:end]

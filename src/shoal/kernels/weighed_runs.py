@@ -1,8 +1,8 @@
-"""k-merge with the extents of samples for a cost: what a reader of the release sees, summed over raw samples.
+"""k-merge with box extents as costs: inaccuracy for readers of the release, summed over raw samples.
 
-A run of n samples costs n (place[dx + dy] + per_slot dt). Parting a run into two complete ones never
-costs more, since neither is larger; so the optimum has elementary runs alone, as with the cost of
-Gramaglia et al. 2017, Eq. 7, and the same ranges of candidates hold (kernels/k_merge.py).
+A run of n samples costs n (place[dx + dy] + per_slot dt). Splitting a run into two complete ones never costs
+more, since neither is larger; so the optimum has only elementary runs, as with the cost of Gramaglia et al.
+2017, Eq. 7, and the same candidate ranges hold (kernels/k_merge.py).
 """
 
 from typing import Any, NamedTuple
@@ -37,9 +37,9 @@ class Tracks(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What one sample costs for the extents of its box.
+    """Cost of one sample for the extents of its box.
 
-    place: for each number of cells dx + dy, rising; wider ones cost as much as the widest. per_slot: for each
+    place: for each number of cells dx + dy, rising; wider boxes cost as much as the last. per_slot: for each
     slot of dt.
     """
 
@@ -49,7 +49,7 @@ class Weights(NamedTuple):
 
 @compiled
 def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
-    """Lay the samples of these people side by side in the room, by ascending time; how many there are."""
+    """Merge the samples of these people in the room by ascending time; return their number."""
     t, x, y, owner = room[SAMPLES], room[SAMPLES + 1], room[SAMPLES + 2], room[SAMPLES + 3]
     place, stop = np.empty(len(members), dtype=np.int64), np.empty(len(members), dtype=np.int64)
     when = np.empty(len(members), dtype=np.int64)
@@ -82,7 +82,7 @@ def fill_hulls(room: Integers, first: int, h: int) -> None:
 
 @compiled
 def stretch_hull(room: Integers, i: int, a: int, b: int, c: int, d: int, weights: Weights) -> None:
-    """Let the hull of candidate i hold these columns a to b and rows c to d, and fill in what it costs."""
+    """Extend the hull of candidate i to columns a to b and rows c to d, and fill in its cost."""
     g = room[CANDIDATE, i]
     a, b = min(room[WEST, g], a), max(room[EAST, g], b)
     c, d = min(room[SOUTH, g], c), max(room[NORTH, g], d)
@@ -93,7 +93,7 @@ def stretch_hull(room: Integers, i: int, a: int, b: int, c: int, d: int, weights
 
 @compiled
 def stretch_hulls(room: Integers, low: int, new: int, h: int, weights: Weights) -> None:
-    """Let the hulls of the candidates from ``low`` to ``new`` hold stamp h."""
+    """Extend the hulls of the candidates from ``low`` to ``new`` to stamp h."""
     a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
     for i in range(new - 1, low - 1, -1):
         g = room[CANDIDATE, i]
@@ -105,8 +105,7 @@ def stretch_hulls(room: Integers, low: int, new: int, h: int, weights: Weights) 
 @compiled
 def take_candidates(
     room: Integers,
-    low: int,
-    high: int,
+    window: tuple[int, int],
     lowest: int,
     added: int,
     last: int,
@@ -114,10 +113,12 @@ def take_candidates(
     h: int,
     weights: Weights,
 ) -> tuple[Any, Any]:
-    """From where to where candidates stand without those before ``lowest``, and with those after ``added``.
+    """Begin and end of the candidates without those before ``lowest``, and with those after ``added``.
 
-    Their hulls hold stamp h then. last: the last candidate. sides: as ``weigh_all`` takes them.
+    window: begin and end before. All hulls are extended to stamp h. last: the last candidate. sides: as in
+    ``weigh_all``.
     """
+    low, high = window
     while low < high and room[CANDIDATE, low] < lowest:
         low += 1
     stretch_hulls(room, low, high, h, weights)
@@ -133,8 +134,8 @@ def take_candidates(
 def weigh_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
     """The least cost with a last run that begins with one of these candidates; end: of its samples.
 
-    time: what one sample costs for the time until now. Unsigned, places need no look at their sign, so that a
-    processor takes several candidates at once.
+    time: cost of one sample for the time until now. Unsigned indexes need no sign check, so several
+    candidates are processed at once.
     """
     best = IMPOSSIBLE
     for i in range(np.uint64(low), np.uint64(high)):
@@ -144,10 +145,10 @@ def weigh_candidates(room: Integers, low: int, high: int, end: int, time: int) -
 
 @compiled
 def forget_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
-    """Where the candidates begin without those that can never be best again.
+    """Begin of the candidates after dropping those that can never be best again.
 
     Of two, the earlier has the larger run and never the smaller hull. While both cost the same for place it
-    costs more and more against the later, and more still once they do not.
+    loses more and more against the later, and even more once they do not.
     """
     begin, level, least = high, NONE, IMPOSSIBLE
     for i in range(high - 1, low - 1, -1):
@@ -168,7 +169,7 @@ def weigh_all(
 ) -> Any:
     """The least cost with a last run that ends with stamp h and begins with one from ``lowest`` to ``last``.
 
-    sides: the hull of stamp h and those before it that the kept hulls do not hold.
+    sides: the hull of stamp h and of earlier stamps outside the stored hulls.
     """
     a, b, c, d = sides
     end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
@@ -183,7 +184,7 @@ def weigh_all(
 
 @compiled
 def cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
-    """What the whole costs at least: up to where the run of stamp h may begin, and alone from there."""
+    """Lower bound of the total cost: up to where the run of stamp h may begin, and alone from there."""
     alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
     for g in range(lowest, h + 1):
         floor = min(floor, room[COST, g] + (samples - room[STARTS, g]) * alone)
@@ -192,11 +193,11 @@ def cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weigh
 
 @compiled
 def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -> Any:
-    """Fill the costs of parting the first h stamps into complete runs, or IMPOSSIBLE; that of all stamps.
+    """Fill the costs of splitting the first h stamps into complete runs, or IMPOSSIBLE; return the last.
 
-    room: with the stamps in its first rows, as ``make_stamps`` leaves them. Ends early, with IMPOSSIBLE, once
-    the whole must cost more than ``limit``. Hulls back from stamp ``middle`` are kept, so that each new
-    candidate finds its own. Where few stamps lie from the first candidate to ``middle``, all are looked at.
+    room: with the stamps in its first rows, from ``make_stamps``. Stops early, with IMPOSSIBLE, once the
+    total must exceed ``limit``. Hulls back from stamp ``middle`` are stored for new candidates. Short ranges
+    are evaluated completely.
     """
     samples = room[STARTS, n_stamps]
     room[COST, 0] = 0
@@ -222,7 +223,7 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
         if brief:
             room[COST, h + 1] = weigh_all(room, lowest, last, (a, b, c, d), h, weights)
             continue
-        low, high = take_candidates(room, low, high, lowest, added, last, (a, b, c, d), h, weights)
+        low, high = take_candidates(room, (low, high), lowest, added, last, (a, b, c, d), h, weights)
         added = last
         end, time = room[STARTS, h + 1], weights.per_slot * (room[T, h] + 1)
         room[COST, h + 1] = weigh_candidates(room, low, high, end, time)
@@ -234,7 +235,7 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
 
 @compiled
 def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Integers, limit: int) -> Any:
-    """What a record of these people costs at least; above ``limit`` it may come out as IMPOSSIBLE.
+    """The least cost of a record of these people; above ``limit`` it may be IMPOSSIBLE.
 
     room: int64 [ROOM, m + 1] or more, for m samples of all of them.
     """
@@ -256,8 +257,8 @@ def weighed_partition(
 ) -> tuple[Integers, int]:
     """First sample of every run of the cheapest partition into complete runs, and its cost.
 
-    t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, each present. Of
-    equally cheap partitions it is the one with the shortest last runs.
+    t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, all present. Ties
+    prefer the shortest last runs.
     """
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, k, room)
@@ -290,9 +291,9 @@ def weighed_partition(
 
 @compiled
 def boxes_of_crowds(tracks: Tracks, members: Integers, begins: Integers) -> tuple[Integers, Integers]:
-    """[6, b]: the boxes of one crowd after the other, columns as BOX_COLUMNS; and where each begins [c + 1].
+    """[6, b]: the k-merge boxes of many crowds as BOX_COLUMNS; and the offsets of crowds [c + 1].
 
-    begins: [c + 1], where each crowd's members begin.
+    begins: [c + 1], offsets of each crowd in ``members``.
     """
     n_crowds, most_samples, most_boxes = len(begins) - 1, 0, 0
     for crowd in range(n_crowds):

@@ -1,4 +1,1 @@
-"""What is measured on trajectories and releases alike.
-
-Stretch, nearest pairs, k-gap, distances, queries, presence.
-"""
+"""Measures of trajectories and releases: stretch, nearest pairs, k-gap, distances, queries, presence."""

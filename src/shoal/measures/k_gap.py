@@ -1,7 +1,4 @@
-"""How exposed people are before publication: the k-gap and its tails.
-
-Source: Gramaglia and Fiore 2015, Sec. 4.2 and 5.
-"""
+"""Exposure of people before publication: k-gap and tails (Gramaglia and Fiore 2015, Sec. 4.2 and 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,12 +27,12 @@ _Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # st
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KGap:
-    """The k-gap of subjects, each array float64 [n] in their order.
+    """The k-gap of n subjects, in their order.
 
     Parameters
     ----------
     k : int
-        How many people are to share a record.
+        People to share a record.
     gap : float64 [n]
         0 = already hidden, 1 = isolated (Eq. 11).
     space, time : float64 [n]
@@ -46,7 +43,7 @@ class KGap:
     space_cap_m, time_cap_s : float
         The stretches that count as total loss.
     subjects : int64 [n] or None
-        Who these are, ascending; None = everybody.
+        The subjects, ascending; None = all.
     """
 
     k: int
@@ -76,11 +73,11 @@ def k_gap(
         Snapped trajectories; or, for each subject, rows of (t, x, y) in seconds and meters, which are snapped
         to 60 s and 100 m.
     k : int
-        How many people are to share a record, at least 2.
+        People to share a record, at least 2.
     caps : Caps or None
         The stretches that count as total loss; None = 20 km and 8 h.
     run : Run or None
-        Where to report progress, and how many threads to use; None = local and silent.
+        Progress and threads; None = local and silent.
 
     Returns
     -------
@@ -90,7 +87,7 @@ def k_gap(
     Raises
     ------
     MisuseError
-        When k < 2 or when there are fewer than k people.
+        When k < 2 or there are fewer than k people.
 
     References
     ----------
@@ -111,15 +108,15 @@ def k_gap(
 
 
 def drawn_people(n: int) -> Integers | None:
-    """Ascending: 1,000 of ``n`` subjects, drawn at random and always the same; None = all, up to 2,000.
+    """A reproducible sample of 1,000 of ``n`` subjects, ascending; None = all, up to 2,000.
 
-    What a page says of the k-gap to two digits, so many people tell.
+    Enough to report the k-gap to two digits.
     """
     return None if n <= _ALL_UP_TO else some_people(n, _DRAWN)
 
 
 def some_people(n: int, at_most: int) -> Integers:
-    """Ascending: so many of ``n`` subjects, at most 1,000, drawn at random and always the same."""
+    """A reproducible sample of ``at_most`` of ``n`` subjects, at most 1,000, ascending."""
     drawn = np.random.default_rng(_DRAW_SEED).choice(n, min(at_most, _DRAWN, n), replace=False)
     return np.sort(drawn).astype(np.int64)
 
@@ -127,10 +124,10 @@ def some_people(n: int, at_most: int) -> Integers:
 def nearest_others(
     original: Trajectories, count: int, subjects: Integers, below: float | Floats, run: Run
 ) -> tuple[Integers, Floats]:
-    """[s, count] the nearest others of each of these subjects, the first of equals, and their efforts.
+    """[s, count] the nearest others of each of these subjects, ties by number, and their efforts.
 
-    subjects: ascending. below: those with such an effort or a larger one are left out, for all or [s]. Where
-    fewer are found, subject n stands at an infinite effort.
+    subjects: ascending. below: upper limit of efforts, excluded, for all or [s]. Missing others are subject n
+    at infinite effort.
     """
     near = NearPairs(original, Caps(), run)
     limits = np.zeros(original.n_subjects)
@@ -147,9 +144,9 @@ def k_gaps(
     run: Run | None = None,
     subjects: Integers | None = None,
 ) -> list[KGap]:
-    """The k-gaps for each k, from one search for the nearest others of the largest; raises as k_gap does.
+    """The k-gaps for each k, from one search for the nearest others; raises as ``k_gap`` does.
 
-    subjects: ascending, whose k-gaps are asked for, each among all people; None = everybody's.
+    subjects: ascending, the subjects to measure, each among all people; None = all.
     """
     require_trajectories(original)
     if is_number(ks):
@@ -167,7 +164,6 @@ def k_gaps(
 
 
 def _gap_to(near: NearPairs, neighbors: Integers, subjects: Integers | None, caps: Caps, run: Run) -> KGap:
-    """The k-gap of these subjects to these others of each, nearest first: [n, k - 1] by subject."""
     n, k = len(near.lengths), neighbors.shape[1] + 1
     neighbors, scale = np.ascontiguousarray(neighbors), near.scale
     parts, tails = np.empty((n, 2)), np.empty((n, 3))
@@ -196,7 +192,7 @@ def _gap_to(near: NearPairs, neighbors: Integers, subjects: Integers | None, cap
 
 
 def tail_weight_index(values: npt.ArrayLike) -> float:
-    """How heavy the upper tail is: ((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)).
+    """Weight of the upper tail: ((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)).
 
     Parameters
     ----------
@@ -227,7 +223,6 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
 
 def _flags(near: NearPairs, subjects: Integers | None) -> Flags:
-    """[n] who is among these subjects; None = everybody."""
     flags = np.full(len(near.lengths), subjects is None)
     if subjects is not None:
         flags[subjects] = True

@@ -1,9 +1,8 @@
-"""How small boxes could be at best: what people's samples cost beside the companions that suit them best.
+"""Lower bound of box extents: the cost of people's samples with their best companions.
 
-In a class of k, every box holds a sample of each member. So a sample's box reaches at least to one sample of
-each of k - 1 companions, and all samples of a person together cost at least as much as beside the companion
-that suits them worst of these. The k - 1 people beside whom they cost least, each alone, bound that from
-below, whatever the classes are.
+In a class of k, every box contains a sample of each member. So a sample's box reaches at least to one sample
+of each of k - 1 companions, and all samples of a person together cost at least as much as with the worst of
+these companions. The k - 1 companions with the least cost bound that from below, whatever the classes are.
 """
 
 from typing import Final
@@ -25,7 +24,7 @@ _WIDEST: Final = 1 << 20  # cells; a million of 100 m is more than twice around 
 
 
 def even_weights(original: Trajectories, cells: float, slots: float) -> Weights:
-    """Whole weights that make so many cells of dx + dy count as much as so many slots."""
+    """Integer weights by which ``cells`` of dx + dy count as much as ``slots``."""
     return Weights(
         place=np.arange(widest_cells(original) + 1) * max(1, round(_FINEST * min(1.0, slots / cells))),
         per_slot=max(1, round(_FINEST * min(1.0, cells / slots))),
@@ -33,14 +32,14 @@ def even_weights(original: Trajectories, cells: float, slots: float) -> Weights:
 
 
 def widest_cells(original: Trajectories) -> int:
-    """The largest dx + dy, in cells, that a box of this data can have, as far as it is told apart."""
+    """The largest dx + dy in cells that boxes of this data can have, up to a maximum."""
     return min(_WIDEST, int(np.ptp(original.x)) + int(np.ptp(original.y)) + 2)
 
 
 def least_costs_in_a_class(
     original: Trajectories, k: int, weights: Weights, subjects: Integers, run: Run
 ) -> Integers:
-    """[subjects] what the samples of each cost at least in any class of k, of the snapped data's people.
+    """[subjects] least cost of each subject's samples in any class of k, among the snapped data's people.
 
     A sample costs its box's dx + dy in cells and its duration in slots, each times its weight. Raises
     MisuseError when there are fewer than k people.
@@ -61,14 +60,14 @@ def least_costs_in_a_class(
 
 
 def _nearest_first(away: Floats) -> Integers:
-    """Everybody, some of the nearest in their order and then all others, whose order saves no time."""
+    """All people, the nearest sorted, then the others, whose order saves no time."""
     order = np.argpartition(away, min(_IN_ORDER, len(away) - 1))
     near, others = order[:_IN_ORDER], order[_IN_ORDER:]
     return np.concatenate([near[np.argsort(away[near], kind="stable")], np.sort(others)])
 
 
 def squares_of(tracks: Tracks) -> Squares:
-    """A raster over all these samples, so many squares on its longer side."""
+    """A raster over all these samples, 256 squares along its longer side."""
     west, south = int(tracks.x.min()), int(tracks.y.min())
     wide, high = int(tracks.x.max()) - west, int(tracks.y.max()) - south
     side = max(wide, high) // _SQUARES_ACROSS + 1

@@ -1,4 +1,4 @@
-"""Everybody's nearest others in a whole population, exactly and without a matrix: for GLOVE and the k-gap."""
+"""Exact nearest others in a population without a distance matrix: for GLOVE and the k-gap."""
 
 import math
 from collections.abc import Sequence
@@ -40,14 +40,14 @@ Lists = tuple[Integers, Numbers, Numbers]
 
 
 class _Share(NamedTuple):
-    """People side by side: where the samples of each begin, counted from the first, and their rows."""
+    """Consecutive people: offsets of their samples, counted from the first, and the rows."""
 
     offsets: Integers
     rows: slice
 
 
 class _Cells(NamedTuple):
-    """The number of each sample's cell among all distinct ones, in their order, and where those are."""
+    """Number of each sample's cell among all distinct ones, and the distinct cells."""
 
     number: Numbers
     x: Integers
@@ -55,7 +55,7 @@ class _Cells(NamedTuple):
 
 
 def people_of(original: Trajectories, scale: Scale, run: Run) -> People:
-    """Everybody's samples, places and hours."""
+    """The samples, places and hours of all people."""
     offsets, x, y = original.offsets, original.x, original.y
     first_t, last_t = int(original.t[offsets[:-1]].min()), int(original.t[offsets[1:] - 1].max())
     narrow = bool(scale.half <= _MOST_HALF_IN_16_BITS and last_t - first_t < _LAST_SLOT_IN_32_BITS)
@@ -90,7 +90,7 @@ def people_of(original: Trajectories, scale: Scale, run: Run) -> People:
 
 
 def _shares(offsets: Integers, threads: int) -> list[_Share]:
-    """Everybody in as many shares as threads, of about as many samples each."""
+    """All people in as many shares as threads, with similar numbers of samples."""
     ends = np.searchsorted(offsets, np.linspace(0, offsets[-1], threads + 1)[1:])
     starts = np.concatenate([[0], ends[:-1]])
     return [
@@ -101,7 +101,6 @@ def _shares(offsets: Integers, threads: int) -> list[_Share]:
 
 
 def _side_by_side(shares: list[Lists]) -> Lists:
-    """The lists of all shares as those of everybody."""
     counts, distinct, weights = ([lists[i] for lists in shares] for i in range(3))
     begins = np.concatenate([[0], *(np.diff(lists) for lists in counts)]).cumsum()
     return begins, np.concatenate(distinct), np.concatenate(weights)
@@ -110,7 +109,7 @@ def _side_by_side(shares: list[Lists]) -> Lists:
 def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integers:
     """[s, 4] least and greatest x, least and greatest y of the rows from each start to the next.
 
-    columns: those that these are taken of, in this order.
+    columns: the columns for these four, in this order.
     """
     kinds = (np.minimum, np.maximum, np.minimum, np.maximum)
     return np.stack(
@@ -119,7 +118,7 @@ def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integer
 
 
 def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
-    """The rectangles around every so many rows of each subject; the last one's may have fewer."""
+    """Rectangles around every CHUNK rows of each subject; the last one's may have fewer."""
     counts = -(-np.diff(offsets) // CHUNK)
     chunk_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     within = np.arange(chunk_offsets[-1]) - np.repeat(chunk_offsets[:-1], counts)
@@ -127,7 +126,7 @@ def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
 
 
 def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run: Run) -> Places:
-    """Cells as places where they are few, as with base stations; else squares, doubled until they are."""
+    """Cells as places if few, as with base stations; else squares, doubled in size until few."""
     side, squares = 1, _Cells(np.arange(len(cells.x)), cells.x, cells.y)
     while len(squares.x) > _MOST_PLACES:
         side *= 2
@@ -153,7 +152,7 @@ def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run
 def _hours(
     original: Trajectories, shares: list[_Share], first_t: int, last_t: int, narrow: bool, run: Run
 ) -> Hours:
-    """Bins of about half an hour, longer where the data spans so long that there would be too many."""
+    """Bins of about half an hour, longer where the data spans too long."""
     slots = round(_BIN_S / original.snapped_grid().slot_s)
     shift = max(slots.bit_length() - 1, (last_t - first_t).bit_length() - _BINS_BITS, 0)
     count = ((last_t - first_t) >> shift) + 1
@@ -170,7 +169,6 @@ def _hours(
 
 
 def _numbered(x: Integers, y: Integers, run: Run) -> _Cells:
-    """The cells of these samples, row by row."""
     first_x, first_y = int(x.min()), int(y.min())
     rows, columns = int(x.max()) - first_x + 1, int(y.max()) - first_y + 1
     if rows * columns > _MOST_CELLS_OF_A_MAP:
@@ -211,7 +209,7 @@ _LONGEST_IN_16_BITS: Final = (1 << 16) - 2
 
 
 class NearPairs:
-    """Knows everybody's samples and places, and answers who is near whom."""
+    """Searches nearest pairs among the people of a data set."""
 
     def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
         self.scale = caps.scale_on(original.snapped_grid())
@@ -223,19 +221,19 @@ class NearPairs:
     def nearest(
         self, subjects: Integers, count: int, below: float | Floats, requested: Numbers | None = None
     ) -> Nearest:
-        """Of each of ``among``, the ``count`` nearest others of ``among`` with an effort below ``below``.
+        """For each of ``subjects``, its ``count`` nearest others among them with an effort below ``below``.
 
-        Of equals the first. among: ascending subjects. below: in units of 1 / (2 * half), for all or for each
-        of n. wanted: [n] whose nearest are asked for; None = everybody's.
+        Ties by number. subjects: ascending. below: in units of 1 / (2 * half), for all or [n]. requested: [n]
+        whose lists to fill; None = all.
         """
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
         return self._all_blocks(self.prepared(subjects, below, requested), count, requested)
 
     def nearest_others(self, count: int, requested: Numbers, below: float | Floats = np.inf) -> Nearest:
-        """The nearest others of all who are wanted, [n], among everybody; of equals the first.
+        """The nearest others of all requested subjects [n] among all people; ties by number.
 
-        Nobody's are farther than as many others whose main places are near. So these are looked at first, and
-        then everybody, with a limit for each person. below: as ``nearest`` takes it.
+        Neighbors by main place bound the efforts of the nearest. So these are compared first, and then all
+        people, with a limit for each person. below: as in ``nearest``.
         """
         search = self.prepared(np.arange(len(self.lengths)), below, requested)
         neighbors = self._neighborhoods(search.order, max(_TOGETHER, 2 * count))
@@ -260,7 +258,7 @@ class NearPairs:
     def prepared(
         self, subjects: Integers, below: float | Floats, requested: Numbers | None = None
     ) -> PairSearch:
-        """The search for those near ``among``, as far as any two of them want each other."""
+        """The search among ``subjects``, for pairs in which at least one list is requested."""
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
         order, stratum = self._ranking(subjects, requested)
         places, bins = self.run.map(
@@ -281,7 +279,6 @@ class NearPairs:
         return PairSearch(self.people, ranked, order, below, limits, shift, self.scale)
 
     def _all_blocks(self, search: PairSearch, count: int, requested: Numbers) -> Nearest:
-        """The nearest of everybody who is wanted."""
         order, threads = search.order, self.run.threads
         possible = len(order) * (len(order) - 1) // 2
 
@@ -315,7 +312,7 @@ class NearPairs:
         )
 
     def _neighborhoods(self, order: Integers, size: int) -> list[Numbers]:
-        """Ranks in groups of about so many whose main places are near each other, the shortest first."""
+        """Ranks in groups of about ``size`` with neighboring main places, the shortest first."""
         places = self.people.places
         main = places.distinct[places.offsets[order]]
         strips = math.ceil(math.sqrt(len(order) / size))
@@ -326,10 +323,10 @@ class NearPairs:
         return [ranks[np.lexsort((ranks, self.lengths[order[ranks]]))].astype(np.int32) for ranks in groups]
 
     def _ranking(self, subjects: Integers, requested: Numbers) -> tuple[Integers, int]:
-        """Subjects in strata of ascending length, and how many are in a stratum.
+        """Subjects in strata of ascending length, and the size of a stratum.
 
-        In each, those come first whose nearest are wanted; both kinds are in blocks of people to whom the
-        same places are near.
+        In each stratum requested subjects come first; both kinds are in blocks of people near the same
+        places.
         """
         order = subjects[np.argsort(self.lengths[subjects], kind="stable")]
         stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
@@ -342,7 +339,7 @@ class NearPairs:
         return order, stratum
 
     def _tiled(self, subjects: Integers) -> Integers:
-        """These subjects in blocks of neighbors, halved again and again along what differs most."""
+        """These subjects in blocks of neighbors, halved recursively along the widest dimension."""
         if len(subjects) <= LANES:
             return subjects
         profiles = self._profiles[subjects]
@@ -353,9 +350,9 @@ class NearPairs:
 
     @cached_property
     def _profiles(self) -> Numbers:
-        """[n, c] the least costs from some places, where many live, to each subject; where it is itself.
+        """[n, c] the least costs from some populous places to each subject, and its main place.
 
-        Where all of these places are too far away to tell anything, only the latter differs.
+        Where all of these places are too far away, only the latter differs.
         """
         places, n = self.people.places, len(self.lengths)
         groups = self._neighborhoods(np.arange(n), max(n // _PIVOTS, 1))[:_PIVOTS]
@@ -371,9 +368,9 @@ class NearPairs:
         )
 
     def _limits(self, lengths: Integers, below: Floats) -> tuple[int, Numbers]:
-        """How many bits least costs lose, rounded down, so that sums of them fit; and the limits of sums.
+        """Number of bits to drop from least costs so that their sums fit; and the limits of sums.
 
-        All by rank. The limits are int32; no sum is below the 0 of those who are not wanted.
+        All by rank. The limits are int32; 0 excludes subjects without a requested list.
         """
         shift, half, longest = 0, int(self.scale.half), int(lengths.max(initial=1))
         while half >> shift >= 1 << 15 or (half >> shift) * 2 * longest >= 1 << 31:
@@ -382,7 +379,7 @@ class NearPairs:
         return shift, np.where(below > 0, limits, 0).astype(np.int32)
 
     def workspace(self, order: Integers) -> Workspace:
-        """Space for the cost table of any of these subjects; each thread needs its own."""
+        """Workspace for the cost table of any of these subjects; each thread needs its own."""
         raw, places, hours = self.people
         n_places, kind = len(places.costs), places.costs.dtype
         longest = int(self.lengths[order].max(initial=1))

@@ -1,4 +1,4 @@
-"""Where a record most likely is at certain hours: home at night, work on working days."""
+"""Hours in which a record's likeliest place is home (at night) or work (on working days)."""
 
 from typing import Final, Literal
 
@@ -17,7 +17,7 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
 
 
 def ahead_of(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
-    """[b]: how many seconds the clock is ahead of UTC in the middle of each box's interval."""
+    """[b]: seconds by which the clock is ahead of UTC in the middle of each box's interval."""
     return clock.utc_offset_s((boxes[:, 0] + boxes[:, 1]) * (slot_s / 2))
 
 
@@ -27,7 +27,7 @@ def share_of_hours(
     """[b]: the share of each box's interval, its first two columns, that lies in the hours of ``place``.
 
     These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work. utc_offset_s: of the clock, for all
-    boxes or for each: a box that spans a change of the clock has one offset all the same.
+    boxes or for each: one offset even for a box that spans a change of the clock.
     """
     start, end = (np.asarray(boxes[:, side] * slot_s + utc_offset_s, dtype=np.float64) for side in (0, 1))
     first, last = (hour * 3600.0 for hour in HOURS[place])

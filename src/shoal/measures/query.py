@@ -1,10 +1,10 @@
-"""Questions to a release, answered with bounds: how many people were where, and how many went where.
+"""Questions to a release, answered with bounds: people in regions, trips between zones.
 
-A box says that its subject was somewhere inside, so an answer has a minimum (boxes that lie inside for
-certain), a maximum (boxes that could), and an expected value between them (positions and times spread evenly
-over each box, boxes independent of each other). The bounds speak of what is published: people and samples
-that the release suppressed are in no bound; its losses say how many those are. Raw samples are boxes of one
-slot and cell, so the same questions can be put to raw data.
+A box says that its subject was somewhere inside, so an answer has a minimum (boxes certainly inside), a
+maximum (boxes possibly inside), and an expected value (positions and times spread evenly over each box, boxes
+independent). The bounds concern published data: people and samples that the release suppressed are not
+counted; its losses report them. Raw samples are boxes of one slot and cell, so the same questions apply to
+raw data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -125,14 +125,14 @@ def boxes_of(data: Release | Trajectories) -> tuple[Boxes, Integers, Grid]:
 
 
 def people_in(data: Release | Trajectories, region: Region) -> Estimate:
-    """How many records have a sample in the region."""
+    """Count the records with a sample in the region."""
     return people_in_each(data, [region], Run(threads=1))[0]
 
 
 def people_in_each(
     data: Release | Trajectories, regions: Sequence[Region], run: Run | None = None
 ) -> list[Estimate]:
-    """How many records have a sample in each of the regions; records are looked at on all threads."""
+    """Count the records with a sample in each region, on all threads."""
     offsets, grid = data.offsets, data.snapped_grid()
     n, estimates = len(offsets) - 1, list[Estimate]()
     at_once = max(1, _CHANCES // max(n, 1))
@@ -164,7 +164,6 @@ def people_in_each(
 
 
 def _windows(regions: Sequence[Region], grid: Grid) -> Windows:
-    """The regions as the kernels ask for them."""
     edges = np.array(
         [(one.t_start_s, one.t_end_s, one.x_min_m, one.y_min_m, one.x_max_m, one.y_max_m) for one in regions]
     )
@@ -185,12 +184,12 @@ def _windows(regions: Sequence[Region], grid: Grid) -> Windows:
 
 
 def _last_below(edge: float, unit: float) -> int:
-    """The last whole number that, times the unit, lies below an edge."""
+    """The last integer that, times the unit, lies below an edge."""
     return -_first_above(-edge, unit)
 
 
 def _first_above(edge: float, unit: float) -> int:
-    """The first whole number that, times the unit, lies above an edge, as floating point has it."""
+    """The first integer that, times the unit, lies above an edge in floating point."""
     if abs(edge) >= _ENDLESS * unit:
         return int(np.copysign(_ENDLESS, edge))
     number = int(edge / unit)
@@ -202,7 +201,7 @@ def _first_above(edge: float, unit: float) -> int:
 
 
 def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None = None) -> Estimates:
-    """[zones]: how many records have a sample in each zone."""
+    """[zones]: the number of records with a sample in each zone."""
     raster = Raster(zones.x_m, zones.y_m, float(data.snapped_grid().cell_m))
 
     def count(records: slice) -> Floats:
@@ -245,15 +244,14 @@ def begins_a_day(data: Release | Trajectories) -> Flags:
 
 
 def _starts_of(data: Release | Trajectories) -> Integers:
-    """The slots in which boxes or samples begin."""
     return data.boxes.t_start if isinstance(data, Release) else data.t
 
 
 def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Estimates:
-    """[24]: the share of all samples that lies in each hour of the day, by a clock.
+    """[24]: the share of all samples in each hour of the day, by a clock.
 
-    expected: each box spread evenly over its interval. minimum: boxes that lie wholly in the hour. maximum:
-    boxes that touch it.
+    expected: each box spread evenly over its interval. minimum: boxes wholly in the hour. maximum: boxes that
+    touch it.
     """
     grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
     for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
@@ -273,7 +271,7 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
 
 
 def runs_of_records(offsets: Integers, most: int) -> Iterator[slice]:
-    """Records that follow each other, with at most so many rows together, or one that has more."""
+    """Consecutive records with at most ``most`` rows together, or a single larger one."""
     first, n = 0, len(offsets) - 1
     while first < n:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
@@ -282,14 +280,13 @@ def runs_of_records(offsets: Integers, most: int) -> Iterator[slice]:
 
 
 def _some_records(data: Release | Trajectories, records: slice) -> tuple[BoxColumns, Integers]:
-    """The boxes of some records that follow each other, and their offsets: of raw samples a copy is made."""
+    """The boxes of consecutive records, and their offsets; raw samples are copied."""
     offsets = data.offsets[records.start : records.stop + 1]
     boxes = _some_boxes(data, slice(offsets[0], offsets[-1]))
     return BoxColumns(*boxes.columns()), read_only(offsets - offsets[0])
 
 
 def _some_boxes(data: Release | Trajectories, rows: Any) -> Boxes:
-    """These rows as boxes."""
     if isinstance(data, Release):
         return data.boxes.take(rows)
     return Boxes.of_samples(data.t[rows], data.x[rows], data.y[rows])

@@ -58,7 +58,7 @@ class Caps:
                 raise MisuseError(f"{name} = {value} must be finite and greater than 0")
 
     def scale_on(self, grid: Grid) -> Scale:
-        """The integer costs of a cell and a slot; raises MisuseError when no sensible unit holds both."""
+        """The integer costs of a cell and a slot; raises MisuseError if no sensible unit fits both."""
         cell, slot = (
             Fraction(repr(float(step))) / Fraction(repr(float(cap)))
             for step, cap in ((grid.cell_m, self.space_cap_m), (grid.slot_s, self.time_cap_s))
@@ -89,16 +89,16 @@ def sample_stretch(
         (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or boxes (t_start, t_end,
         x_min, y_min, x_max, y_max).
     n_a, n_b : int
-        How many people stand behind each.
+        People represented by each.
     caps : Caps or None
         The stretches that count as total loss; None = 20 km and 8 h.
     grid : Grid or None
-        What a point covers; None = 60 s and 100 m.
+        Extent of a point; None = 60 s and 100 m.
 
     Returns
     -------
     float
-        0 = alike, 1 = beyond both caps.
+        0 = equal, 1 = beyond both caps.
 
     Raises
     ------
@@ -134,19 +134,18 @@ def fingerprint_stretch(
     Parameters
     ----------
     a, b : array-like [m, 3] or [m, 6]
-        Rows of (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or boxes (t_start,
-        t_end, x_min, y_min, x_max, y_max), in any order.
+        Rows as in ``sample_stretch``, in any order.
     n_a, n_b : int
-        How many people stand behind each.
+        People represented by each.
     caps : Caps or None
         The stretches that count as total loss; None = 20 km and 8 h.
     grid : Grid or None
-        What a point covers; None = 60 s and 100 m.
+        Extent of a point; None = 60 s and 100 m.
 
     Returns
     -------
     float
-        0 = alike, 1 = every sample beyond both caps.
+        0 = equal, 1 = every sample beyond both caps.
 
     Raises
     ------
@@ -171,13 +170,13 @@ def fingerprint_stretch(
 
 
 def samples_of_boxes(boxes: Boxes) -> Samples:
-    """Boxes in canonical order as kernels take them."""
+    """Convert boxes to Samples for kernels, in canonical order."""
     ordered = boxes.sorted()
     return Samples(*ordered.columns(), latest_end=np.maximum.accumulate(ordered.t_end))
 
 
 def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:
-    """Snapped trajectories of arrays [m, 3] of (t, x, y) in seconds and meters, one for each subject."""
+    """Snapped trajectories of arrays [m, 3] of (t, x, y) in seconds and meters, one per subject."""
     grid = grid or Grid()
     arrays = [_checked(fingerprint, (3,)) for fingerprint in fingerprints]
     if not arrays:
@@ -190,7 +189,6 @@ def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | N
 
 
 def _as_samples(fingerprint: npt.ArrayLike, grid: Grid) -> Samples:
-    """A plain array of points or boxes as kernels take it, in float64."""
     rows = _checked(fingerprint, (3, 6))
     if rows.shape[1] == 3:
         t, x, y = rows.T

@@ -1,8 +1,8 @@
-"""How far apart two trajectories are: synchronized, and penalized for little overlap.
+"""Distances between synchronized trajectories, penalized for little overlap.
 
-After Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 4. Courses that never overlap are as far apart as
-the shortest path between them through courses that do. Where no path leads, there is no distance.
-Trajectories with fewer than two different times have none to anybody.
+After Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 4. The distance between courses that never overlap is the
+length of the shortest path through courses that do; without a path, there is no distance. Trajectories with
+fewer than two distinct times have no distances.
 """
 
 from collections.abc import Mapping
@@ -44,9 +44,9 @@ _ROWS_PER_PART: Final = 64
 class TrajectoryDistances:
     """The distances of n trajectories.
 
-    matrix: [n, n], symmetric, inf where there is no distance, or none was asked for. component: int64 [n], 0
+    matrix: [n, n], symmetric, inf where there is no distance, or none was requested. component: int64 [n], 0
     for the largest component of the distance graph, then by falling size; -1 for a trajectory with fewer than
-    two different times, which is not comparable with anything (Def. 10).
+    two distinct times, which is not comparable with anything (Def. 10).
     """
 
     matrix: Floats
@@ -59,12 +59,12 @@ class TrajectoryDistances:
 
     @property
     def not_comparable(self) -> int:
-        """How many trajectories have fewer than two different times."""
+        """Number of trajectories with fewer than two distinct times."""
         return int(np.count_nonzero(self.component < 0))
 
     @property
     def elsewhere(self) -> int:
-        """How many comparable trajectories lie outside the largest component."""
+        """Number of comparable trajectories outside the largest component."""
         return int(np.count_nonzero(self.component > 0))
 
 
@@ -88,16 +88,16 @@ def trajectory_distances(
         keeps the direct value of those that overlap, as Def. 12 stands. "all" takes the shortest path
         everywhere, as the paper's paragraph on Floyd-Warshall does.
     penalty : {"inverse", "inverse-square", "none"}
-        What little common time costs: "inverse" divides by its percentage p, as Def. 12 does,
+        Penalty for little common time: "inverse" divides by its percentage p, as Def. 12 does,
         "inverse-square" by its square, which Sec. 4.3 allows. "none" does neither; distances are then in
         meters over the root of the number of stamps.
     run : Run or None
-        Where to report progress, and how many threads to use; None = local and silent.
+        Progress and threads; None = local and silent.
 
     Returns
     -------
     TrajectoryDistances
-        A matrix [n, n], and the component of the distance graph that each trajectory is in.
+        A matrix [n, n], and the component of the distance graph of each trajectory.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def trajectory_distances(
 def trajectory_graph(
     trajectories: Trajectories, *, paths: Paths, penalty: Penalty, run: Run
 ) -> tuple[Distances, Integers]:
-    """The distances without a matrix, in memory for the pairs that overlap in time, and the components."""
+    """The distances without a matrix, in memory only for overlapping pairs, and the components."""
     n = trajectories.n_subjects
     courses, stamps = courses_of(trajectories)
 
@@ -148,7 +148,7 @@ def trajectory_graph(
 
 
 def only_among(matrix: Floats, members: Integers) -> Floats:
-    """[m, m] of ascending positions in a square matrix, in its place: the matrix itself is lost."""
+    """[m, m] of ascending positions in a square matrix, in its place: the matrix itself is overwritten."""
     n, m = len(matrix), len(members)
     cells = matrix.reshape(-1)
     if m < n:
@@ -158,14 +158,13 @@ def only_among(matrix: Floats, members: Integers) -> Floats:
 
 
 def shortest_paths(matrix: Floats, run: Run) -> Floats:
-    """[n, n] lengths of shortest paths through a graph of symmetric lengths, inf = none."""
+    """[n, n] lengths of shortest paths through a graph with symmetric lengths, inf = none."""
     row, to = np.nonzero(np.isfinite(np.triu(matrix, 1)) & ~np.tri(len(matrix), dtype=np.bool_))
     direct = symmetric_edges(np.bincount(row, minlength=len(matrix)), to.astype(np.int32), matrix[row, to])
     return matrix_of(Distances(direct, _needed(direct, run), False), run)
 
 
 def _needed(direct: Edges, run: Run) -> Edges:
-    """Those edges of which shortest paths consist."""
     n = len(direct.offsets) - 1
     counts, to, length = _joined(
         list(
@@ -179,14 +178,14 @@ def _needed(direct: Edges, run: Run) -> Edges:
 
 
 def _joined(parts: list[tuple[Integers, Numbers, Floats]]) -> tuple[Integers, Numbers, Floats]:
-    """Columns of some nodes' edges after each other; the parts are lost."""
+    """Concatenate the columns of some nodes' edges; empties ``parts``."""
     counts, to, length = (list(column) for column in zip(*parts, strict=True))
     parts.clear()
     return np.concatenate(counts), np.concatenate(to), np.concatenate(length)
 
 
 def matrix_of(distances: Distances, run: Run, *, with_paths: bool = True) -> Floats:
-    """[n, n] all distances; of a pair whose path adds up otherwise from its other end, those of the first."""
+    """[n, n] all distances; where a path sums differently from its other end, the first node's value."""
     direct = distances.direct
     n = len(direct.offsets) - 1
     matrix = np.full((n, n), np.inf)
@@ -214,7 +213,7 @@ def matrix_of(distances: Distances, run: Run, *, with_paths: bool = True) -> Flo
 
 
 def courses_of(trajectories: Trajectories) -> tuple[Courses, Stamps]:
-    """The trajectories as broken lines over the stamps of the whole data set."""
+    """The trajectories as polylines over the stamps of the whole data set."""
     ticks = _ticks(trajectories.t)
     owner = np.repeat(np.arange(trajectories.n_subjects), trajectories.lengths)
     fresh = np.concatenate([[True], (np.diff(ticks) != 0) | (np.diff(owner) != 0)])
@@ -249,7 +248,7 @@ def _ticks(t: Numbers) -> Integers:
 
 
 def _by_size(component: Integers, lasting: Flags) -> Integers:
-    """Components numbered by falling size and then by the first member; -1 = lasts no time."""
+    """Components numbered by falling size and then by the first member; -1 = a single time."""
     sizes = np.bincount(component[lasting], minlength=component.max() + 1)
     renamed = np.empty(len(sizes), dtype=np.int64)
     renamed[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))

@@ -14,7 +14,7 @@ from shoal.io.columns.columns import find_columns
 from shoal.io.columns.values import Names
 from shoal.io.foreign import Axis, Foreign
 from shoal.io.sources.sources import openers
-from shoal.kernels.box_measures import find_top_subjects
+from shoal.kernels.box_measures import OwnedSamples, find_top_subjects
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes
@@ -192,8 +192,8 @@ def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
         hits = np.zeros(len(counts), dtype=np.int64)
         named = np.full((len(counts), _NAMED), -1, dtype=np.int64)
         columns = np.ascontiguousarray(np.stack(boxes.columns(), axis=1)[by_record])
-        at = (samples.t[order], samples.x[order], samples.y[order])
-        find_top_subjects(offsets, columns, *at, subject, n_people, hits, named)
+        at = OwnedSamples(samples.t[order], samples.x[order], samples.y[order], subject)
+        find_top_subjects(offsets, columns, at, n_people, hits, named)
         fit = float(hits.sum() / max(counts.sum(), 1))
         where = f" within {meters:g} m and {seconds / 60:g} min" if meters else ""
         words = f"found by content: {fit:.0%} of the rows lie{where or ' where'} a person of the raw data was"

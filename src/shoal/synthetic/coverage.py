@@ -1,4 +1,4 @@
-"""Which station serves a point, which stations are neighbors, and where a jump from a station ends."""
+"""The station that serves a point, neighboring stations, and destinations of jumps."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -38,12 +38,12 @@ class JumpLaw:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Coverage:
-    """Stations on a plane with what is looked up millions of times.
+    """Stations on a plane with precomputed neighbors and raster.
 
-    x_m, y_m: float64 [n]. neighbors: int64 [n, up to 8], the nearest others, nearest first; neighbor_m:
-    their distances. spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any
-    unit. raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m meters
-    from (west_m, south_m). radius_m: the distance from the median position within which 9 of 10 stations lie.
+    x_m, y_m: float64 [n]. neighbors: int64 [n, up to 8], the nearest others, nearest first; neighbor_m: their
+    distances. spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any unit.
+    raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m meters from
+    (west_m, south_m). radius_m: distance from the median position within which 9 of 10 stations lie.
     """
 
     x_m: Floats
@@ -80,10 +80,10 @@ class Coverage:
         )
 
     def serving(self, x: Floats, y: Floats) -> tuple[Integers, Floats]:
-        """The nearest station to each point, through the raster and its neighbors, and meters to it.
+        """The nearest station to each point, by the raster and its neighbors, and the distance in meters.
 
-        x, y: meters, equal shape. In very uneven layouts the answer can be the second nearest; nothing hangs
-        on it.
+        x, y: meters, equal shape. In very uneven layouts the answer can be the second nearest, which is
+        harmless.
         """
         rows, columns = self.raster.shape
         row = np.clip((y - self.south_m) / self.cell_m, 0, rows - 1).astype(np.int64)
@@ -99,8 +99,8 @@ class Coverage:
     def jump(self, origin: Integers, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Integers:
         """The station at which a jump from each origin ends.
 
-        Its length follows the law, its direction the density of people. origin: int64 [n] stations. One
-        of n_directions random directions is chosen in proportion to the density at its end; who would
+        Its length follows the law, its direction the density of people. origin: int64 [n] stations. One of
+        n_directions random directions is chosen in proportion to the density at its end; a person who would
         leave the area in all of them stays.
         """
         length = law.lengths_m(rng.random(origin.size))[:, None]
@@ -118,7 +118,7 @@ class Coverage:
 
 
 def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
-    """[n, k] the nearest other stations of each, 8 or all when there are fewer, and [n, k] meters to them."""
+    """[n, k] the nearest other stations of each, at most 8, and their distances in meters."""
     n = x.size
     k = min(_N_NEIGHBORS, n - 1)
     neighbors, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
@@ -137,7 +137,7 @@ def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
 
 
 def _nearest_raster(x: Floats, y: Floats, cell: float) -> npt.NDArray[np.int32]:
-    """The nearest station to each cell's middle, tile by tile, out of those that can be nearest in it."""
+    """The nearest station to each cell's middle, tile by tile, among possible candidates."""
     columns, rows = (int(np.ceil(np.ptp(axis) / cell)) + 1 for axis in (x, y))
     raster = np.empty((rows, columns), dtype=np.int32)
     for first_row in range(0, rows, _TILE):

@@ -1,7 +1,7 @@
-"""Data like call records out of a seed, as a table or a Parquet file.
+"""Synthetic call records from a seed, as a table or a Parquet file.
 
-Blocks of people come from random streams of their own. People stand in the order of their ids and draw their
-homes independently of each other, so that an id says nothing of a place.
+People are recorded in whole minutes, with a heavy-tailed rate, daily rhythms, days that differ, and bursts.
+Blocks of people have random streams of their own. Ids are independent of homes, so an id reveals no place.
 """
 
 import os
@@ -40,9 +40,9 @@ _WEEKEND: Final = (
 def event_minutes(
     clock_min: Integers, days: int, habits: Habits, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """(person, minute) of n people's events, since the first day's 00:00, in no order, with repeats.
+    """(person, minute) of n people's events, since the first day's 00:00, unordered, with repeats.
 
-    clock_min: int64 [n], by how much each person's rhythm is late. Everybody has at least one event.
+    clock_min: int64 [n], delay of each person's rhythm. Every person has at least one event.
     """
     n = clock_min.size
     sigma = habits.rate_sigma
@@ -74,10 +74,10 @@ def _rhythm(days: int) -> tuple[Floats, Floats]:
 
 
 def _by_own_days(share: Floats, person: Integers, midnight: Floats, factors: Floats) -> Floats:
-    """The share of everybody's activity until a moment, from the share of one's own until then.
+    """The common share of activity until a moment, from the personal share until then.
 
-    share: float64 [m] of the activity of these persons; midnight: float64 [d + 1] of everybody's until each
-    midnight; factors: float64 [n, d] by which a person's day differs from everybody's.
+    share: float64 [m] of these persons' activity; midnight: float64 [d + 1] common share until each midnight;
+    factors: float64 [n, d] by which a person's day differs from the average.
     """
     personal = np.cumsum(np.diff(midnight) * factors, axis=1)
     personal /= personal[:, -1:]
@@ -104,7 +104,7 @@ _LABEL: Final = "synthesizing people"
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What was written."""
+    """Numbers of subjects, rows and stations written."""
 
     subjects: int
     rows: int
@@ -113,7 +113,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
-    """Everything that blocks of people have in common; blocks can be made in any order, on any thread."""
+    """Shared parameters of all blocks of people; blocks are independent of order and thread."""
 
     n_subjects: int
     days: int
@@ -156,12 +156,12 @@ class World:
 
     @property
     def block_size(self) -> int:
-        """People in a block; depends on nothing but the number of days, so that it never changes the data."""
+        """People in a block; depends only on the number of days, so that the data never changes."""
         return max(_PERSON_DAYS_PER_BLOCK // self.days, 1)
 
     @property
     def n_blocks(self) -> int:
-        """Blocks that hold all people."""
+        """Blocks that contain all people."""
         return -(-self.n_subjects // self.block_size)
 
     def block(self, index: int) -> "pa.Table":
@@ -203,9 +203,9 @@ class World:
         return person, minute, station
 
     def _as_observed(self, station: Integers, staying: Flags, rng: np.random.Generator) -> Integers:
-        """The stations that record: now and then not the nearest, more often where they stand close.
+        """The recording stations: sometimes not the nearest, more often where stations are dense.
 
-        staying: whose rows are always of the nearest.
+        staying: people who are always recorded by the nearest.
         """
         neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
         near = np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
@@ -227,23 +227,23 @@ def synthesize(
     stations: Stations | None = None,
     run: Run | None = None,
 ) -> "pa.Table":
-    """Records of made-up people over some days from Monday 2024-01-01 (UTC).
+    """Records of synthetic people over some days from Monday 2024-01-01 (UTC).
 
-    Nothing but the arguments decides the data, and ``run`` does not.
+    The data depends on all arguments except ``run``.
 
     Parameters
     ----------
     n_subjects, days : int
-        How many people, over how many days; at least 1 each.
+        Number of people and of days; at least 1 each.
     seed : int
         Another seed gives other people; the same gives the same.
     layout : {"city", "nation", "abi", "dak", "shn", "civ", "sen"}
-        Where stations stand. The last five have the densities of the data sets of Gramaglia et al. 2017
+        Positions of stations. The last five have the densities of the data sets of Gramaglia et al. 2017
         (Table I): fewer people live on less land with fewer stations.
     stations : Stations or None
         Real or other stations instead; see ``read_stations``.
     run : Run or None
-        Where to report progress, and how many threads to use; None = local and silent.
+        Progress and threads; None = local and silent.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def write_synthetic(
     """Write the rows of ``synthesize`` to a Parquet file, block by block; the file is complete or absent.
 
     Raises MisuseError like ``synthesize``, and OutputError when the file exists, cannot be written, or has
-    a name of another format.
+    the suffix of another format.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -311,7 +311,7 @@ def write_synthetic(
 
 
 def _blocks(world: World, run: Run) -> Iterator["pa.Table"]:
-    """All blocks in order; only a few per thread are held at a time."""
+    """All blocks in order; only a few per thread are in memory at a time."""
     quiet = replace(run, progress=silent)
     ahead = max(_BLOCKS_AHEAD * run.threads, 1)
     run.progress(_LABEL, 0, world.n_blocks)
@@ -323,7 +323,7 @@ def _blocks(world: World, run: Run) -> Iterator["pa.Table"]:
 
 
 def _in_groups(blocks: Iterator["pa.Table"]) -> Iterator["pa.Table"]:
-    """Blocks put together to row groups of about a million rows."""
+    """Blocks combined to row groups of about a million rows."""
     import pyarrow as pa
 
     waiting: list[pa.Table] = []

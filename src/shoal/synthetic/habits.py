@@ -1,6 +1,6 @@
-"""How people of a layout live and phone: what differs between the data sets of the papers.
+"""Habits that differ between the layouts, after the data sets of the papers.
 
-Everything else (who goes where, when, how far) is the same for all, see ``people`` and ``activity``.
+Everything else is the same for all, see ``people`` and ``generator``.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from shoal.synthetic.stations import Layout
 
 @dataclass(frozen=True, kw_only=True)
 class Habits:
-    """What may differ between layouts.
+    """Parameters that may differ between layouts.
 
     Parameters
     ----------
@@ -21,21 +21,21 @@ class Habits:
     rate_sigma
         Standard deviation of the logarithm of a person's rate.
     day_sigma
-        The same of the factors by which a person is recorded more on one day than on another.
+        The same for the factors by which a person's days differ.
     burst_size
         Mean number of events in a burst.
     staying
-        Share of the people who are recorded at one station all along.
+        Share of the people who are always recorded at one station.
     outgoing
         Factor on the chances of outings.
     handover
-        Share of the events that a station beside records, where stations stand close.
+        Share of the events recorded by a neighboring station, where stations are dense.
     working_near
-        Share of those who work whose work is served by the station of their home.
+        Share of workers whose workplace is served by the station of their home.
     working_anywhere
-        Share of those who work whose work is wherever people live, however far.
+        Share of workers whose workplace is wherever people live, however far.
     errands
-        Share of the events that happen on a way of their own, as far away as an outing leads.
+        Share of the events that happen on extra trips, as far away as an outing leads.
     """
 
     events_per_hour: float = 0.75

@@ -1,9 +1,9 @@
-"""Where people are at every minute: home, work, outings by exploration and preferential return, and journeys.
+"""Positions at every minute: home, work, journeys, outings by exploration and preferential return.
 
-A person's day begins at a quiet hour of its own (04:00 for most, later for shift workers) and consists of
-seven stays: base, work, outing, work, two outings, base; on a free day work is the base, and the base of a
-journey is its lodging. Outings follow Song et al. 2010: somewhere new with probability rho S^-gamma, else
-back to an earlier one as often as before.
+A person's day begins at a personal quiet hour (04:00 for most, later for shift workers) and consists of seven
+stays: base, work, outing, work, two outings, base; on a free day work is the base, and the base of a journey
+is its lodging. Outings follow Song et al. 2010: to a new place with probability rho S^-gamma, else back to an
+earlier one in proportion to past visits.
 """
 
 from dataclasses import dataclass
@@ -47,12 +47,11 @@ _LEAD_MIN: Final = 2 * MINUTES_PER_DAY  # people are followed from the second da
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stays:
-    """Where n people are over some days.
+    """Stays of n people over some days.
 
-    clock_min: int64 [n], how much later than at 04:00 each person's day begins. home: int64 [n] stations.
-    staying: bool [n], who is recorded at home alone.
-    key: int64 [s] ascending, person * stride + lead + minute at which a stay begins; place: int64 [s]
-    stations.
+    clock_min: int64 [n], delay of each person's day after 04:00. home: int64 [n] stations. staying: bool [n],
+    people recorded only at home. key: int64 [s] ascending, person * stride + lead + minute at which a stay
+    begins; place: int64 [s] stations.
     """
 
     clock_min: Integers
@@ -133,7 +132,7 @@ def _clocks(works: Flags, rng: np.random.Generator) -> Integers:
 
 
 def _workdays(works: Flags, day: Integers, rng: np.random.Generator) -> Flags:
-    """[n, d]: who goes to work on which day; day 0 is a Monday."""
+    """[n, d]: whether each person works on each day; day 0 is a Monday."""
     rota = rng.random(works.size) < ROTA_SHARE
     turn = np.where(rota, rng.integers(0, 7, works.size), 0)
     duty = (day + turn[:, None]) % 7 < 5
@@ -144,7 +143,7 @@ def _workdays(works: Flags, day: Integers, rng: np.random.Generator) -> Flags:
 def _bases(
     home: Integers, n_days: int, coverage: Coverage, leaving: Flags, rng: np.random.Generator
 ) -> tuple[Integers, Flags]:
-    """([n, d] stations, [n, d]): where each day begins and ends, and whether that is a journey's lodging."""
+    """[n, d] stations where each day begins and ends, and [n, d] whether each is a journey's lodging."""
     starts = rng.random((home.size, n_days)) < JOURNEYS_PER_DAY * leaving[:, None]
     length = rng.geometric(1 / JOURNEY_DAYS, (home.size, n_days))
     who, when = np.nonzero(starts)
@@ -188,10 +187,10 @@ def _outings(
     coverage: Coverage,
     rng: np.random.Generator,
 ) -> Integers:
-    """[n, d, 3] stations of each outing; where none takes place, the place one would have left from.
+    """[n, d, 3] stations of each outing; where none takes place, the place of departure.
 
-    base, anchor: [n, d] stations of the night and of work. Outings of a journey are always somewhere new and
-    not returned to.
+    base, anchor: [n, d] stations of the night and of work. Outings on a journey always lead to new places
+    without return.
     """
     n, n_days, per_day = outings.shape
     visited = np.empty(outings.shape, dtype=np.int64)

@@ -1,7 +1,9 @@
-"""Base stations: where people can be seen, and how many live at each.
+"""Base stations: positions and population weights, laid out for a city or a nation, or read from a file.
 
-Laid out for a city or a nation, or read from a file of real positions. Only positions and population weights;
-which station serves a point is the business of ``coverage``.
+Layouts after a data set have its densities (Gramaglia et al. 2017, Table I): stations and people per area are
+kept, not the area. Fewer people live on less land with fewer stations, so that crowds are not thinner than in
+the data set. A nation is its capital with the capital's densities, and the rest: towns of Zipf size, and
+single stations in the country.
 """
 
 from collections.abc import Mapping
@@ -29,7 +31,7 @@ _FEWEST: Final = 4  # stations of a city
 
 @dataclass(frozen=True, kw_only=True)
 class Density:
-    """A data set as Table I has it. capital: the city in it that has a row of its own, None of a city."""
+    """A data set of Table I. capital: the city in it that has its own row, None for a city."""
 
     surface_km2: float
     stations: int
@@ -49,7 +51,7 @@ DENSITIES: Final[Mapping[str, Density]] = {
 
 
 def place_by_density(density: Density, n_subjects: int, rng: np.random.Generator) -> Placed:
-    """Stations for so many people, at the density of a data set."""
+    """Stations for ``n_subjects`` people, at the density of a data set."""
     scale = n_subjects / density.people
     if density.capital is None:
         return _dense_city(density.stations * scale, density.surface_km2 * scale, 1.0, rng)
@@ -102,7 +104,6 @@ def _outside(n: int, surface_km2: float, inner_km2: float, rng: np.random.Genera
 
 
 def _on_ring(n: int, inner: float, outer: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Points spread evenly between two circles."""
     r = np.sqrt(inner**2 + rng.random(n) * (outer**2 - inner**2))
     angle = rng.uniform(0, 2 * np.pi, n)
     return r * np.cos(angle), r * np.sin(angle)
@@ -138,8 +139,8 @@ _LON_NAMES: Final = ("lon", "lng", "long", "longitude")
 class Stations:
     """At least two different positions, and the share of people who live at each.
 
-    lat, lon: float64 [n], degrees in WGS 84. population: float64 [n], positive, sums to 1. dropped: rows of
-    the file that are not in here, by reason. Raises MisuseError when the arrays contradict each other.
+    lat, lon: float64 [n], degrees in WGS 84. population: float64 [n], positive, sums to 1. dropped: unused
+    rows of the file, by reason. Raises MisuseError when the arrays contradict each other.
     """
 
     lat: Floats
@@ -176,7 +177,7 @@ class Stations:
 
 
 def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) -> Stations:
-    """The stations of a made-up city or nation; as many as so many people have, where that is known."""
+    """The stations of a synthetic city or nation; in proportion to the people, where the density is known."""
     if layout in DENSITIES:
         x, y, population = place_by_density(DENSITIES[layout], n_subjects, rng)
     else:
@@ -189,8 +190,8 @@ def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) 
 def read_stations(path: Path | str) -> Stations:
     """Stations from the latitude and longitude columns of a CSV or Parquet file, of equal population.
 
-    Outliers, repeats and unusable positions are dropped and counted in ``dropped``. Raises InputError
-    when the file cannot be read, lacks a column, or holds fewer than two usable positions.
+    Outliers, repeats and unusable positions are dropped and counted in ``dropped``. Raises InputError when
+    the file cannot be read, lacks a column, or has fewer than two usable positions.
     """
     path = local_path(path, "a file of stations")
     table = _read_table(path)
@@ -278,7 +279,6 @@ def _in_ellipse(n: int, rng: np.random.Generator) -> Floats:
 
 
 def _country(rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """A jittered lattice over the nation."""
     columns = np.arange(-NATION_AXES_M[0], NATION_AXES_M[0], COUNTRY_SPACING_M)
     rows = np.arange(-NATION_AXES_M[1], NATION_AXES_M[1], 0.87 * COUNTRY_SPACING_M)
     x, y = (axis.ravel() for axis in np.meshgrid(columns, rows))
@@ -301,7 +301,7 @@ def _on_earth(lat: Floats, lon: Floats) -> Flags:
 
 
 def _read_table(path: Path) -> "pa.Table":
-    """A whole CSV or Parquet file, told apart by its first bytes."""
+    """A whole CSV or Parquet file, recognized by its first bytes."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 

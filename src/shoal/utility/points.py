@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
+from shoal.kernels.passing import Lines
+from shoal.kernels.range_queries import Queries, count_near, distances_in_time
 from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.edit import align, edit_distances
+from shoal.kernels.edit import TimedPath, Tolerance, align, edit_distances
 from shoal.methods.co_location.clusters import (
     K_OF_CLUSTERS,
     MOVED_TOWARD_THE_MIDDLE,
@@ -205,8 +205,9 @@ class W4m:
         source = np.empty((len(members), len(times)), dtype=np.int64)
         for row, member in enumerate(members.tolist()):
             own_t, own_x, own_y = original.samples_of(member)
-            bounds = float(self.delta_m), self._match_s, float(self.speed_m_s)
-            matches = align(own_t, own_x, own_y, times, at_x, at_y, *bounds)
+            path, target = TimedPath(own_t, own_x, own_y), TimedPath(times, at_x, at_y)
+            tolerance = Tolerance(float(self.delta_m), self._match_s)
+            matches = align(path, target, tolerance, float(self.speed_m_s))
             on_lines_x, on_lines_y = interpolate_places(times, (own_t, own_x, own_y))
             x[row] = np.where(matches >= 0, own_x[matches], on_lines_x)
             y[row] = np.where(matches >= 0, own_y[matches], on_lines_y)

@@ -13,7 +13,7 @@ from shoal.kernels.crowd_bounds import Bounding, Crowds, boxes_of, set_people_bo
 from shoal.kernels.crowd_index import CrowdIndex, LowerBounds, build_crowd_index, empty_lower_bounds
 from shoal.kernels.crowd_windows import find_visits
 from shoal.kernels.merging import columns_in_order, samples_in_order
-from shoal.kernels.near_crowds import LANES, nearest_to_crowds
+from shoal.kernels.near_crowds import LANES, CrowdSearch, nearest_to_crowds
 from shoal.kernels.near_pairs import PairSearch
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Samples, Scale
@@ -231,17 +231,10 @@ class MergedCrowds:
 
     def _search_block(self, search: PairSearch, block: Integers, living: Integers, threshold: float) -> None:
         workspace = self._lowest.popleft()
-        nearest_to_block(
-            self.crowds,
-            search,
-            block,
-            living,
-            threshold,
-            self._found,
-            self._index,
-            workspace,
-            self._most_boxes,
+        crowd_search = CrowdSearch(
+            self.crowds, self._near.people, self._index, self._near.scale, self._found, threshold
         )
+        nearest_to_block(crowd_search, search, block, living, workspace, self._most_boxes)
         self._lowest.append(workspace)
 
     def _refresh_index(self, living: Integers) -> None:
@@ -265,18 +258,8 @@ class MergedCrowds:
         most_boxes: int,
     ) -> None:
         workspace = lowest.popleft()
-        nearest_to_crowds(
-            crowds,
-            self._near.people,
-            rows,
-            others,
-            threshold,
-            self._found,
-            index,
-            workspace,
-            most_boxes,
-            self._near.scale,
-        )
+        search = CrowdSearch(crowds, self._near.people, index, self._near.scale, self._found, threshold)
+        nearest_to_crowds(search, rows, others, workspace, most_boxes)
         lowest.append(workspace)
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import (
     PATHS,
@@ -226,10 +227,7 @@ class SwapLocations:
             members = cluster[rng.permutation(len(cluster))]
             rows = np.empty((int(original.lengths[members[0]]), len(members)), dtype=np.int64)
             n = form_swap_sets(
-                original.offsets,
-                original.t,
-                original.x,
-                original.y,
+                Lines(original.offsets, original.t, original.x, original.y),
                 members,
                 float(self.time_threshold_s),
                 float(self.space_threshold_m),
