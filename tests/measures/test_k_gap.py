@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracles
 import shoal
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import drawn_people, k_gaps, tail_weight_index
+from shoal.measures.k_gap import k_gaps, sample_for_k_gap, tail_weight_index
 from shoal.model.trajectories import Trajectories
 from small_data import population, populations
 
@@ -149,13 +149,13 @@ def test_the_gaps_of_some_are_their_gaps_among_all(original: Trajectories, data:
 
 
 def test_few_are_drawn_from_many_and_always_the_same() -> None:
-    assert drawn_people(2_000) is None
-    few = drawn_people(50_000)
+    assert sample_for_k_gap(2_000) is None
+    few = sample_for_k_gap(50_000)
     assert few is not None
     assert len(np.unique(few)) == len(few) == 1_000
     assert few.tolist() == sorted(few.tolist())
     assert (few.min() >= 0) & (few.max() < 50_000)
-    again = drawn_people(50_000)
+    again = sample_for_k_gap(50_000)
     assert again is not None
     assert again.tolist() == few.tolist()
     assert abs(few.mean() - 25_000) < 4 * 50_000 / 12**0.5 / 1_000**0.5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shoal.kernels.people import Hours, Places, least_costs_to_people
 from shoal.kernels.stretch import CHUNK, Hulls
 from shoal.measures import nearest_pairs
-from shoal.measures.nearest_pairs import people_of
+from shoal.measures.nearest_pairs import prepare_people
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -36,7 +36,7 @@ def assert_hulls(found: Hulls, subject: int, rows: list[tuple[int, int]]) -> Non
 
 def assert_knows_everybody(original: Trajectories, threads: int) -> None:
     scale = Caps().scale_on(original.snapped_grid())
-    raw, places, hours = people_of(original, scale, Run(threads=threads))
+    raw, places, hours = prepare_people(original, scale, Run(threads=threads))
     squares = sorted({(x // places.side, y // places.side) for _, x, y in samples_of(original)})
     assert list(zip(places.x // places.side, places.y // places.side, strict=True)) == squares
     for i in range(original.n_subjects):
@@ -84,7 +84,7 @@ def test_whose_samples_outweigh_all_others(lengths: list[int]) -> None:
 
 @given(populations())
 def test_least_costs_from_some_places(original: Trajectories) -> None:
-    places = people_of(original, Caps().scale_on(original.snapped_grid()), Run(threads=1)).places
+    places = prepare_people(original, Caps().scale_on(original.snapped_grid()), Run(threads=1)).places
     offsets, own, costs = places.offsets, places.distinct, np.ascontiguousarray(places.costs[:, ::2])
     least = np.empty((original.n_subjects, costs.shape[1]), dtype=costs.dtype)
     least_costs_to_people(offsets, own, costs, least)

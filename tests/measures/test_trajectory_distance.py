@@ -8,7 +8,7 @@ from hypothesis import given
 
 import shoal
 from shoal.errors import MisuseError
-from shoal.measures.trajectory_distance import Paths, only_among, shortest_paths
+from shoal.measures.trajectory_distance import Paths, shortest_paths, submatrix_in_place
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from small_points import crowd, small_crowds
@@ -115,7 +115,7 @@ def test_a_part_of_a_matrix_takes_its_place() -> None:
     for members in ([0, 3, 4, 8], [8], list(range(9)), []):
         chosen = np.array(members, dtype=np.int64)
         expected = draw[np.ix_(chosen, chosen)]
-        assert np.array_equal(only_among(draw.copy(), chosen), expected)
+        assert np.array_equal(submatrix_in_place(draw.copy(), chosen), expected)
 
 
 def test_components_by_size_and_lone_samples_apart() -> None:

@@ -19,7 +19,7 @@ from shoal.kernels.companions import companion_cost, companion_cost_bound
 from shoal.kernels.k_merge import IMPOSSIBLE
 from shoal.kernels.regrouping import Regrouping
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, class_cost
-from shoal.measures.least_extents import squares_of
+from shoal.measures.least_extents import make_squares
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
 from shoal.methods.glove.refine import halve_people, merge_by_weights, search_neighborhood, weights_of
@@ -165,7 +165,7 @@ def test_least_costs_beside_one_other(original: Trajectories, limit: int) -> Non
     everybody = tuple(range(original.n_subjects))
     pairs = [(p, q) for p in everybody for q in everybody if p != q]
     tracks = tracks_of(original)
-    squares, space = squares_of(tracks), np.empty(original.n_samples, dtype=np.int64)
+    squares, space = make_squares(tracks), np.empty(original.n_samples, dtype=np.int64)
 
     def found(kernel: Any, most: int) -> list[int]:
         return [int(kernel(tracks, squares, p, q, WEIGHTS, most, space)) for p, q in pairs]

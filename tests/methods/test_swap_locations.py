@@ -11,7 +11,7 @@ import shoal
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
-from shoal.measures.trajectory_distance import Paths, matrix_of, only_among, trajectory_graph
+from shoal.measures.trajectory_distance import Paths, matrix_of, submatrix_in_place, trajectory_graph
 from shoal.methods.swapping.microaggregation import (
     distances_within,
     distances_within_graph,
@@ -70,7 +70,7 @@ def test_searches_that_end_early_find_the_groups_of_the_matrix(paths: Paths, k: 
     original = Trajectories.from_rows(np.repeat([f"p{i:03d}" for i in range(n)], 4).tolist(), t, x, y)
     found, component = trajectory_graph(original, paths=paths, penalty="inverse", run=Run())
     kept = np.flatnonzero(component == 0)
-    matrix = only_among(matrix_of(found, Run()), kept)
+    matrix = submatrix_in_place(matrix_of(found, Run()), kept)
     expected = microaggregate(matrix, k, "greedy")
     groups = microaggregate_graph(found, kept, k)
     assert [group.tolist() for group in groups] == [kept[group].tolist() for group in expected]

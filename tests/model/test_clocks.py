@@ -9,7 +9,7 @@ import pytest
 
 from shoal.errors import MisuseError
 from shoal.io import describe, read
-from shoal.measures.presence import ahead_of, share_of_hours
+from shoal.measures.presence import clock_offsets_s, share_of_hours
 from shoal.measures.query import time_profile
 from shoal.model.clocks import UTC_CLOCK, Clock, clock_of
 from shoal.model.trajectories import Trajectories
@@ -54,7 +54,7 @@ def test_nights_are_those_of_the_local_clock() -> None:
     """At 21:30 in summer it is 19:30 in UTC, which is no night."""
     data = people(PARIS)
     boxes = np.column_stack([data.t, data.t + 1, data.x, data.y, data.x + 1, data.y + 1])
-    own = share_of_hours(boxes, 60.0, "home", ahead_of(clock_of(data), boxes, 60.0))
+    own = share_of_hours(boxes, 60.0, "home", clock_offsets_s(clock_of(data), boxes, 60.0))
     assert own.sum() == 366
     assert 100 < share_of_hours(boxes, 60.0, "home").sum() < 200
 

@@ -115,7 +115,7 @@ def test_a_record_says_of_whom_its_figures_are(exact: bool, tmp_path: Path) -> N
         assert float(shown["gap-median-2"]) == pytest.approx(float(np.median(of_all.gap)), rel=1e-3)
         assert not any("-low-" in name for name in shown)
         return
-    drawn = k_gap.drawn_people(120)
+    drawn = k_gap.sample_for_k_gap(120)
     assert drawn is not None
     assert float(shown["gap-median-2"]) == pytest.approx(float(np.median(of_all.gap[drawn])), rel=1e-3)
     assert (shown["gap-people"], shown["gap-of"]) == ("60", "120")

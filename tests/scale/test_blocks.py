@@ -27,7 +27,7 @@ from command_line import Shoal
 from elsewhere import Elsewhere
 from shoal.errors import InputError, MisuseError, NothingLeftError, OtherJobError, OutputError
 from shoal.io.disk.storing import store_people
-from shoal.measures.k_gap import k_gaps, some_people
+from shoal.measures.k_gap import k_gaps, sample_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms
@@ -271,7 +271,7 @@ def test_the_k_gap_in_blocks_is_that_among_all_people(
     page = (tmp_path / "release" / "report.html").read_text()
     assert "drawn at random from all" in page
     median = re.search(r'id="fact-gap-median-2" value="([^"]*)"', page)
-    people = some_people(original.n_subjects, 25 // 5)
+    people = sample_people(original.n_subjects, 25 // 5)
     assert median is not None
     assert median[1] == exact(float(np.median(k_gaps(original, [2], subjects=people)[0].gap)))
 

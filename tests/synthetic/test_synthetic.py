@@ -23,7 +23,7 @@ from shoal.synthetic import Layout, Stations, synthesize, write_synthetic
 from shoal.synthetic.coverage import Coverage, JumpLaw
 from shoal.synthetic.generator import World, event_minutes
 from shoal.synthetic.habits import Habits
-from shoal.synthetic.people import NIGHT_MIN, _outings, live
+from shoal.synthetic.people import NIGHT_MIN, _outings, simulate_stays
 from shoal.synthetic.stations import DENSITIES, LAYOUTS, METERS_PER_DEGREE, lay_out_stations
 
 EVENTS_PER_HOUR, RATE_SIGMA = Habits().events_per_hour, Habits().rate_sigma
@@ -182,7 +182,7 @@ def test_evenings_are_busy_and_nights_are_quiet(fortnight: pa.Table) -> None:
 
 def test_people_sleep_at_home_and_work_on_weekdays() -> None:
     world = World.of(3_000, 14, 2, "city", None)
-    stays = live(3_000, 14, world.stations, world.coverage, world.habits, np.random.default_rng(3))
+    stays = simulate_stays(3_000, 14, world.stations, world.coverage, world.habits, np.random.default_rng(3))
     person = np.repeat(np.flatnonzero(stays.clock_min < NIGHT_MIN / 4), 14)
     day = np.tile(np.arange(14), person.size // 14)
     at_night, at_ten = (stays.place_of(person, day * 1440 + hour * 60) for hour in (2, 10))
@@ -243,7 +243,7 @@ def test_a_city_is_dense_downtown() -> None:
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 12), days=st.integers(1, 9))
 def test_people_are_where_their_last_stay_began(seed: int, n: int, days: int) -> None:
     world = World.of(n, days, 1, "city", None)
-    stays = live(n, days, world.stations, world.coverage, world.habits, np.random.default_rng(seed))
+    stays = simulate_stays(n, days, world.stations, world.coverage, world.habits, np.random.default_rng(seed))
     begins = stays.key.reshape(n, -1) - np.arange(n)[:, None] * stays.stride - 2 * 1440
     assert (np.diff(begins, axis=1) >= 0).all()
     rng = np.random.default_rng(seed)

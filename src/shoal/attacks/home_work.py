@@ -11,7 +11,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
-from shoal.measures.presence import Place, ahead_of, share_of_hours
+from shoal.measures.presence import Place, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
 from shoal.runtime.arrays import Flags, Floats, Integers
@@ -89,7 +89,7 @@ class _Hours:
 
     def shares(self, boxes: Integers, slot_s: float, place: Place) -> Floats:
         """[b]: the share of each box's interval that lies in the hours of ``place``."""
-        ahead_s = ahead_of(self.clock, boxes, slot_s) if self.offset_s is None else self.offset_s
+        ahead_s = clock_offsets_s(self.clock, boxes, slot_s) if self.offset_s is None else self.offset_s
         return share_of_hours(boxes, slot_s, place, ahead_s)
 
 

@@ -149,13 +149,13 @@ def measure_tasks() -> list["Task"]:
 
 def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
     """The tasks of assess for these k, or the default two; raises MisuseError for fewer people than k."""
-    from shoal.measures.k_gap import drawn_people
+    from shoal.measures.k_gap import sample_for_k_gap
     from shoal.model.trajectories import require_people
     from shoal.publishing.planning import Task, require_snapping
 
     require_snapping(reading)
     require_people(people, max(ks, default=0))
-    everybody = exact or drawn_people(people) is None
+    everybody = exact or sample_for_k_gap(people) is None
     name = "assess of everybody" if everybody else "assess of drawn people"
     return [Task(name=name, times=len(set(ks)) or 2)]
 

@@ -46,5 +46,5 @@ def least_assignment(cost: Integers) -> Integers:
             column = back[column]
     column_of = np.empty(n + 1, dtype=np.int64)
     for column in range(1, m + 1):
-        column_of[row_of[column]] = column - 1  # free columns are of row 0, which is nobody's
+        column_of[row_of[column]] = column - 1  # free columns belong to the dummy row 0
     return column_of[1:]

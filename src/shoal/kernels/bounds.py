@@ -7,26 +7,21 @@ import numpy as np
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
-LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
-_STEP = 8  # places or bins that are added before it is looked whether anybody is still in question
+LANES = 64  # fills the registers; with half as many the loop takes five times as long per pair
+_STEP = 8  # places or bins between two checks whether any lane remains
 
 
 class RankedPeople(NamedTuple):
-    """Input of the bounds, sorted by rank for sequential memory access.
+    """Input of the bounds, sorted by rank for sequential memory access."""
 
-    stratum: ranks per group. Later groups are at least as long; within a group, neighboring ranks are
-    neighbors in space. lengths: [n] samples. main_place, main_weight: [n] the most frequent place and its
-    samples. The other arrays hold the places and bins of each rank, as in Places and Hours.
-    """
-
-    stratum: int
-    lengths: Integers
-    main_place: Numbers
-    main_weight: Numbers
-    place_offsets: Integers
+    stratum: int  # ranks per group; later groups are longer; inside, ranks are sorted by location
+    lengths: Integers  # [n] samples
+    main_place: Numbers  # [n] the most frequent place
+    main_weight: Numbers  # [n] its samples
+    place_offsets: Integers  # places of each rank, as in Places
     places: Numbers
     place_weights: Numbers
-    bin_offsets: Integers
+    bin_offsets: Integers  # bins of each rank, as in Hours
     bins: Numbers
     bin_weights: Numbers
 
@@ -73,7 +68,7 @@ def add_least_costs(
             weight, row = np.int32(weights[position]), table[np.uint32(entries[position])]
             for lane in range(LANES):
                 sums[lane] = np.int32(sums[lane] + np.int32(weight * np.int32(row[lane])))
-        passing = count_below(sums, limit)
+        passing = _count_below(sums, limit)
         if passing == 0:
             break
     return passing
@@ -87,10 +82,8 @@ def reorder_lists(
     starts = np.zeros(len(order) + 1, dtype=np.int64)
     for r in range(len(order)):
         starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
-    new_entries, new_weights = (
-        np.empty(starts[-1], dtype=entries.dtype),
-        np.empty(starts[-1], dtype=weights.dtype),
-    )
+    new_entries = np.empty(starts[-1], dtype=entries.dtype)
+    new_weights = np.empty(starts[-1], dtype=weights.dtype)
     for r in range(len(order)):
         for place in range(starts[r + 1] - starts[r]):
             new_entries[starts[r] + place] = entries[offsets[order[r]] + place]
@@ -155,7 +148,7 @@ def find_passing_pairs(
     lanes = min(LANES, len(lengths) - begin)
     sums = np.empty(LANES, dtype=np.int32)
     counts[:] = 0
-    # before it, a rank may be shorter than some of the block
+    # ranks below it may be shorter than some of the block
     mixed = (begin + lanes - 1) // stratum * stratum + stratum
     possible = np.empty(len(lengths) + 1, dtype=np.int32)
     count = possible_ranks(ranked, begin - begin % stratum, limits, costs.least, costs.shift, possible)
@@ -172,7 +165,7 @@ def find_passing_pairs(
         if passing == 0:
             continue
         for lane in range(lanes):
-            if sums[lane] < limit:  # a store only where needed: the rows of lanes lie on pages of their own
+            if sums[lane] < limit:  # store only if needed: lanes lie on different pages
                 subject = begin + lane
                 if r < mixed and (
                     lengths[r] < lengths[subject] or (lengths[r] == lengths[subject] and r <= subject)
@@ -183,8 +176,7 @@ def find_passing_pairs(
 
 
 @compiled
-def count_below(sums: Numbers, limit: Any) -> Any:
-    """Count the lanes below the limit."""
+def _count_below(sums: Numbers, limit: Any) -> Any:
     count = np.int32(0)
     for lane in range(LANES):
         count = np.int32(count + np.int32(sums[lane] < limit))

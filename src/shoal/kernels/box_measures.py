@@ -41,8 +41,8 @@ class Ownership(NamedTuple):
 
 
 @compiled
-def box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
-    """Whether a box that begins at t or before contains this sample."""
+def _box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
+    """Requires that the box begins at t or before."""
     return bool(
         t < boxes.t_end[j] and boxes.x_min[j] <= x < boxes.x_max[j] and boxes.y_min[j] <= y < boxes.y_max[j]
     )
@@ -60,7 +60,7 @@ def count_covered(points: Points, boxes: BoxColumns) -> int:
         for j in range(first, len(boxes.t_start)):
             if boxes.t_start[j] > t:
                 break
-            if box_contains(boxes, j, t, x, y):
+            if _box_contains(boxes, j, t, x, y):
                 count += 1
                 break
     return count
@@ -78,7 +78,7 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
         for j in range(owned.box_offsets[record], owned.box_offsets[record + 1]):
             i = begin + np.searchsorted(points.t[begin:end], boxes.t_start[j])
             while i < end and points.t[i] < boxes.t_end[j]:
-                if box_contains(boxes, j, points.t[i], points.x[i], points.y[i]):
+                if _box_contains(boxes, j, points.t[i], points.x[i], points.y[i]):
                     break
                 i += 1
             count += i == end or points.t[i] >= boxes.t_end[j]
@@ -106,7 +106,7 @@ def covering_extents(
             for j in range(first, end):
                 if boxes.t_start[j] > t:
                     break
-                if box_contains(boxes, j, t, x, y):
+                if _box_contains(boxes, j, t, x, y):
                     time = boxes.t_end[j] - boxes.t_start[j]
                     space = boxes.x_max[j] - boxes.x_min[j] + boxes.y_max[j] - boxes.y_min[j]
                     if (
@@ -147,10 +147,10 @@ def distance_bounds(
     move = 0
     for record in range(len(offsets) - 1):
         for i in range(offsets[record] + 1, offsets[record + 1]):
-            x_gap, x_span = gap_and_span(
+            x_gap, x_span = _gap_and_span(
                 areas.x_first[i - 1], areas.x_last[i - 1], areas.x_first[i], areas.x_last[i]
             )
-            y_gap, y_span = gap_and_span(
+            y_gap, y_span = _gap_and_span(
                 areas.y_first[i - 1], areas.y_last[i - 1], areas.y_first[i], areas.y_last[i]
             )
             shortest[move] = math.hypot(x_gap, y_gap) * cell_m
@@ -159,8 +159,7 @@ def distance_bounds(
 
 
 @compiled
-def gap_and_span(a_first: int, a_last: int, b_first: int, b_last: int) -> tuple[int, int]:
-    """Least and greatest distance between members of two integer ranges."""
+def _gap_and_span(a_first: int, a_last: int, b_first: int, b_last: int) -> tuple[int, int]:
     return max(0, b_first - a_last, a_first - b_last), max(b_last - a_first, a_last - b_first)
 
 
@@ -168,12 +167,12 @@ _CORNERS: Final = 4
 
 
 @compiled
-def share_changes(
+def _share_changes(
     low: int, high: int, start: float, side: float, pixels: int, at: Integers, by: Floats
 ) -> None:
     """Fill ``at`` and ``by`` [4]: where and how much a range's share changes from pixel to pixel.
 
-    A range has a first pixel, a last pixel, and equal shares between. Parts outside the map are cut off.
+    Shares are equal except in the first and last pixel. Parts outside the map are cut off.
     """
     length = (high - low) / side
     begin = min(max((low - start) / side, 0.0), float(pixels))
@@ -209,8 +208,8 @@ def add_density_changes(
     at_x, at_y = np.empty(_CORNERS, dtype=np.int64), np.empty(_CORNERS, dtype=np.int64)
     by_x, by_y = np.empty(_CORNERS), np.empty(_CORNERS)
     for box in range(len(x_min)):
-        share_changes(x_min[box], x_max[box], start[0], side, corners.shape[2] - 2, at_x, by_x)
-        share_changes(y_min[box], y_max[box], start[1], side, corners.shape[1] - 2, at_y, by_y)
+        _share_changes(x_min[box], x_max[box], start[0], side, corners.shape[2] - 2, at_x, by_x)
+        _share_changes(y_min[box], y_max[box], start[1], side, corners.shape[1] - 2, at_y, by_y)
         for i in range(_CORNERS):
             for j in range(_CORNERS):
                 corners[i * _CORNERS + j, at_y[i], at_x[j]] += by_y[i] * by_x[j]
@@ -251,14 +250,14 @@ def find_top_subjects(
                     break
                 if not (boxes[b, 2] <= x[i] < boxes[b, 4] and boxes[b, 3] <= y[i] < boxes[b, 5]):
                     continue
-                one = subject[i]
-                if last_box[one] == b:
+                person = subject[i]
+                if last_box[person] == b:
                     continue
-                last_box[one] = b
-                if count[one] == 0:
-                    touched[n_touched] = one
+                last_box[person] = b
+                if count[person] == 0:
+                    touched[n_touched] = person
                     n_touched += 1
-                count[one] += 1
+                count[person] += 1
         most = 0
         for place in range(n_touched):
             most = max(most, count[touched[place]])
@@ -267,8 +266,8 @@ def find_top_subjects(
         seen = touched[:n_touched].copy()
         seen.sort()
         place = 0
-        for one in seen:
-            if count[one] == most and place < named.shape[1]:
-                named[record, place] = one
+        for person in seen:
+            if count[person] == most and place < named.shape[1]:
+                named[record, place] = person
                 place += 1
-            count[one] = 0
+            count[person] = 0

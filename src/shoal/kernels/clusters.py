@@ -10,11 +10,10 @@ from shoal.runtime.compiled import compiled
 def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
     """Return the pivot of each person's cluster: int64 [n], a pivot's own number, -1 = unclustered.
 
-    distances: [n, n], symmetric, zero diagonal. The first pivot is farthest from the person with the least
-    sum of distances; each next pivot is farthest from the previous one, among unclustered people that have
-    not failed. A pivot and its k - 1 nearest unclustered people form a cluster unless the last lies beyond
-    ``radius``. Remaining people join the nearest pivot within ``radius``, the earliest of equally near ones.
-    Other ties go to the lowest number.
+    distances: [n, n], symmetric. The first pivot is farthest from the person with the least sum of distances;
+    each next pivot is farthest from the previous one, among unclustered people that have not failed. A pivot
+    and its k - 1 nearest unclustered people form a cluster unless the last lies beyond ``radius``. The rest
+    join the nearest pivot within ``radius``, the earliest of equals. Other ties go to the lowest number.
     """
     n = len(distances)
     pivot_of = np.full(n, -1)
@@ -48,7 +47,6 @@ def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
 
 @compiled
 def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
-    """The farthest unclustered person that has not failed, the first of equals; -1 = none."""
     chosen = -1
     for i in range(len(distance)):
         if pivot_of[i] < 0 and not failed[i] and (chosen < 0 or distance[i] > distance[chosen]):
@@ -58,7 +56,7 @@ def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
 
 @compiled
 def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -> None:
-    """Fill ``near`` with the nearest unclustered others, by distance, then by number; there are enough."""
+    """Fill ``near`` with the nearest unclustered others, by distance, then by number."""
     count = 0
     for i in range(len(distance)):
         if (

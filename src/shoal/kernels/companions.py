@@ -26,23 +26,22 @@ class Squares(NamedTuple):
 
 
 @compiled
-def cells_apart(one: int, other: int, side: int) -> Any:
-    """Minimum distance in cells between samples in two rows or columns of squares."""
+def _cells_apart(one: int, other: int, side: int) -> Any:
     return (abs(one - other) - 1) * side + 1 if one != other else 0
 
 
 @compiled
-def place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers) -> Any:
-    """Lower bound from squares on the cost of p's samples if q shares their boxes; stops early at ``limit``.
+def _place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers) -> Any:
+    """Lower bound of ``companion_cost`` from squares; stops early at ``limit``.
 
-    bounds: filled with the minimum cost of one sample in each of p's squares.
+    bounds: filled with the least cost of one sample in each of p's squares.
     """
     widest, first, total = len(weights.place) - 1, squares.offsets[p], 0
     for i in range(first, squares.offsets[p + 1]):
         row, column, least = squares.row[i], squares.column[i], widest
         for j in range(squares.offsets[q], squares.offsets[q + 1]):
-            along_y = cells_apart(row, squares.row[j], squares.side)
-            along_x = cells_apart(column, squares.column[j], squares.side)
+            along_y = _cells_apart(row, squares.row[j], squares.side)
+            along_x = _cells_apart(column, squares.column[j], squares.side)
             least = min(least, along_x + along_y + 2)
         bounds[i - first] = weights.place[least] + weights.per_slot
         total += squares.samples[i] * bounds[i - first]
@@ -52,13 +51,13 @@ def place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int,
 
 
 @compiled
-def cheapest_sample(
+def _cheapest_sample(
     tracks: Tracks, i: int, near: int, first: int, last: int, weights: Weights, floor: int, likely: int
 ) -> tuple[Any, Any]:
     """Return the least cost of sample i with a sample of q (rows first to last), and such a row.
 
-    near: the first row of q not before i. floor: a lower bound of the result. The search starts from the
-    guess ``likely``, runs both ways from ``near``, and ends where time alone costs too much.
+    near: the first row of q not before i. floor: lower bound of the result. Starts from the guess ``likely``,
+    runs both ways from ``near``, and ends where time alone costs too much.
     """
     _, t, x, y = tracks
     place, per_slot = weights
@@ -86,13 +85,12 @@ def cheapest_sample(
 def companion_cost(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """Minimum cost of p's samples in any record that q shares: each with the cheapest sample of q.
+    """Least cost of p's samples in any record shared with q, where each box holds samples of both.
 
-    Every box holds a sample of each member. Sums above the limit return limit + 1. bounds: space for p's
-    squares. The sum starts from spatial bounds, so that it exceeds the limit early.
+    Sums above the limit return limit + 1. bounds: space for p's squares.
     """
     offsets, t, _, _ = tracks
-    total = place_bounds(squares, p, q, weights, limit + 1, bounds)
+    total = _place_bounds(squares, p, q, weights, limit + 1, bounds)
     first, last = offsets[q], offsets[q + 1]
     near = likely = first
     for i in range(offsets[p], offsets[p + 1]):
@@ -101,7 +99,7 @@ def companion_cost(
         while near < last and t[near] < t[i]:
             near += 1
         floor = bounds[squares.square_of[i]]
-        cost, likely = cheapest_sample(tracks, i, near, first, last, weights, floor, likely)
+        cost, likely = _cheapest_sample(tracks, i, near, first, last, weights, floor, likely)
         total += cost - floor
     return min(total, limit + 1)
 
@@ -112,7 +110,7 @@ def companion_cost_bound(
 ) -> Any:
     """A faster lower bound of ``companion_cost``: the nearest place and the nearest time separately."""
     offsets, t, _, _ = tracks
-    total = place_bounds(squares, p, q, weights, limit + 1, bounds)
+    total = _place_bounds(squares, p, q, weights, limit + 1, bounds)
     if total > limit:
         return limit + 1
     near, last, waits = offsets[q], offsets[q + 1] - 1, 0

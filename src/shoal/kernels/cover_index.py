@@ -54,7 +54,7 @@ def fill_time_index(
             key = np.int64(levels[b]) * span + boxes[b, 0] - least
             place = counts[key]
             counts[key] += 1
-            for side in range(6):  # a whole row would be an array, whose users numba counts
+            for side in range(6):  # a whole row would be an array with reference counting
                 filed.boxes[place, side] = boxes[b, side]
             filed.record[place] = record
 

@@ -29,7 +29,7 @@ from shoal.runtime.compiled import compiled
 
 
 @compiled
-def block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: LeastCosts) -> BlockCosts:
+def _block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: LeastCosts) -> BlockCosts:
     """Least costs of a person to up to LANES crowds, rounded down; unused lanes repeat the last crowd."""
     places, hours, scale = search.people.places, search.people.hours, search.scale
     n_places, n_bins = len(places.costs), hours.n_bins
@@ -61,7 +61,7 @@ def block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: Leas
 
 
 @compiled
-def find_longer_people(
+def _find_longer_people(
     crowds: Crowds,
     search: PairSearch,
     slots: Integers,
@@ -69,10 +69,7 @@ def find_longer_people(
     counts: Integers,
     subjects: Numbers,
 ) -> None:
-    """Fill subjects[lane, : counts[lane]] with people who may be close to each crowd.
-
-    Only people with at least as many samples as the crowd has boxes.
-    """
+    """Fill subjects[lane, : counts[lane]] with people who may be close, with as many samples as boxes."""
     ranked, limits, order = search.ranked, search.limits, search.order
     m = crowds.stops[slots] - crowds.starts[slots]
     shorter = 0
@@ -117,7 +114,7 @@ def nearest_to_block(
     least = empty_least_costs(people.people, n_windows, most_boxes, crowds.boxes.t_start)
     counts = np.empty(LANES, dtype=np.int64)
     subjects = np.empty((LANES, len(people.order)), dtype=np.int32)
-    find_longer_people(crowds, people, slots, block_costs(crowds, people, slots, least), counts, subjects)
+    _find_longer_people(crowds, people, slots, _block_costs(crowds, people, slots, least), counts, subjects)
     others, room = np.empty(len(living), dtype=np.int64), np.empty((3, len(living) + 1), dtype=np.int64)
     for lane in range(len(slots)):
         slot = slots[lane]

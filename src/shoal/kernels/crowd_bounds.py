@@ -10,8 +10,8 @@ from shoal.kernels.stretch import Samples, Scale
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
-TOGETHER = 64  # outlines that are compared with all places of a person before it is looked whether to go on
-STRIDE = 16  # as many at once, whatever their number
+TOGETHER = 64  # outlines compared with all places of a person between two checks of the limit
+STRIDE = 16  # outlines compared at once
 
 
 class Bounding(NamedTuple):
@@ -45,40 +45,28 @@ class Crowds(NamedTuple):
 
 
 class LeastCosts(NamedTuple):
-    """Workspace for bounds on the cost of others to the searching crowd.
+    """Workspace for bounds on costs to the searching crowd; sums are times its size + 1."""
 
-    places: [P] least spatial cost of one person's sample at each place, and waits: [bins of Hours] least
-    temporal cost, both times size + 1. windows: [windows, P] further least cost within each window of Visits.
-    outlines: [6, boxes + STRIDE] outlines of the crowd's boxes, mostly distinct: first and last x, first and
-    last y, dx + dy - 2, and number of boxes; n_outlines: [1]; outline_of: [boxes]. lengths: [boxes] temporal
-    cost of each box's length alone, times size + 1, and length: [1] their sum; begins, ends: [boxes] first
-    and last bin of Bounding. of_outlines [TOGETHER / STRIDE, P, STRIDE]: spatial cost at each place of all
-    boxes with each of the first outlines, valid where measured [P]. gaps: [TOGETHER] cells between outlines
-    and all places of a person. spaces_of: [boxes + STRIDE] spatial cost of each outline. spaces, floors: for
-    each box of the longer of two slots, lower bounds of its spatial and total cost, times the size of both.
-    """
-
-    places: Integers
-    waits: Integers
-    windows: Numbers
-    outlines: Numbers
-    n_outlines: Integers
-    outline_of: Integers
-    lengths: Integers
-    length: Integers
-    begins: Integers
-    ends: Integers
-    of_outlines: Numbers
-    measured: Flags
-    gaps: Numbers
-    spaces_of: Integers
-    spaces: Integers
-    floors: Integers
+    places: Integers  # [P] least spatial cost of one person's sample at each place
+    waits: Integers  # [bins of Hours] least temporal cost
+    windows: Numbers  # [windows, P] further least cost within each window of Visits
+    outlines: Numbers  # [6, boxes + STRIDE] mostly distinct: x, y ranges, dx + dy - 2, number of boxes
+    n_outlines: Integers  # [1]
+    outline_of: Integers  # [boxes]
+    lengths: Integers  # [boxes] temporal cost of each box's length alone
+    length: Integers  # [1] sum of lengths
+    begins: Integers  # [boxes] first bin of Bounding that each box touches
+    ends: Integers  # [boxes] the last one
+    of_outlines: Numbers  # [TOGETHER / STRIDE, P, STRIDE] spatial cost by place of an outline's boxes
+    measured: Flags  # [P] where of_outlines is valid
+    gaps: Numbers  # [TOGETHER] cells between outlines and all places of a person
+    spaces_of: Integers  # [boxes + STRIDE] spatial cost of each outline
+    spaces: Integers  # for each box of the longer slot, bound of its spatial cost, times both sizes
+    floors: Integers  # the same of its total cost
 
 
 @compiled
-def least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbers) -> None:
-    """Fill waits[bin], at most ``far``."""
+def _least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbers) -> None:
     width, later = 1 << shift, 0
     for h in range(len(waits)):
         begin = hours.first_t + (h << shift)
@@ -106,7 +94,7 @@ def set_people_bounds(crowds: Crowds, n: int, hours: Hours, far: int) -> None:
     for slot in range(n):
         boxes = boxes_of(crowds, slot)
         set_surroundings(boxes, crowds.bounding, slot)
-        least_waits(boxes, hours, crowds.bounding.shift, far, crowds.bounding.waits[slot])
+        _least_waits(boxes, hours, crowds.bounding.shift, far, crowds.bounding.waits[slot])
 
 
 @compiled
@@ -158,7 +146,7 @@ def fill_outlines(
         least.length[0] += least.lengths[j]
         least.begins[j] = (boxes.t_start[j] - first_t) >> shift
         least.ends[j] = (boxes.t_end[j] - 1 - first_t) >> shift
-    for position in range(count, count + STRIDE):  # what is compared beside them counts nothing
+    for position in range(count, count + STRIDE):  # padding without boxes
         outlines[:, position] = 0
     least.n_outlines[0] = count
 
@@ -238,8 +226,7 @@ def fill_floors(people: People, other: int, least: LeastCosts) -> Any:
 
 
 @compiled
-def least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
-    """Minimum of waits[other] from bin ``begin`` to ``end``."""
+def _least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
     least = np.int64(waits[other, begin])
     for h in range(begin + 1, end + 1):
         least = min(least, np.int64(waits[other, h]))
@@ -328,7 +315,7 @@ def rule_out_shorter(
             for i in range(m):
                 if total > limit:
                     break
-                wait = least_of_waits(waits, other, begins[i], ends[i])
+                wait = _least_of_waits(waits, other, begins[i], ends[i])
                 total += min(per_slot * np.int64(wait) + lengths[i], cap) - lengths[i]
         possible[remaining] = other
         remaining += total <= limit
@@ -349,7 +336,7 @@ def lower_bound_to_person(
     kind = gaps.dtype.type
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, cell, cells = kind(both * scale.half), kind(scale.per_cell), kind(both * scale.per_cell)
-    extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # no gap costs more than far
+    extent, far = kind(places.side - 1), kind(scale.half // scale.per_cell + 1)  # larger gaps cost no more
     total = least.length[0]
     for begin in range(0, least.n_outlines[0], TOGETHER):
         count = min(TOGETHER, least.n_outlines[0] - begin)
@@ -358,7 +345,7 @@ def lower_bound_to_person(
             x, y = kind(places.x[places.distinct[place]]), kind(places.y[places.distinct[place]])
             x_last, y_last = kind(x + extent), kind(y + extent)
             for lane in range(count):
-                j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
+                j = np.uint64(begin) + np.uint64(lane)  # unsigned: no check for negative indexes
                 wide = max(kind(outlines[0, j] - x_last), kind(x - outlines[1, j]), kind(0))
                 high = max(kind(outlines[2, j] - y_last), kind(y - outlines[3, j]), kind(0))
                 gaps[lane] = min(gaps[lane], kind(wide + high))
@@ -371,7 +358,7 @@ def lower_bound_to_person(
     waits = crowds.bounding.waits
     for i in range(m):
         least.spaces[i] = least.spaces_of[least.outline_of[i]]
-        wait = least_of_waits(waits, other, least.begins[i], least.ends[i])
+        wait = _least_of_waits(waits, other, least.begins[i], least.ends[i])
         least_wait = min(np.int64(both * scale.per_slot) * wait + least.lengths[i], cap)
         least.floors[i] = least.spaces[i] + least_wait
         total += least_wait - least.lengths[i]

@@ -10,41 +10,31 @@ from shoal.kernels.stretch import Scale
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
-_REACH = 1.25  # times what an effort must stay below; 1 rules out nobody, more takes longer
-_MOST_WORK = 8  # boxes that are compared for each term of the sums; beyond, the sums themselves cost less
+_REACH = 1.25  # times the limit of efforts; 1 rules out none, more takes longer
+_MOST_WORK = 8  # comparisons for each term of the sums; beyond, the sums themselves are cheaper
 
 
 class CrowdIndex(NamedTuple):
-    """Boxes of merged crowds, by crowd size and then by the bin of Hours in which they start.
+    """Boxes of merged crowds, by crowd size and then by the bin of Hours in which they start."""
 
-    slots: the crowds. sizes: [s] distinct sizes, ascending. size_of: index of each crowd's size. until: the
-    turn from which on crowds are not indexed. boxes: [6, m] first and end of t, x and y. owner: [m] slots.
-    offsets: [s * bins + 1].
-    """
-
-    slots: Integers
-    sizes: Integers
-    size_of: Integers
-    until: int
-    boxes: Numbers
-    owner: Numbers
-    offsets: Integers
+    slots: Integers  # the crowds
+    sizes: Integers  # [s] distinct sizes, ascending
+    size_of: Integers  # index of each crowd's size
+    until: int  # crowds that entered in this turn or later are not indexed
+    boxes: Numbers  # [6, m] first and end of t, x and y
+    owner: Numbers  # [m] slots
+    offsets: Integers  # [s * bins + 1]
 
 
 class LowerBounds(NamedTuple):
-    """Workspace for lower bounds from the index, for one searching crowd.
+    """Workspace for lower bounds from the index, for one searching crowd."""
 
-    sums: [n] bound for each slot, times the size of both. least, turn_of: [m + n] for each box of the index,
-    then for each slot, the least cost and the turn of its entry. turn: [1] increases with each searching box.
-    costs, near: [TOGETHER] each.
-    """
-
-    sums: Integers
-    least: Numbers
-    turn_of: Integers
-    turn: Integers
-    costs: Numbers
-    near: Integers
+    sums: Integers  # [n] bound for each slot, times both sizes
+    least: Numbers  # [m + n] least cost for each box of the index, then for each slot
+    turn_of: Integers  # [m + n] turn of each entry of ``least``
+    turn: Integers  # [1] increases with each searching box
+    costs: Numbers  # [TOGETHER]
+    near: Integers  # [TOGETHER]
 
 
 @compiled
@@ -77,23 +67,19 @@ def build_crowd_index(
 
 
 @compiled
-def boxes_starting_within(
+def _boxes_starting_within(
     index: CrowdIndex, hours: Hours, section: int, start: Any, early: int, late: int
 ) -> tuple[int, int]:
-    """Range of indexed boxes of one size that start within these slots of ``start``, plus some more."""
     first = max((start - early - hours.first_t) >> hours.shift, 0)
     last = min((start + late - hours.first_t) >> hours.shift, hours.n_bins - 1)
     return index.offsets[section * hours.n_bins + first], index.offsets[section * hours.n_bins + last + 1]
 
 
 @compiled
-def reaches_and_windows(
+def _reaches_and_windows(
     crowds: Crowds, index: CrowdIndex, slot: int, most: float, scale: Scale
 ) -> tuple[Integers, Integers]:
-    """For each size, the largest cost to compare, and the slots earlier and later that boxes may start.
-
-    Costs are times the size of both.
-    """
+    """For each size, the largest cost to compare, times both sizes, and slots before and after the start."""
     size, sizes = crowds.sizes[slot], index.sizes
     reaches, windows = np.empty(len(sizes), dtype=np.int64), np.empty((len(sizes), 2), dtype=np.int64)
     for section in range(len(sizes)):
@@ -104,13 +90,12 @@ def reaches_and_windows(
 
 
 @compiled
-def count_boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, windows: Integers) -> Any:
-    """Count the boxes to compare."""
+def _count_boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, windows: Integers) -> Any:
     count = np.int64(0)
     for i in range(crowds.starts[slot], crowds.stops[slot]):
         for section in range(len(windows)):
             start = np.int64(crowds.boxes.t_start[i])
-            begin, end = boxes_starting_within(
+            begin, end = _boxes_starting_within(
                 index, hours, section, start, windows[section, 0], windows[section, 1]
             )
             count += end - begin
@@ -118,7 +103,7 @@ def count_boxes_within(crowds: Crowds, index: CrowdIndex, hours: Hours, slot: in
 
 
 @compiled
-def costs_within(
+def _costs_within(
     box: tuple[Any, Any, Any, Any, Any, Any],
     others: Numbers,
     sizes: tuple[Any, Any],
@@ -130,8 +115,7 @@ def costs_within(
 ) -> None:
     """Fill costs[lane] with costs, times both sizes, at most 2 reach, to indexed boxes from ``begin`` on.
 
-    box: first and end of t, x and y. sizes: people of both. Casts keep numba from widening numbers to 64
-    bits.
+    box: first and end of t, x and y. Casts keep numba from widening numbers to 64 bits.
     """
     kind = others.dtype.type
     n_a, n_b = sizes
@@ -141,7 +125,7 @@ def costs_within(
     own_time = kind(kind(n_a * scale.per_slot) * (t_end - t_start))
     own_space = kind(kind(n_a * scale.per_cell) * (x_max - x_min + y_max - y_min))
     for lane in range(count):
-        j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
+        j = np.uint64(begin) + np.uint64(lane)  # unsigned: no check for negative indexes
         start, end = others[0, j], others[1, j]
         west, east, south, north = others[2, j], others[3, j], others[4, j], others[5, j]
         long = kind(max(t_end, end) - min(t_start, start))
@@ -164,7 +148,7 @@ def fill_lower_bounds(
     boxes, sizes, n_boxes = crowds.boxes, index.sizes, len(index.owner)
     kind = boxes.t_start.dtype.type
     first, stop = crowds.starts[slot], crowds.stops[slot]
-    reaches, windows = reaches_and_windows(crowds, index, slot, most, scale)
+    reaches, windows = _reaches_and_windows(crowds, index, slot, most, scale)
     around = crowds.bounding.around
     terms = np.int64(0)
     for place in range(len(index.slots)):
@@ -174,8 +158,8 @@ def fill_lower_bounds(
         away = max(around[slot, 0] - around[other, 1], around[other, 0] - around[slot, 1], 0) + max(
             around[slot, 2] - around[other, 3], around[other, 2] - around[slot, 3], 0
         )
-        terms += longer * (scale.per_cell * away <= most)  # others are ruled out by their surroundings
-    if scale.half <= most or count_boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
+        terms += longer * (scale.per_cell * away <= most)  # the surroundings rule out the others
+    if scale.half <= most or _count_boxes_within(crowds, index, hours, slot, windows) > _MOST_WORK * terms:
         lowest.sums[index.slots] = 0
         return
     costs, near, least, turn_of, sums = lowest.costs, lowest.near, lowest.least, lowest.turn_of, lowest.sums
@@ -194,13 +178,13 @@ def fill_lower_bounds(
         )
         for section in range(len(sizes)):
             reach = kind(reaches[section])
-            begin, end = boxes_starting_within(
+            begin, end = _boxes_starting_within(
                 index, hours, section, np.int64(box[0]), windows[section, 0], windows[section, 1]
             )
             for some in range(begin, end, TOGETHER):
                 count = min(TOGETHER, end - some)
                 both = (crowds.sizes[slot], sizes[section])
-                costs_within(box, others, both, some, count, reach, scale, costs)
+                _costs_within(box, others, both, some, count, reach, scale, costs)
                 close = 0
                 for lane in range(count):
                     near[close] = some + lane

@@ -9,8 +9,8 @@ from shoal.kernels.stretch import Raw, Samples, Scale
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
-MOST = 1 << 16  # windows times places: their numbers fit 16 bits, and costs of all of them the cache
-MAIN = 8  # places that are looked at before windows
+MOST = 1 << 16  # windows times places: numbers fit 16 bits, and costs fit the cache
+MAIN = 8  # places compared before windows
 
 
 class Visits(NamedTuple):
@@ -39,14 +39,13 @@ def find_visits(people: People, last_slot: int) -> Visits:
     main = np.empty((len(lengths), MAIN, 2), dtype=kind)
     offsets = np.zeros(len(raw.offsets), dtype=np.int64)
     counts = np.empty((raw.offsets[-1], 2), dtype=kind)
-    fill_main(places, main)
-    fill_visits(raw, places, people.hours.slot, shift, n_windows * n_places, offsets, counts)
+    _fill_main(places, main)
+    _fill_visits(raw, places, people.hours.slot, shift, n_windows * n_places, offsets, counts)
     return Visits(shift, n_windows, main, offsets, counts)
 
 
 @compiled
-def fill_main(places: Places, main: Numbers) -> None:
-    """Fill Visits.main."""
+def _fill_main(places: Places, main: Numbers) -> None:
     for i in range(len(main)):
         last = places.offsets[i + 1] - 1
         for j in range(main.shape[1]):
@@ -56,10 +55,9 @@ def fill_main(places: Places, main: Numbers) -> None:
 
 
 @compiled
-def fill_visits(
+def _fill_visits(
     raw: Raw, places: Places, slot: Numbers, shift: int, most: int, offsets: Integers, counts: Numbers
 ) -> None:
-    """Fill Visits.offsets and Visits.counts, for windows and places numbered below ``most``."""
     place_of, n_places = np.full(most, -1, dtype=np.int64), len(places.costs)
     used = 0
     for i in range(len(offsets) - 1):
@@ -95,7 +93,7 @@ def fill_costs(
     n_windows, n_places = costs.shape
     both, extent, width = size + 1, places.side - 1, 1 << shift
     cap, step = kind(both * scale.half), kind(both * min(scale.per_slot * width, scale.half))
-    most = kind(2 * cap - step)  # so that no sum outgrows the kind
+    most = kind(2 * cap - step)  # avoids overflow
     space = np.empty(n_places, dtype=costs.dtype)
     costs[:] = 2 * cap
     for j in range(len(boxes.t_start)):

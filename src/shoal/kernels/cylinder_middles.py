@@ -11,18 +11,18 @@ import numpy as np
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
-_AT_EDGE: Final = 3  # that many people show a circle of known radius
-_PAIRED: Final = 40  # of the outermost at most, since pairs times people are looked at; more show the same
+_AT_EDGE: Final = 3  # people that determine a circle of known radius
+_PAIRED: Final = 40  # outermost people to pair at most; more give the same circle and take longer
 
 
 @compiled
 def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: float, slack: float) -> Any:
     """float64 [2, s]: the middle at each time of people at x, y [n, s] with these means.
 
-    Among circles through two people that contain all, the one with most people at its edge wins, then the one
-    nearest to the mean. Where fewer than three stand at an edge, and all lie within a circle around their
-    mean, no one was moved and the mean is the middle; for two people it always is. slack: tolerance for
-    rounded places.
+    Of the circles through two people that contain all, the one with most people at its edge, then the one
+    nearest to the mean. If fewer than three stand at an edge and all lie within a circle around the mean, no
+    one was moved, and the mean is the middle; for two people it always is. slack: tolerance for rounded
+    places.
     """
     middles = np.empty((2, x.shape[1]))
     for at in range(x.shape[1]):
@@ -32,7 +32,7 @@ def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: f
 
 @compiled
 def _middle(x: Floats, y: Floats, mean_x: float, mean_y: float, radius: float, slack: float) -> Any:
-    if len(x) == 2:  # both were moved as far, or neither
+    if len(x) == 2:  # both were moved equally far, or neither
         return mean_x, mean_y
     outer = outermost(x, y, 2 * slack)
     step = (len(outer) + _PAIRED - 1) // _PAIRED
@@ -112,13 +112,12 @@ def _hull(x: Floats, y: Floats, places: Integers) -> Integers:
                 count -= 1
             corners[count] = person
             count += 1
-        count -= 1  # the last is the first of the other turn
+        count -= 1  # the last is the first of the next turn
     return corners[: max(count, 1)]
 
 
 @compiled
 def _turn(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
-    """Twice the signed area of a triangle; positive for a left turn."""
     return float(
         (x[second] - x[first]) * (y[third] - y[first]) - (y[second] - y[first]) * (x[third] - x[first])
     )

@@ -32,7 +32,7 @@ def edit_distances(
     match_s: float,
     distances: Integers,
 ) -> None:
-    """Set distances [n] from trajectory ``first`` to later ones, 62 cells at once (Myers 1999; Hyyroe 2003)."""
+    """Set distances [n] from ``first`` to later trajectories, 62 cells at once (Myers 1999; Hyyroe 2003)."""
     start, end = offsets[first], offsets[first + 1]
     words = (end - start + BITS - 1) // BITS
     plus, minus, equal = np.empty(words, np.int64), np.empty(words, np.int64), np.empty(words, np.int64)
@@ -48,13 +48,13 @@ def edit_distances(
             beyond = low
             while beyond < end and t[beyond] <= t[j] + match_s:
                 beyond += 1
-            mark_matches(x, y, start, (low, beyond), (x[j], y[j]), match_m, equal)
-            score += next_column(equal, plus, minus, last_bit)
+            _mark_matches(x, y, start, (low, beyond), (x[j], y[j]), match_m, equal)
+            score += _next_column(equal, plus, minus, last_bit)
         distances[other] = score
 
 
 @compiled
-def mark_matches(
+def _mark_matches(
     x: Floats,
     y: Floats,
     start: int,
@@ -71,7 +71,7 @@ def mark_matches(
 
 
 @compiled
-def next_column(equal: Integers, plus: Integers, minus: Integers, last_bit: int) -> int:
+def _next_column(equal: Integers, plus: Integers, minus: Integers, last_bit: int) -> int:
     """Turn one column of the table of edits into the next: where it rises (plus) and falls (minus) by row.
 
     equal: the rows that match the next column. Returns the rise of the row of ``last_bit`` in the last word.
@@ -102,7 +102,7 @@ def next_column(equal: Integers, plus: Integers, minus: Integers, last_bit: int)
 _REPLACED: Final = 0
 _DELETED: Final = 1
 _CREATED: Final = 2
-_MANY: Final = 1 << 60  # more edits than there are
+_MANY: Final = 1 << 60  # more edits than possible
 
 
 class TimedPath(NamedTuple):
@@ -129,7 +129,7 @@ def align(path: TimedPath, target: TimedPath, tolerance: Tolerance, speed_m_s: f
     """
     (t, x, y), (at_t, at_x, at_y), (match_m, match_s) = path, target, tolerance
     m, n = len(t), len(at_t)
-    low, high = optimal_rows(path, target, tolerance)
+    low, high = _optimal_rows(path, target, tolerance)
     begin = np.zeros(n + 2, dtype=np.int64)  # of each column's steps, four per byte
     for j in range(n + 1):
         begin[j + 1] = begin[j] + (high[j] - low[j]) // 4 + 1
@@ -178,18 +178,16 @@ def align(path: TimedPath, target: TimedPath, tolerance: Tolerance, speed_m_s: f
 
 
 @compiled
-def optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> tuple[Integers, Integers]:
-    """First and last row of each column that an optimal script passes: two of int64 [n + 1].
+def _optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> tuple[Integers, Integers]:
+    """First and last row of each column that an optimal script passes: two of int64 [n + 1], both ascending.
 
-    Row i and column j stand for the first i and j samples; both results ascend. The table from its end is
-    stored at every sqrt(n)-th column, and computed again between two of them.
+    Row i and column j stand for the first i and j samples. The table from its end is stored at every
+    sqrt(n)-th column, and computed again between two of them.
     """
     t, x, y = path
     m, n = len(t), len(target.t)
     words = (m + BITS - 1) // BITS
-    forward = TimedPath(
-        t.copy(), x.copy(), y.copy()
-    )  # writable as those below, so that one compiled form does
+    forward = TimedPath(t.copy(), x.copy(), y.copy())  # writable like ``back``: one compiled form
     back = TimedPath(-t[::-1], x[::-1].copy(), y[::-1].copy())
     back_target = TimedPath(-target.t[::-1], target.x[::-1].copy(), target.y[::-1].copy())
     every = int(math.sqrt(n)) + 1
@@ -226,7 +224,7 @@ def optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> tu
             if high_before > i:
                 i = high_before
                 surplus = n + _rise(prefix[0], i) + _rise(rest, m - i) - fewest
-            if surplus != 0:  # then it is the next: a script enters a column one row further, or before
+            if surplus != 0:  # then it is the next row: a script enters a column at most one row further
                 surplus += _slope(prefix[0], i) - _slope(rest, m - i - 1)
                 i += 1
             while surplus == 0 and i < m:
@@ -254,14 +252,13 @@ def _next_columns(
         end = max(end, first)
         while end < len(t) and t[end] - at_t[j] <= match_s:
             end += 1
-        mark_matches(path.x, path.y, 0, (first, end), (target.x[j], target.y[j]), tolerance.m, equal)
+        _mark_matches(path.x, path.y, 0, (first, end), (target.x[j], target.y[j]), tolerance.m, equal)
         columns[place] = columns[place - 1]
-        next_column(equal, columns[place, 0], columns[place, 1], 0)
+        _next_column(equal, columns[place, 0], columns[place, 1], 0)
 
 
 @compiled
 def _rise(column: Integers, rows: int) -> int:
-    """The total rise of a column over its first ``rows`` rows."""
     total = 0
     for word in range(rows // BITS):
         total += _count(column[0, word]) - _count(column[1, word])
@@ -279,7 +276,6 @@ def _slope(column: Integers, row: int) -> int:
 
 @compiled
 def _count(word: Numbers) -> int:
-    """The number of set bits."""
     word = word - (word >> 1 & 0x5555555555555555)
     word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333)
     word = word + (word >> 4) & 0x0F0F0F0F0F0F0F0F

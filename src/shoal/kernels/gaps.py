@@ -30,22 +30,20 @@ class PlaceWork(NamedTuple):
 
 
 @compiled
-def fill_first_rows(raw: Raw, b: int, first: Integers) -> None:
-    """Fill first[p] with the first row of b at its place p."""
+def _fill_first_rows(raw: Raw, b: int, first: Integers) -> None:
     for j in range(raw.offsets[b + 1] - 1, raw.offsets[b] - 1, -1):
         first[raw.place[j]] = j
 
 
 @compiled
-def pair_stretches(
+def _pair_stretches(
     raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers
 ) -> int:
     """Fill the spatial and temporal cost of each sample of the longer trajectory; return their number.
 
     a comes before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
-    then a. The cost is that of the first of the other's samples with the least stretch. Samples nearer in
-    time than the cap are searched chunk by chunk; of the others only the nearest place counts, searched once
-    for each place.
+    then a. The cost is that of the first of the other's samples with the least stretch. Beyond the cap in
+    time only the nearest place counts, searched once for each place.
     """
     m_a, m_b = raw.offsets[a + 1] - raw.offsets[a], raw.offsets[b + 1] - raw.offsets[b]
     longer_is_b = m_b > m_a
@@ -56,7 +54,7 @@ def pair_stretches(
     many, few = (b, a) if longer_is_b else (a, b)
     per_cell, per_slot, half = scale
     work.least[: raw.place_offsets[many + 1] - raw.place_offsets[many]] = -1
-    fill_first_rows(raw, few, work.first)
+    _fill_first_rows(raw, few, work.first)
     near = empty_candidates(raw.chunks.offsets[few + 1] - raw.chunks.offsets[few])
     places = empty_candidates(raw.place_chunks.offsets[few + 1] - raw.place_chunks.offsets[few])
     x_min, x_max, y_min, y_max = raw.bounds[few]
@@ -119,10 +117,7 @@ def fill_gap_parts(
     samples of one subject.
     """
     count, most_places = neighbors.shape[1], np.diff(raw.place_offsets).max()
-    space, time = (
-        np.empty(count * longest, dtype=raw.t.dtype),
-        np.empty(count * longest, dtype=raw.t.dtype),
-    )
+    space, time = (np.empty(count * longest, dtype=raw.t.dtype), np.empty(count * longest, dtype=raw.t.dtype))
     work = PlaceWork(
         least=np.empty(most_places, dtype=np.int64),
         nearest=np.empty(most_places, dtype=np.int64),
@@ -133,7 +128,7 @@ def fill_gap_parts(
         parts[i] = 0.0
         for place in range(count):
             a, b = min(i, neighbors[i, place]), max(i, neighbors[i, place])
-            m = pair_stretches(raw, a, b, scale, work, space[filled:], time[filled:])
+            m = _pair_stretches(raw, a, b, scale, work, space[filled:], time[filled:])
             parts[i, 0] += space[filled : filled + m].sum() / m / count
             parts[i, 1] += time[filled : filled + m].sum() / m / count
             filled += m

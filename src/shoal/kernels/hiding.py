@@ -44,12 +44,8 @@ def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integer
     for place in range(size):
         of_a = j == end_b or (i < end_a and t[i] <= t[j])
         source = i if of_a else j
-        merged[0, place], merged[1, place], merged[2, place], merged[3, place] = (
-            t[source],
-            pieces.x[source],
-            pieces.y[source],
-            not of_a,
-        )
+        merged[0, place], merged[1, place] = t[source], pieces.x[source]
+        merged[2, place], merged[3, place] = pieces.y[source], not of_a
         i += of_a
         j += not of_a
     return int(
@@ -128,7 +124,6 @@ def _greedy_cycle(cost: Integers) -> Integers:
 def _costs(
     pieces: Pieces, window: Integers, subjects: Integers, past: HidingHistory, space_weight: int
 ) -> Integers:
-    """[n, n] total costs of each row's pieces with each column's; forbidden for itself and earlier hiders."""
     n, epochs = window.shape
     cost = np.zeros((n, n), dtype=np.int64)
     for epoch in range(epochs):
@@ -189,10 +184,9 @@ def generalize_pieces(
     boxes: Integers,
     counts: Integers,
 ) -> None:
-    """Generalize each chosen piece by k-merge with its guests, the pieces that hide it.
+    """Generalize chosen[i] by k-merge with its guests, guest_starts[i] to guest_starts[i + 1].
 
-    Guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. The boxes [., 6] of piece i start at
-    room[i], counts[i] of them, at most one for each of its samples.
+    The boxes [., 6] of piece i start at room[i], counts[i] of them, at most one for each of its samples.
     """
     for i in range(len(chosen)):
         members = np.concatenate((chosen[i : i + 1], guests[guest_starts[i] : guest_starts[i + 1]]))

@@ -10,7 +10,7 @@ from shoal.kernels.likelihood import hull_density
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
 
-_ALIKE: Final = 1 - 1e-9  # of the most presence: what is as much but for rounding
+_ALIKE: Final = 1 - 1e-9  # of the maximum: equal except for rounding
 
 
 class WeightedAreas(NamedTuple):
@@ -28,8 +28,7 @@ class WeightedAreas(NamedTuple):
 
 
 @compiled
-def sort_distinct(values: Integers) -> Integers:
-    """Sort and deduplicate values in place; return the distinct ones."""
+def _sort_distinct(values: Integers) -> Integers:
     values.sort()
     count = 0
     for i in range(len(values)):
@@ -40,25 +39,24 @@ def sort_distinct(values: Integers) -> Integers:
 
 
 @compiled
-def sides_along(spread: WeightedAreas, record: int, low: Integers, high: Integers) -> Integers:
-    """The distinct sides of a record's weighted areas along one axis, ascending; low, high: of all areas."""
+def _sides_along(spread: WeightedAreas, record: int, low: Integers, high: Integers) -> Integers:
     sides, n = np.empty(2 * (spread.offsets[record + 1] - spread.offsets[record]), dtype=np.int64), 0
     for i in range(spread.offsets[record], spread.offsets[record + 1]):
         if spread.weights[i] > 0:
             sides[n], sides[n + 1] = low[i], high[i]
             n += 2
-    return sort_distinct(sides[:n])
+    return _sort_distinct(sides[:n])
 
 
 @compiled
-def expected_presence(spread: WeightedAreas, record: int) -> Any:
+def _expected_presence(spread: WeightedAreas, record: int) -> Any:
     """(xs, ys, presence): the expected presence of a record in each rectangle between its sides.
 
-    Each area spreads its weight evenly over its cells. presence: [len(xs), len(ys)], of the rectangle that
-    starts at xs[i], ys[j]; empty if all areas are ignored.
+    Weights spread evenly over areas. presence: [len(xs), len(ys)], of the rectangle that starts at xs[i],
+    ys[j].
     """
-    xs = sides_along(spread, record, spread.x_min, spread.x_max)
-    ys = sides_along(spread, record, spread.y_min, spread.y_max)
+    xs = _sides_along(spread, record, spread.x_min, spread.x_max)
+    ys = _sides_along(spread, record, spread.y_min, spread.y_max)
     presence = np.zeros((len(xs), len(ys)))
     for corner in range(4):
         east, north = corner % 2, corner // 2
@@ -79,9 +77,9 @@ def expected_presence(spread: WeightedAreas, record: int) -> Any:
 
 
 @compiled
-def first_likeliest(spread: WeightedAreas, record: int) -> tuple[bool, int, int]:
+def _first_likeliest(spread: WeightedAreas, record: int) -> tuple[bool, int, int]:
     """Whether a record has weighted areas, and the first corner, by x and y, of its likeliest rectangle."""
-    xs, ys, presence = expected_presence(spread, record)
+    xs, ys, presence = _expected_presence(spread, record)
     if len(xs):
         most = presence.max() * _ALIKE
         for i in range(len(xs)):
@@ -92,9 +90,8 @@ def first_likeliest(spread: WeightedAreas, record: int) -> tuple[bool, int, int]
 
 
 @compiled
-def likeliest_contains(spread: WeightedAreas, record: int, x: int, y: int) -> bool:
-    """Whether a cell is one of the likeliest of a record."""
-    xs, ys, presence = expected_presence(spread, record)
+def _likeliest_contains(spread: WeightedAreas, record: int, x: int, y: int) -> bool:
+    xs, ys, presence = _expected_presence(spread, record)
     if not len(xs) or x < xs[0] or y < ys[0]:
         return False
     i, j = first_not_below(xs, 0, len(xs), x + 1) - 1, first_not_below(ys, 0, len(ys), y + 1) - 1
@@ -104,7 +101,7 @@ def likeliest_contains(spread: WeightedAreas, record: int, x: int, y: int) -> bo
 @compiled
 def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> float:
     """The chance to name this cell when choosing at random among the record's likeliest cells."""
-    xs, ys, presence = expected_presence(spread, record)
+    xs, ys, presence = _expected_presence(spread, record)
     if not len(xs):
         return 0.0
     most, cells, right = presence.max() * _ALIKE, 0, False
@@ -120,7 +117,7 @@ def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> f
 def find_homes(spread: WeightedAreas, present: Flags, x: Integers, y: Integers) -> None:
     """Fill for each record whether it has weighted areas, and the first of its likeliest cells."""
     for record in range(len(present)):
-        present[record], x[record], y[record] = first_likeliest(spread, record)
+        present[record], x[record], y[record] = _first_likeliest(spread, record)
 
 
 @compiled
@@ -137,25 +134,25 @@ def check_homes(
     people, records: int64 [n] rows of ``raw`` and their records in ``published``.
     """
     for i in range(len(people)):
-        present[i], x, y = first_likeliest(raw, people[i])
-        retained[i] = present[i] and likeliest_contains(published, records[i], x, y)
+        present[i], x, y = _first_likeliest(raw, people[i])
+        retained[i] = present[i] and _likeliest_contains(published, records[i], x, y)
 
 
 @compiled
-def add_presence(
+def _add_presence(
     boxes: Integers, weights: Floats, n: int, xs: Integers, ys: Integers, expected: Floats, steady: Floats
 ) -> None:
     """Add evidence of boxes [b, 6] for the cells (xs[i], ys[j]), both ascending.
 
     A box is taken as the hull of n samples or a few more. expected: [i, j], the cell's share of each box.
-    steady: how much likelier the box is if the person returns to this cell than for one of 1,000 cells; many
-    boxes that could contain the cell count more than one that must.
+    steady: log of how much likelier the box is if the person returns to this cell than for one of 1,000
+    cells; many boxes that could contain the cell count more than one that must.
     """
     for b in range(len(boxes)):
         x0, y0, x1, y1 = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
         first_i, first_j = first_not_below(xs, 0, len(xs), x0), first_not_below(ys, 0, len(ys), y0)
         last_i, last_j = first_not_below(xs, 0, len(xs), x1), first_not_below(ys, 0, len(ys), y1)
-        kinds = np.full((2, 2), -1.0)  # the same four shares again and again: their logarithms are kept
+        kinds = np.full((2, 2), -1.0)  # logarithms of the four possible shares
         for i in range(first_i, last_i):
             in_x = hull_density(x0, x1, xs[i], n)
             end_x = 1 if xs[i] == x0 or xs[i] == x1 - 1 else 0
@@ -193,10 +190,10 @@ def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: in
     boxes = np.zeros((len(rows), 6), dtype=np.int64)
     boxes[:, 2], boxes[:, 3] = spread.x_min[rows], spread.y_min[rows]
     boxes[:, 4], boxes[:, 5] = spread.x_max[rows], spread.y_max[rows]
-    xs = sort_distinct(np.concatenate((spread.x_min[rows], spread.x_max[rows] - 1)))
-    ys = sort_distinct(np.concatenate((spread.y_min[rows], spread.y_max[rows] - 1)))
+    xs = _sort_distinct(np.concatenate((spread.x_min[rows], spread.x_max[rows] - 1)))
+    ys = _sort_distinct(np.concatenate((spread.y_min[rows], spread.y_max[rows] - 1)))
     expected, steady = np.zeros((len(xs), len(ys))), np.zeros((len(xs), len(ys)))
-    add_presence(boxes, spread.weights[rows], n, xs, ys, expected, steady)
+    _add_presence(boxes, spread.weights[rows], n, xs, ys, expected, steady)
     return _chance_of(steady, xs, ys, x, y), _chance_of(expected, xs, ys, x, y)
 
 

@@ -36,13 +36,13 @@ def _holds(boxes: Integers, b: int, x: int, y: int) -> bool:
 
 
 @compiled
-def possible_sides(
+def _possible_sides(
     boxes: Integers, known_samples: Integers, first: Integers, second: Integers, bound: Flags
 ) -> None:
     """Fill first, second and bound [b, 3]: on each axis t, x, y, where another sample of the box must lie.
 
-    That is a side that no known sample [s, 3] touches; if none touches either side, both, and ``second`` is
-    the upper one. If known samples touch both, the axis is not bound, and the mean of theirs is filled in.
+    A side that no known sample [s, 3] touches; if neither is touched, both, and ``second`` is the upper one.
+    If both are, the axis is not bound, and the mean of the known samples is filled in.
     """
     lows, highs = (0, 2, 3), (1, 4, 5)
     sums = np.empty(3, dtype=np.int64)
@@ -75,8 +75,8 @@ def possible_sides(
 
 
 @compiled
-def possible_corners(first: Integers, second: Integers, bound: Flags, least: int, width: int) -> Integers:
-    """Possible corners of boxes bound in x and y, as ascending numbers: x * width + y - least."""
+def _possible_corners(first: Integers, second: Integers, bound: Flags, least: int, width: int) -> Integers:
+    """Possible corners of boxes bound in x and y, ascending codes x * width + y - least."""
     codes, n = np.empty(4 * len(first), dtype=np.int64), 0
     for b in range(len(first)):
         if bound[b, 1] and bound[b, 2]:
@@ -91,10 +91,10 @@ def possible_corners(first: Integers, second: Integers, bound: Flags, least: int
 
 
 @compiled
-def cell_with_most_votes(
+def _cell_with_most_votes(
     box: Integers, first: Integers, second: Integers, bound: Flags, x: Integers, y: Integers, votes: Integers
 ) -> int:
-    """Of the cells (x, y), ascending, possible in a box, the first with most votes, -1 = none."""
+    """Of the ascending cells (x, y) possible in a box, the first with most votes, -1 = none."""
     best, most = -1, 0
     for turn in range(2):
         low, high = box[2], box[4] - 1
@@ -117,14 +117,13 @@ def cell_with_most_votes(
 def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -> None:
     """Fill guesses [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
 
-    On each axis: a side that no known sample touches, the lower of two; where known samples touch both, first
-    the mean of theirs. Among the cells then possible, the one with most votes: the possible corners of a box
-    share one vote, the first of equals wins.
+    Each axis as in ``_possible_sides``, the lower of two. Among the cells then possible, the one with most
+    votes: the possible corners of a box share one vote, the first of equals wins.
     """
     second, bound = np.empty_like(guesses), np.empty(guesses.shape, dtype=np.bool_)
-    possible_sides(boxes, known_samples, guesses, second, bound)
+    _possible_sides(boxes, known_samples, guesses, second, bound)
     least, width = boxes[:, 3].min(), boxes[:, 5].max() - boxes[:, 3].min()
-    codes = possible_corners(guesses, second, bound, least, width)
+    codes = _possible_corners(guesses, second, bound, least, width)
     x, y = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
     votes, n = np.zeros(len(codes), dtype=np.int64), 0
     for place in range(len(codes)):
@@ -133,14 +132,13 @@ def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -
             n += 1
         votes[n - 1] += 1
     for b in range(len(boxes)):
-        best = cell_with_most_votes(boxes[b], guesses[b], second[b], bound[b], x[:n], y[:n], votes)
+        best = _cell_with_most_votes(boxes[b], guesses[b], second[b], bound[b], x[:n], y[:n], votes)
         if best >= 0:
             guesses[b, 1], guesses[b, 2] = x[best], y[best]
 
 
 @compiled
-def number_cells(samples: Integers) -> Integers:
-    """A number for the cell of each sample [s, 3], from 0 on."""
+def _number_cells(samples: Integers) -> Integers:
     least = samples[:, 2].min()
     codes = samples[:, 1] * (samples[:, 2].max() - least + 1) + samples[:, 2] - least
     order, cell, n = np.argsort(codes), np.empty(len(samples), dtype=np.int64), 0
@@ -156,12 +154,11 @@ def score_guesses(
 ) -> None:
     """Score the guess in each counted box [b, 3] against the true samples [s, 3], ascending in time.
 
-    shares [6]: of boxes where the guess is a sample of the box, and where its cell is; both again for a
-    random cell and slot of the box; of samples guessed in a box that contains them, and again for random
-    guesses. errors [s, 2]: distance in cells and slots from a sample to the guess nearest in place; infinite
-    where no box contains the sample.
+    shares [6]: boxes where the guess is a sample of the box, and where its cell is; both for random guesses;
+    samples guessed in a box that contains them, and the same for random guesses. errors [s, 2]: cells and
+    slots from a sample to the guess nearest in place; infinite where no box contains it.
     """
-    times, cell = samples[:, 0].copy(), number_cells(samples)
+    times, cell = samples[:, 0].copy(), _number_cells(samples)
     seen = np.full(len(samples), -1, dtype=np.int64)
     exact, lucky = np.zeros(len(samples)), np.zeros(len(samples))
     shares[:] = 0.0
@@ -212,11 +209,8 @@ def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None
     for reading in range(len(readings.box_offsets) - 1):
         rows = slice(readings.box_offsets[reading], readings.box_offsets[reading + 1])
         true_rows = slice(readings.true_offsets[reading], readings.true_offsets[reading + 1])
-        boxes, counted, true_samples = (
-            readings.boxes[rows],
-            readings.counted[rows],
-            readings.true_samples[true_rows],
-        )
+        boxes, counted = readings.boxes[rows], readings.counted[rows]
+        true_samples = readings.true_samples[true_rows]
         known_samples = readings.known_samples[
             readings.known_offsets[reading] : readings.known_offsets[reading + 1]
         ]
@@ -243,7 +237,7 @@ def find_sharers(
     for place in range(len(people)):
         last = offsets[people[place] + 1]
         s = first_not_below(t, offsets[people[place]], last, begin)
-        box, within = -1, 0  # the box that was looked at last, and the samples in it
+        box, within = -1, 0  # the current box, and its samples so far
         fits = True
         while fits and s < last and t[s] < end:
             while fits and (box < 0 or t[s] >= boxes[box, 1]):  # a box without a sample ends the search

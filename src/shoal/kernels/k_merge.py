@@ -9,8 +9,8 @@ from shoal.runtime.compiled import compiled
 
 NONE: Final = -1
 IMPOSSIBLE: Final = 1 << 60
-ROWS: Final = 15  # of the room that a merge needs; many small merges share one
-# so few stamps are looked at one by one rather than sorted into levels: measured; the result is the same
+ROWS: Final = 15  # of a merge's workspace; many small merges share one
+# below this number of stamps direct evaluation is faster than levels (measured), with the same result
 _SHORT: Final = 8
 
 
@@ -36,16 +36,8 @@ def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, 
 
     room: int64 [ROWS, m + 1] or more, where all is written.
     """
-    starts, times, x_low, x_high, y_low, y_high, latest, last_stamp_of = (
-        room[0],
-        room[1],
-        room[2],
-        room[3],
-        room[4],
-        room[5],
-        room[6],
-        room[7],
-    )
+    starts, times, x_low, x_high = room[0], room[1], room[2], room[3]
+    y_low, y_high, latest, last_stamp_of = room[4], room[5], room[6], room[7]
     for o in range(k):
         last_stamp_of[o] = NONE
     h, oldest = NONE, NONE
@@ -93,23 +85,10 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
     and candidates whose runs have equal sides form one level: cost[g] - t[g] sides decides among them for
     every later h.
     """
-    t, x_low, x_high, y_low, y_high, latest = (
-        stamps.t,
-        stamps.x_low,
-        stamps.x_high,
-        stamps.y_low,
-        stamps.y_high,
-        stamps.latest,
-    )
-    cost, west, east, south, north, sides, least = (
-        room[8],
-        room[9],
-        room[10],
-        room[11],
-        room[12],
-        room[13],
-        room[14],
-    )
+    t, x_low, x_high = stamps.t, stamps.x_low, stamps.x_high
+    y_low, y_high, latest = stamps.y_low, stamps.y_high, stamps.latest
+    cost, west, east, south = room[8], room[9], room[10], room[11]
+    north, sides, least = room[12], room[13], room[14]
     cost[0] = 0
     hulls_from, levels, low, high, bottom, top = NONE, 0, 0, 0, 0, 0
     for h in range(len(t)):
@@ -130,19 +109,11 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
                 a, b, c, d = min(a, x_low[g]), max(b, x_high[g]), min(c, y_low[g]), max(d, y_high[g])
                 west[g], east[g], south[g], north[g] = a, b, c, d
             for g in range(last + 1, h):
-                low, high, bottom, top = (
-                    min(low, x_low[g]),
-                    max(high, x_high[g]),
-                    min(bottom, y_low[g]),
-                    max(top, y_high[g]),
-                )
+                low, high = min(low, x_low[g]), max(high, x_high[g])
+                bottom, top = min(bottom, y_low[g]), max(top, y_high[g])
         if moved or x_low[h] < low or x_high[h] > high or y_low[h] < bottom or y_high[h] > top:
-            low, high, bottom, top = (
-                min(low, x_low[h]),
-                max(high, x_high[h]),
-                min(bottom, y_low[h]),
-                max(top, y_high[h]),
-            )
+            low, high = min(low, x_low[h]), max(high, x_high[h])
+            bottom, top = min(bottom, y_low[h]), max(top, y_high[h])
             levels = 0
             for g in range(last, lowest - 1, -1):
                 side = max(east[g], high) - min(west[g], low) + max(north[g], top) - min(south[g], bottom) + 2
@@ -172,19 +143,15 @@ def best_partition(
     room = np.empty((ROWS, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, k, room)
     cost = least_costs(stamps, room)
-    begins = room[7]  # its first use is over
+    begins = room[7]  # reused
     runs = 0
     h = len(stamps.t) - 1
     while h >= 0:
         a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
         g = h
         while True:
-            a, b, c, d = (
-                min(a, stamps.x_low[g]),
-                max(b, stamps.x_high[g]),
-                min(c, stamps.y_low[g]),
-                max(d, stamps.y_high[g]),
-            )
+            a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
+            c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
             whole = cost[g] + (stamps.t[h] + 1 - stamps.t[g]) * (b - a + d - c + 2)
             if g <= stamps.latest[h] and whole == cost[h + 1]:
                 break

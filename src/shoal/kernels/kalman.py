@@ -14,9 +14,9 @@ from shoal.kernels.tracking import FAR, assign_followers, band_width, number_tra
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
-PLACE_M2 = 25.0  # how far a published point is from the place, squared
-LEAST_M2S2 = 1e-6  # and velocities, where nobody moves
-STRENGTHS = 25  # of the walk that are tried
+PLACE_M2 = 25.0  # variance of published points
+LEAST_M2S2 = 1e-6  # least variance of velocities
+STRENGTHS = 25  # of the walk to try
 
 
 @compiled
@@ -65,7 +65,7 @@ def negative_log_density(
 
 
 @compiled
-def likeliest_walk(
+def _likeliest_walk(
     t: Floats, x: Floats, y: Floats, preceding: Integers, speed_m2s2: float, freedom: float
 ) -> float:
     """The walk, in (m/s)^2 per second, that makes the links likeliest."""
@@ -85,7 +85,7 @@ def likeliest_walk(
 
 
 @compiled
-def kalman_costs(
+def _kalman_costs(
     t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, freedom: float, band: int
 ) -> Floats:
     """[n, band]: the cost that point i + 1 + column follows point i; FAR where impossible."""
@@ -97,7 +97,7 @@ def kalman_costs(
             speeds[count] = ((x[i] - x[back]) ** 2 + (y[i] - y[back]) ** 2) / (t[i] - t[back]) ** 2
             count += 1
     speed_m2s2 = max(float(np.median(speeds[:count])) / 2, LEAST_M2S2) if count else 1.0
-    walk = likeliest_walk(t, x, y, preceding, speed_m2s2, freedom)
+    walk = _likeliest_walk(t, x, y, preceding, speed_m2s2, freedom)
     order = np.arange(n)
     forward = filter_states(t, x, y, preceding, order, walk, speed_m2s2)
     backward = filter_states(t, x, y, following, n - 1 - order, walk, speed_m2s2)
@@ -132,6 +132,6 @@ def join_with_filter(
         last[track[i]] = i
     for _ in range(rounds):
         following = reverse_links(preceding)
-        cost = kalman_costs(t, x, y, following, preceding, freedom, band_width(n, tracks))
+        cost = _kalman_costs(t, x, y, following, preceding, freedom, band_width(n, tracks))
         preceding = reverse_links(assign_followers(cost, tracks))
     return number_tracks(preceding)

@@ -16,8 +16,8 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 N_CUES: Final = 4
-ALIKE: Final = 1e-9  # scores this close are equal but for rounding
-NOWHERE: Final = 1e-9  # the density of a cell that no box of a record holds
+ALIKE: Final = 1e-9  # scores this close are equal except for rounding
+NOWHERE: Final = 1e-9  # density of a cell outside all boxes of a record
 
 
 class KnownSamples(NamedTuple):
@@ -75,8 +75,7 @@ def hull_density(low: int, high: int, at: int, n: int) -> float:
 
 
 @compiled
-def record_density(boxes: Integers, x: int, y: int) -> float:
-    """The share of a record's boxes in a cell, each box spread evenly over its cells."""
+def _record_density(boxes: Integers, x: int, y: int) -> float:
     total = 0.0
     for b in range(len(boxes)):
         if boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5]:
@@ -85,19 +84,14 @@ def record_density(boxes: Integers, x: int, y: int) -> float:
 
 
 class Workspace(NamedTuple):
-    """Workspace for one victim: by class, samples contained, cues, and densities of one sample.
+    """Workspace for one victim, by class."""
 
-    cues: float64 [c, 4], log density at the known samples for evenly filled boxes; the same for hulls; log
-    density at the known cells over the whole record; log of the number of boxes, once for each known sample.
-    touched: classes that contain any sample; now: those that contain the current one.
-    """
-
-    samples_held: Integers
-    cues: Floats
-    even: Floats
-    hull: Floats
-    touched: Integers
-    now: Integers
+    samples_held: Integers  # number of samples contained
+    cues: Floats  # [c, 4] log densities: even boxes, hulls, whole record; log of boxes, per sample
+    even: Floats  # density of the current sample in evenly filled boxes
+    hull: Floats  # the same for hulls
+    touched: Integers  # classes that contain any sample
+    now: Integers  # classes that contain the current one
 
 
 @compiled
@@ -114,10 +108,18 @@ def empty_workspace(n_records: int) -> Workspace:
 
 
 @compiled
-def _find_holders(book: RecordClasses, starts: Integers, t: int, x: int, y: int, desk: Workspace) -> int:
+def _find_holders(
+    record_classes: RecordClasses, starts: Integers, t: int, x: int, y: int, work: Workspace
+) -> int:
     """Write to ``now`` the classes that contain a sample, and their densities; return their number."""
-    index, n_now, boxes, owners, sizes = book.by_time, 0, book.by_time.boxes, book.by_time.record, book.sizes
-    even, hull = desk.even, desk.hull
+    index, n_now, boxes, owners, sizes = (
+        record_classes.by_time,
+        0,
+        record_classes.by_time.boxes,
+        record_classes.by_time.record,
+        record_classes.sizes,
+    )
+    even, hull = work.even, work.hull
     for level in range(len(index.class_offsets) - 1):
         end = index.class_offsets[level + 1]
         place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
@@ -125,13 +127,13 @@ def _find_holders(book: RecordClasses, starts: Integers, t: int, x: int, y: int,
             t0, t1, x0, x1 = boxes[place, 0], boxes[place, 1], boxes[place, 2], boxes[place, 4]
             y0, y1 = boxes[place, 3], boxes[place, 5]
             if t1 > t and x0 <= x < x1 and y0 <= y < y1:
-                one = owners[place]
-                if even[one] == 0.0:
-                    desk.now[n_now] = one
+                candidate = owners[place]
+                if even[candidate] == 0.0:
+                    work.now[n_now] = candidate
                     n_now += 1
-                n = max(sizes[one], 2)
-                even[one] += 1.0 / ((t1 - t0) * (x1 - x0) * (y1 - y0))
-                hull[one] += (
+                n = max(sizes[candidate], 2)
+                even[candidate] += 1.0 / ((t1 - t0) * (x1 - x0) * (y1 - y0))
+                hull[candidate] += (
                     hull_density(t0, t1, t, n) * hull_density(x0, x1, x, n) * hull_density(y0, y1, y, n)
                 )
             place += 1
@@ -139,123 +141,129 @@ def _find_holders(book: RecordClasses, starts: Integers, t: int, x: int, y: int,
 
 
 @compiled
-def gather_cues(samples: Integers, book: RecordClasses, starts: Integers, desk: Workspace) -> int:
+def gather_cues(samples: Integers, record_classes: RecordClasses, starts: Integers, work: Workspace) -> int:
     """Collect the cues of every class that contains any of these samples; return the number of classes."""
     n_touched = 0
     for row in range(len(samples)):
-        for i in range(_find_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
-            one = desk.now[i]
-            if desk.samples_held[one] == 0:
-                desk.touched[n_touched] = one
+        for i in range(
+            _find_holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
+        ):
+            candidate = work.now[i]
+            if work.samples_held[candidate] == 0:
+                work.touched[n_touched] = candidate
                 n_touched += 1
-            desk.samples_held[one] += 1
-            desk.cues[one, 0] += math.log(desk.even[one])
-            desk.cues[one, 1] += math.log(desk.hull[one])
-            desk.even[one] = 0.0
-            desk.hull[one] = 0.0
+            work.samples_held[candidate] += 1
+            work.cues[candidate, 0] += math.log(work.even[candidate])
+            work.cues[candidate, 1] += math.log(work.hull[candidate])
+            work.even[candidate] = 0.0
+            work.hull[candidate] = 0.0
     return n_touched
 
 
 @compiled
-def add_record_cues(samples: Integers, book: RecordClasses, one: int, desk: Workspace) -> None:
+def add_record_cues(
+    samples: Integers, record_classes: RecordClasses, candidate: int, work: Workspace
+) -> None:
     """Add the whole record's cues for the places of these samples."""
-    boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
+    boxes = record_classes.boxes[record_classes.offsets[candidate] : record_classes.offsets[candidate + 1]]
     for row in range(len(samples)):
-        density = record_density(boxes, samples[row, 1], samples[row, 2])
-        desk.cues[one, 2] += math.log(max(density, NOWHERE))
-    desk.cues[one, 3] = len(samples) * math.log(len(boxes))
+        density = _record_density(boxes, samples[row, 1], samples[row, 2])
+        work.cues[candidate, 2] += math.log(max(density, NOWHERE))
+    work.cues[candidate, 3] = len(samples) * math.log(len(boxes))
 
 
 @compiled
-def score_of(weights: Floats, cues: Floats, one: int) -> float:
-    """The weighted sum of the cues of a class."""
+def _score_of(weights: Floats, cues: Floats, candidate: int) -> float:
     score = 0.0
     for cue in range(N_CUES):
-        score += weights[cue] * cues[one, cue]
+        score += weights[cue] * cues[candidate, cue]
     return score
 
 
 @compiled
 def name_record(
-    weights: Floats, least: int, n_touched: int, own_class: int, pick: float, desk: Workspace, sizes: Integers
+    weights: Floats, least: int, n_touched: int, own_class: int, pick: float, work: Workspace, sizes: Integers
 ) -> tuple[int, float]:
     """The class that a rule names, and its chance to be the correct record.
 
     Only classes that contain at least ``least`` samples count. pick: position among the classes with the
     highest score, 0 to 1.
     """
-    touched, samples_held, cues = desk.touched, desk.samples_held, desk.cues
+    touched, samples_held, cues = work.touched, work.samples_held, work.cues
     best, ties, classes, holds_own = -np.inf, 0, 0, False
     for i in range(n_touched):
-        one = touched[i]
-        if samples_held[one] >= least:
-            best = max(best, score_of(weights, cues, one))
+        candidate = touched[i]
+        if samples_held[candidate] >= least:
+            best = max(best, _score_of(weights, cues, candidate))
     for i in range(n_touched):
-        one = touched[i]
-        if samples_held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
-            ties += sizes[one]
+        candidate = touched[i]
+        if samples_held[candidate] >= least and _score_of(weights, cues, candidate) >= best - ALIKE:
+            ties += sizes[candidate]
             classes += 1
-            holds_own = holds_own or one == own_class
+            holds_own = holds_own or candidate == own_class
     if classes == 0:
         return -1, 1.0 / sizes.sum()
     remaining = int(pick * classes)
     for i in range(n_touched):
-        one = touched[i]
-        if samples_held[one] >= least and score_of(weights, cues, one) >= best - ALIKE:
+        candidate = touched[i]
+        if samples_held[candidate] >= least and _score_of(weights, cues, candidate) >= best - ALIKE:
             if remaining == 0:
-                return one, 1.0 / ties if holds_own else 0.0
+                return candidate, 1.0 / ties if holds_own else 0.0
             remaining -= 1
     return -1, 0.0  # not reached: the list has ``classes`` members
 
 
 @compiled
-def link_victims(victims: KnownSamples, book: RecordClasses, rules: Floats, results: LinkResults) -> None:
+def link_victims(
+    victims: KnownSamples, record_classes: RecordClasses, rules: Floats, results: LinkResults
+) -> None:
     """Fill ``results``: which records contain each victim's known samples, and which record each rule names.
 
     rules: float64 [rules, 4], weights of the cues. Classes that contain most of the samples are scored.
     """
-    desk = empty_workspace(len(book.sizes))
-    starts = book.by_time.starts
+    work = empty_workspace(len(record_classes.sizes))
+    starts = record_classes.by_time.starts
     for victim in range(len(victims.own_class)):
         own_class = victims.own_class[victim]
         samples = victims.samples[victims.offsets[victim] : victims.offsets[victim + 1]]
-        n_touched = gather_cues(samples, book, starts, desk)
+        n_touched = gather_cues(samples, record_classes, starts, work)
         most = 1
         for i in range(n_touched):
-            most = max(most, desk.samples_held[desk.touched[i]])
+            most = max(most, work.samples_held[work.touched[i]])
         results.candidates[victim] = 0
         for i in range(n_touched):
-            one = desk.touched[i]
-            if desk.samples_held[one] == len(samples):
-                results.candidates[victim] += book.sizes[one]
-            if desk.samples_held[one] == most:
-                add_record_cues(samples, book, one, desk)
-        results.own_fits[victim] = 1 if desk.samples_held[own_class] == len(samples) else 0
+            candidate = work.touched[i]
+            if work.samples_held[candidate] == len(samples):
+                results.candidates[victim] += record_classes.sizes[candidate]
+            if work.samples_held[candidate] == most:
+                add_record_cues(samples, record_classes, candidate, work)
+        results.own_fits[victim] = 1 if work.samples_held[own_class] == len(samples) else 0
         for rule in range(len(rules)):
             results.named[victim, rule], results.chances[victim, rule] = name_record(
-                rules[rule], most, n_touched, own_class, victims.picks[victim], desk, book.sizes
+                rules[rule], most, n_touched, own_class, victims.picks[victim], work, record_classes.sizes
             )
         for i in range(n_touched):
-            desk.samples_held[desk.touched[i]] = 0
-            desk.cues[desk.touched[i]] = 0.0
+            work.samples_held[work.touched[i]] = 0
+            work.cues[work.touched[i]] = 0.0
 
 
 @compiled
-def count_holders(samples: Integers, book: RecordClasses, counts: Integers) -> None:
+def count_holders(samples: Integers, record_classes: RecordClasses, counts: Integers) -> None:
     """Fill ``counts`` [q] with the number of records that contain each of these samples [q, 3]."""
-    desk = empty_workspace(len(book.sizes))
-    starts = book.by_time.starts
+    work = empty_workspace(len(record_classes.sizes))
+    starts = record_classes.by_time.starts
     for row in range(len(samples)):
         counts[row] = 0
-        for i in range(_find_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
-            counts[row] += book.sizes[desk.now[i]]
-            desk.even[desk.now[i]] = 0.0
-            desk.hull[desk.now[i]] = 0.0
+        for i in range(
+            _find_holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
+        ):
+            counts[row] += record_classes.sizes[work.now[i]]
+            work.even[work.now[i]] = 0.0
+            work.hull[work.now[i]] = 0.0
 
 
 @compiled
 def _box_holds(box: Integers, samples: Integers) -> bool:
-    """Whether a box contains one of these samples [s, 3], which ascend in time."""
     for row in range(first_not_below(samples[:, 0], 0, len(samples), box[0]), len(samples)):
         if samples[row, 0] >= box[1]:
             return False

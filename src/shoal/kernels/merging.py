@@ -12,8 +12,7 @@ Columns = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
 
 
 @compiled
-def comes_before(boxes: Integers, i: int, j: int) -> bool:
-    """Whether box i precedes box j in canonical order. boxes: [6, m] as BOX_COLUMNS."""
+def _comes_before(boxes: Integers, i: int, j: int) -> bool:
     for column in range(6):
         if boxes[column, i] != boxes[column, j]:
             return bool(boxes[column, i] < boxes[column, j])
@@ -21,12 +20,12 @@ def comes_before(boxes: Integers, i: int, j: int) -> bool:
 
 
 @compiled
-def in_canonical_order(boxes: Integers) -> Integers:
-    """The boxes in canonical order, by insertion: a merge is nearly sorted."""
+def _in_canonical_order(boxes: Integers) -> Integers:
+    """Sorts by insertion: the boxes of a merge are nearly sorted."""
     order = np.arange(boxes.shape[1])
     for i in range(1, len(order)):
         box, place = order[i], i
-        while place > 0 and comes_before(boxes, box, order[place - 1]):
+        while place > 0 and _comes_before(boxes, box, order[place - 1]):
             order[place] = order[place - 1]
             place -= 1
         order[place] = box
@@ -43,7 +42,7 @@ def columns_in_order(columns: Columns) -> Integers:
     boxes = np.empty((6, len(columns[0])), dtype=np.int64)
     for column in range(6):
         boxes[column] = columns[column]
-    return in_canonical_order(boxes)
+    return _in_canonical_order(boxes)
 
 
 @compiled
@@ -56,13 +55,13 @@ def samples_in_order(boxes: Integers) -> Samples:
 
 
 @compiled
-def stretch_onto(
+def _stretch_onto(
     onto: Integers, boxes: Integers, n_onto: int, n_boxes: int, scale: Scale, cells: float, slots: float
 ) -> tuple[Integers, Any]:
     """Stretch boxes of ``onto`` to cover those that stretch them least; also return which were stretched.
 
-    Both [6, m] in canonical order; n_onto, n_boxes: people in both. Boxes that would stretch beyond ``cells``
-    (dx + dy) or ``slots`` are left out.
+    Both [6, m] in canonical order; n_onto, n_boxes: people. Hulls beyond ``cells`` (dx + dy) or ``slots`` are
+    not formed.
     """
     stretched, chosen = onto.copy(), np.zeros(onto.shape[1], dtype=np.bool_)
     target = nearest_boxes(samples_in_order(boxes), n_boxes, samples_in_order(onto), n_onto, scale)[0]
@@ -94,9 +93,9 @@ def merged_boxes(
     unchosen box of the shorter joins the result of stage one, as stage one left it, that it stretches least.
     """
     few = columns_in_order(shorter)
-    stretched, chosen = stretch_onto(few, columns_in_order(longer), n_short, n_long, scale, cells, slots)
-    results = in_canonical_order(stretched[:, chosen])
+    stretched, chosen = _stretch_onto(few, columns_in_order(longer), n_short, n_long, scale, cells, slots)
+    results = _in_canonical_order(stretched[:, chosen])
     if results.shape[1] == 0 or chosen.all():
         return results
-    whole = stretch_onto(results, few[:, ~chosen], n_long + n_short, n_short, scale, cells, slots)[0]
-    return in_canonical_order(whole)
+    whole = _stretch_onto(results, few[:, ~chosen], n_long + n_short, n_short, scale, cells, slots)[0]
+    return _in_canonical_order(whole)

@@ -11,9 +11,9 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 N_SUMS: Final = 2
-FLOOR_M: Final = 0.01  # nearer than that nobody is: what writing a place as degrees may move it
+FLOOR_M: Final = 0.01  # least distance: rounding of places written in degrees
 _ROUNDING: Final = 1e-6  # of sums of logarithms
-MOST_DEVIATIONS: Final = 6.0  # of time; beyond only the neighbors of a moment count
+MOST_DEVIATIONS: Final = 6.0  # of time; beyond, only the nearest points before and after count
 ANY_TIME: Final = 1e-9  # the weight of a point at any other time
 
 
@@ -62,10 +62,10 @@ def correct_places(
 
 
 @compiled
-def distance_after_move_at(
+def _distance_after_move_at(
     lines: Lines, middles: Floats, radius: float, record: int, t: float, x: float, y: float
 ) -> float:
-    """``_distance_after_move`` at time t; record and middle move in straight lines, else stand still."""
+    """Record and middle move in straight lines, and stand still before and after."""
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     after = first_not_below(lines.t, begin, end, t)
     if after == end:
@@ -86,7 +86,7 @@ def distance_after_move_at(
 
 
 @compiled
-def _sums(
+def _misfit_sums(
     lines: Lines,
     middles: Floats,
     radius: float,
@@ -105,18 +105,18 @@ def _sums(
     bound = (end - begin) * math.log(FLOOR_M) - _ROUNDING
     for row in range(begin, end):
         away, _ = distance_at_time(lines, record, victims.t[row], victims.x[row], victims.y[row])
-        off = distance_after_move_at(
+        off = _distance_after_move_at(
             lines, middles, radius, record, victims.t[row], victims.x[row], victims.y[row]
         )
         sums[0] += math.log1p(away) + math.log(off + FLOOR_M)
         bound += math.log1p(away)
     for row in range(begin, end):
-        if bound > most:  # even if it stood there exactly
+        if bound > most:  # even at distance 0
             sums[1] = math.inf
             return
         t, x, y = victims.t[row], victims.x[row], victims.y[row]
         away, _ = distance_at_time(lines, record, t, x, y)
-        off = distance_after_move_at(lines, middles, radius, record, t, x, y)
+        off = _distance_after_move_at(lines, middles, radius, record, t, x, y)
         for at in range(lines.offsets[record], lines.offsets[record + 1]):
             off = min(
                 off,
@@ -140,14 +140,14 @@ def link_moved_points(
     for victim in range(len(victims.own_record)):
         ties[:] = 0
         for record in range(len(lines.offsets) - 1):
-            _sums(lines, middles, radius, record, victims, victim, least[victim, 1], sums)
+            _misfit_sums(lines, middles, radius, record, victims, victim, least[victim, 1], sums)
             for rule in range(N_SUMS):
                 if sums[rule] < least[victim, rule]:
                     least[victim, rule] = sums[rule]
                     ties[rule] = 0
                 if sums[rule] == least[victim, rule]:
                     ties[rule] += 1
-        _sums(lines, middles, radius, victims.own_record[victim], victims, victim, math.inf, own_sums)
+        _misfit_sums(lines, middles, radius, victims.own_record[victim], victims, victim, math.inf, own_sums)
         for rule in range(N_SUMS):
             chances[victim, rule] = 1.0 / ties[rule] if own_sums[rule] == least[victim, rule] else 0.0
 
@@ -173,7 +173,9 @@ def _blurred_sum(
         first = first_not_below(lines.t, begin, end, t - MOST_DEVIATIONS * errors.s)
         after = first_not_below(lines.t, begin, end, t + MOST_DEVIATIONS * errors.s)
         seen, weights = 0.0, 0.0
-        for at in range(max(first - 1, begin), min(after + 1, end)):  # with the neighbors, however long ago
+        for at in range(
+            max(first - 1, begin), min(after + 1, end)
+        ):  # including both neighbors, however far in time
             late = (lines.t[at] - t) / errors.s
             weight = math.exp(-late * late / 2) + ANY_TIME
             off = (

@@ -25,7 +25,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 LANES = 16  # boxes that are compared with one box at once
-_MANY = 1000  # places beside boxes are compared in the time in which one person is judged
+_MANY = 1000  # comparisons of places and boxes that take as long as judging one person
 
 
 class CrowdSearch(NamedTuple):
@@ -70,7 +70,7 @@ def possible_slots(
         possible[longer], others[rest] = other, other
         longer += is_longer
         rest += 1 - is_longer
-    remaining = keep_longer(crowds, people, slot, most * (size + 1), least, scale, longer, room)
+    remaining = _keep_longer(crowds, people, slot, most * (size + 1), least, scale, longer, room)
     for other in others[:rest]:
         m_most, both = max(m, stops[other] - starts[other]), size + sizes[other]
         limit = most * both * m_most
@@ -92,7 +92,7 @@ def possible_slots(
 
 
 @compiled
-def keep_longer(
+def _keep_longer(
     crowds: Crowds,
     people: People,
     slot: int,
@@ -104,8 +104,8 @@ def keep_longer(
 ) -> int:
     """Reduce the first n of room[0] to people whom places and times do not rule out; return their number.
 
-    All have at least as many samples as the crowd in ``slot`` has boxes. most: cost of a sample, times size +
-    1. Costs by place and window pay off for many people; few are judged by their bins.
+    All have at least as many samples as the crowd has boxes. most: cost of a sample, times size + 1. Costs by
+    place and window pay off for many people; few are judged by their bins.
     """
     starts, stops, visits = crowds.starts, crowds.stops, crowds.bounding.visits
     places, hours, main, costs, waits = people.places, people.hours, visits.main, least.places, least.waits
@@ -146,7 +146,7 @@ def keep_longer(
 
 
 @compiled
-def sum_to_boxes(
+def _sum_to_boxes(
     boxes: Samples,
     a: tuple[int, int, int],
     b: tuple[int, int, int],
@@ -157,15 +157,13 @@ def sum_to_boxes(
 ) -> Any:
     """Sum over a's boxes of the least cost to any box of b, times the people in both: Eq. 10 before division.
 
-    a, b: begin and end of their boxes, and people. lowest: the sum of a's least.floors, or 0 for none; each
-    box replaces its floor by its cost, so the sum only grows. Sums above ``limit`` may be inexact. Casts keep
-    numba from widening numbers to 64 bits.
+    a, b: begin and end of their boxes, and people. lowest: the sum of a's least.floors, or 0; each box
+    replaces its floor, so the sum only grows. Sums above ``limit`` may be inexact. Casts keep numba from
+    widening numbers to 64 bits.
 
-    LANES neighbors of b in order of start are compared at once: those around the start of a's box first, then
-    later ones, then earlier ones, each while a bound on all further boxes is below the least cost so far.
-    With H the length of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s
-    after a's has H - d_b >= s and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b
-    >= the end of a's box less its own.
+    LANES boxes of b in order of start are compared at once: around the start of a's box, then later, then
+    earlier, while a bound on all further boxes is below the least cost so far: that of
+    ``kernels.stretch._nearest_box``.
     """
     kind = boxes.t_start.dtype.type
     (first, stop, n_a), (first_b, stop_b, n_b) = a, b
@@ -202,7 +200,7 @@ def sum_to_boxes(
                 if min(bound, cap) + least_space >= best:
                     break
                 for lane in range(LANES):
-                    j = np.uint64(begin) + np.uint64(lane)  # unsigned, so that it is not taken from the end
+                    j = np.uint64(begin) + np.uint64(lane)  # unsigned: no check for negative indexes
                     start, end = boxes.t_start[j], boxes.t_end[j]
                     west, east, south, north = boxes.x_min[j], boxes.x_max[j], boxes.y_min[j], boxes.y_max[j]
                     long = kind(max(t_end, end) - min(t_start, start))
@@ -241,7 +239,7 @@ def sum_of_pair(
         )
         if lowest > limit:
             return lowest
-    total = sum_to_boxes(
+    total = _sum_to_boxes(
         crowds.boxes,
         first if m > m_other else second,
         second if m > m_other else first,
@@ -251,18 +249,13 @@ def sum_of_pair(
         limit,
     )
     if m == m_other and total <= limit:
-        total = max(total, sum_to_boxes(crowds.boxes, first, second, least, np.int64(0), scale, limit))
+        total = max(total, _sum_to_boxes(crowds.boxes, first, second, least, np.int64(0), scale, limit))
     return total
 
 
 @compiled
 def nearest_to_crowd(
-    search: CrowdSearch,
-    slot: int,
-    living: Integers,
-    least: LeastCosts,
-    lowest: LowerBounds,
-    room: Integers,
+    search: CrowdSearch, slot: int, living: Integers, least: LeastCosts, lowest: LowerBounds, room: Integers
 ) -> None:
     """Offer to ``slot`` all other living slots that entered before it, with an effort below the threshold.
 

@@ -27,27 +27,20 @@ from shoal.runtime.compiled import compiled
 
 
 class Workspace(NamedTuple):
-    """Workspace for the cost table of one subject b at a time; each thread needs its own.
+    """Workspace for the cost table of one subject b at a time; each thread needs its own."""
 
-    table, rows: space for [samples of b + 2, width] and [places of b, width]. column: [P] of each place;
-    place: [P + 1] of each column; width: [1] columns in use. Places from which all of b is too far cost half
-    everywhere and share column 0. position: [P] of b's places. events: slots of the table's rows; row_at: the
-    first row not before the start of each bin of 1 << shift slots. longest: most samples of one subject;
-    least_spaces: space for raw_sum.
-    """
-
-    table: Numbers
-    column: Numbers
-    place: Integers
-    rows: Numbers
-    position: Integers
-    events: Numbers
-    row_at: Numbers
+    table: Numbers  # [samples of b + 2, width] flat
+    column: Numbers  # [P] of each place; 0 = too far from all of b, half everywhere
+    place: Integers  # [P + 1] of each column
+    rows: Numbers  # [places of b, width] flat
+    position: Integers  # [P] of b's places
+    events: Numbers  # slots of the table's rows
+    row_at: Numbers  # the first row not before the start of each bin of 1 << shift slots
     last_slot: int
     shift: int
-    longest: int
-    least_spaces: Integers
-    width: Integers
+    longest: int  # most samples of one subject
+    least_spaces: Integers  # space for raw_sum
+    width: Integers  # [1] columns in use
     half: int
 
 
@@ -77,12 +70,8 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
     half, per_slot = scale.half, scale.per_slot
     far = half // per_slot + 1
     kind = least.dtype.type
-    width, events, table, rows = (
-        np.uint64(workspace.width[0]),
-        workspace.events,
-        workspace.table,
-        workspace.rows,
-    )
+    width, events = np.uint64(workspace.width[0]), workspace.events
+    table, rows = workspace.table, workspace.rows
     places_of_b = places.distinct[places.offsets[b] : places.offsets[b + 1]]
     for q in range(np.uint64(len(places_of_b))):
         workspace.position[places_of_b[q]] = q
@@ -93,7 +82,7 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
 
     last = np.uint64(0)
     table[:width] = half
-    events[0] = -far  # nothing is earlier than slot 0, nor later than the last one
+    events[0] = -far  # sentinels before slot 0 and after the last one
     for i in range(np.uint64(people.raw.offsets[b]), np.uint64(people.raw.offsets[b + 1])):
         slot = hours.slot[i]
         fresh = not last or slot != events[last]
@@ -130,12 +119,8 @@ def sum_by_cost_table(
 
     lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
     """
-    place, slot, column, row_at = (
-        people.places.of_sample,
-        people.hours.slot,
-        workspace.column,
-        workspace.row_at,
-    )
+    place, slot = people.places.of_sample, people.hours.slot
+    column, row_at = workspace.column, workspace.row_at
     events, table, half, per_slot = workspace.events, workspace.table, scale.half, scale.per_slot
     width, bin_shift, index_shift = np.uint64(workspace.width[0]), people.hours.shift, workspace.shift
     total = lowest
@@ -154,10 +139,10 @@ def sum_by_cost_table(
 
 
 _NO_LIMIT = 1 << 62
-_AT_ONCE = 256  # compared before the lists are looked at again
+_AT_ONCE = 256  # compared between two checks of the lists
 _MOST = (1 << 31) - 1
-_FEW = 16  # of a neighborhood, the longest, who have too few longer neighbors
-SLACK = 1.000001  # of limits, for what rounding takes
+_FEW = 16  # the longest of a neighborhood have too few longer neighbors
+SLACK = 1.000001  # on limits, for rounding
 
 
 class PairSearch(NamedTuple):
@@ -190,17 +175,13 @@ def least_costs(places: Places, b: int, least: Numbers) -> None:
 
 
 @compiled
-def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> None:
+def _least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> None:
     """Fill gaps[bin] with the least temporal cost from any slot of the bin to any sample of b."""
     kind = gaps.dtype.type
-    far, width, shift, n_bins = (
-        int(scale.half // scale.per_slot) + 1,
-        1 << hours.shift,
-        hours.shift,
-        hours.n_bins,
-    )
+    far, width = int(scale.half // scale.per_slot) + 1, 1 << hours.shift
+    shift, n_bins = hours.shift, hours.n_bins
     filled: Any = 0
-    earlier: Any = -2 * far - width  # so long before the first bin that nobody gains by it
+    earlier: Any = -2 * far - width  # too long before the first bin to matter
     first, last = raw.offsets[b], raw.offsets[b + 1]
     for i in range(first, last + 1):
         later: Any = np.int64(hours.slot[i]) if i < last else np.int64((n_bins << shift) + far)
@@ -246,23 +227,23 @@ def compare_block(
     lanes = min(LANES, len(order) - begin)
     for lane in range(lanes):
         least_costs(people.places, order[begin + lane], least[lane])
-        least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
+        _least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
     minimum_over_lanes(least[:lanes], costs.least)
     transpose_costs(least[:lanes], costs.least, half, search.shift, costs.near)
     transpose_costs(gaps[:lanes], np.zeros(n_bins, dtype=gaps.dtype), half, search.shift, costs.soon)
-    find_passing_pairs(ranked, begin, block_limits(search, begin, lanes), costs, passed)
+    find_passing_pairs(ranked, begin, _block_limits(search, begin, lanes), costs, passed)
     for lane in range(lanes):
         for first in range(0, passed.counts[lane], _AT_ONCE):
             some = slice(first, min(first + _AT_ONCE, passed.counts[lane]))
             ranks, bounds = passed.rank[lane, some], passed.bound[lane, some]
-            compare_by_cost_table(
+            _compare_by_cost_table(
                 search, begin + lane, ranks, bounds, least[lane], gaps[lane], nearest, workspace
             )
 
 
 @compiled
-def block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
-    """Limits of bounds for each rank compared with a block, for itself or any person of the block."""
+def _block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
+    """Limits for each rank compared with a block, its own or that of any person of the block."""
     most: Any = 0.0
     for subject in search.order[begin : begin + lanes]:
         most = max(most, search.below[subject])
@@ -292,15 +273,15 @@ def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, worksp
         if search.below[b] == 0 and (len(others) >= _FEW or not np.any(search.below[order[others]])):
             continue
         least_costs(people.places, b, least)
-        least_gaps(people.raw, people.hours, b, scale, gaps)
+        _least_gaps(people.raw, people.hours, b, scale, gaps)
         bounds = np.empty(len(others), dtype=np.int32)
         for j in range(len(others)):
-            bounds[j] = lowest_sum(people, order[others[j]], least, gaps, np.inf)
-        compare_by_cost_table(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
+            bounds[j] = _lowest_sum(people, order[others[j]], least, gaps, np.inf)
+        _compare_by_cost_table(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
 
 
 @compiled
-def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: float) -> Any:
+def _lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: float) -> Any:
     """The sum of a's least spatial and temporal costs; stops early above ``limit``."""
     places, hours = people.places, people.hours
     total = np.int64(0)
@@ -314,7 +295,7 @@ def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: flo
 
 
 @compiled
-def compare_by_cost_table(
+def _compare_by_cost_table(
     search: PairSearch,
     rank_of_b: int | np.int64,
     ranks: Numbers,
@@ -341,7 +322,9 @@ def compare_by_cost_table(
             m = raw.offsets[a + 1] - raw.offsets[a]
             limit = max(ceiling(nearest, a, below[a]), ceiling(nearest, b, below[b])) * m * (1 + 1e-12)
             lowest = (
-                np.int64(bounds[position]) if search.shift == 0 else lowest_sum(people, a, least, gaps, limit)
+                np.int64(bounds[position])
+                if search.shift == 0
+                else _lowest_sum(people, a, least, gaps, limit)
             )
             if lowest <= limit:
                 chosen[count], sums[count] = a, lowest

@@ -60,16 +60,15 @@ def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
 
 
 @compiled
-def merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
-    """Offer to these subjects the entries of their lists in ``other``."""
+def _merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
     for i in subjects:
         for place in range(other.length[i]):
             offer(nearest, i, other.partner[i, place], other.effort[i, place], np.inf)
 
 
 @compiled
-def pad_lists(nearest: Nearest, subjects: Integers) -> None:
-    """Fill the free places of these subjects' lists with subject n at infinite effort."""
+def _pad_lists(nearest: Nearest, subjects: Integers) -> None:
+    """Fill free places with subject n at infinite effort."""
     for i in subjects:
         for place in range(nearest.length[i], nearest.partner.shape[1]):
             nearest.partner[i, place], nearest.effort[i, place] = len(nearest.length), np.inf
@@ -79,6 +78,6 @@ def merge_parts(parts: Sequence[Nearest], subjects: Integers) -> Nearest:
     """Merge the lists of all parts into the first, for these subjects, and pad them."""
     first, *others = parts
     for other in others:
-        merge_lists(first, other, subjects)
-    pad_lists(first, subjects)
+        _merge_lists(first, other, subjects)
+    _pad_lists(first, subjects)
     return first

@@ -22,10 +22,8 @@ from shoal.kernels.place_index import BoxTiles, rows_during
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
-MARGIN: Final = 10.0  # in natural logarithms: a record 22,000 times less likely is not looked at any closer
-_WIDE: Final = (
-    17.0  # deviations, between the positions where the error function is -1 and 1 to the last digit
-)
+MARGIN: Final = 10.0  # natural logarithm: records 22,000 times less likely than the best are not examined
+_WIDE: Final = 17.0  # deviations between positions where the error function is -1 and 1 to the last digit
 _MOST_KEPT: Final = 4_096  # positions, of very large errors
 
 
@@ -81,10 +79,10 @@ def _add_densities(
     boxes: Integers,
     owners: Integers,
     rows: tuple[int, int],
-    near: Observation,
+    observation: Observation,
     erf_table: Floats,
     sizes: Integers,
-    desk: Workspace,
+    work: Workspace,
     n_now: int,
 ) -> int:
     """Add an observation's likelihood under each near box to its class; return the number of such classes.
@@ -92,9 +90,9 @@ def _add_densities(
     rows: begin and end. erf_table: [3, n], error function on each axis. No arrays go to another kernel in
     this loop: counting their references would take as long as the loop.
     """
-    even, hull, now, ends = desk.even, desk.hull, desk.now, np.empty(4)
-    at, noise, firsts, widths = near.at, near.noise, near.firsts, near.widths
-    lows, highs, least, most = (0, 2, 3), (1, 4, 5), near.least, near.most
+    even, hull, now, ends = work.even, work.hull, work.now, np.empty(4)
+    at, noise, firsts, widths = observation.at, observation.noise, observation.firsts, observation.widths
+    lows, highs, least, most = (0, 2, 3), (1, 4, 5), observation.least, observation.most
     for b in range(rows[0], rows[1]):
         if (
             boxes[b, 1] < least[0]
@@ -104,11 +102,11 @@ def _add_densities(
             or boxes[b, 5] < least[2]
         ):
             continue
-        one = owners[b]
-        if even[one] == 0.0:
-            now[n_now] = one
+        candidate = owners[b]
+        if even[candidate] == 0.0:
+            now[n_now] = candidate
             n_now += 1
-        n, evenly, as_hull = max(sizes[one], 2), 1.0, 1.0
+        n, evenly, as_hull = max(sizes[candidate], 2), 1.0, 1.0
         for axis in range(3):
             low, high = boxes[b, lows[axis]], boxes[b, highs[axis]]
             length = high - low
@@ -132,20 +130,25 @@ def _add_densities(
                 inner = (density * length - at_ends) * (n - 1) / (n + 1) / (length - 2)
                 density = at_ends / (n + 1) + inner
             as_hull *= density
-        even[one] += evenly + 1e-300  # not 0, which means untouched
-        hull[one] += as_hull
+        even[candidate] += evenly + 1e-300  # 0 means untouched
+        hull[candidate] += as_hull
     return n_now
 
 
 @compiled
 def _explain(
-    near: Observation, erf_table: Floats, sizes: Integers, areas: BoxTiles, desk: Workspace, n_touched: int
+    observation: Observation,
+    erf_table: Floats,
+    sizes: Integers,
+    areas: BoxTiles,
+    work: Workspace,
+    n_touched: int,
 ) -> tuple[int, int]:
-    """Number of classes that could explain an observation, and of touched classes; fills ``desk``.
+    """Number of classes that could explain an observation, and of touched classes; fills ``work``.
 
     erf_table: [3, n], error function on each axis. sizes: [c], records of each class.
     """
-    n_now, tiles, least, most = 0, areas.tiles, near.least, near.most
+    n_now, tiles, least, most = 0, areas.tiles, observation.least, observation.most
     for level in range(len(tiles.shifts)):
         shift, reach = tiles.shifts[level], 1 << (tiles.smallest + level)
         first_column = max((least[1] - reach - tiles.west) >> shift, 0)
@@ -158,13 +161,13 @@ def _explain(
                 begin, end = rows_during(areas, tile, least[0], most[0])
                 if begin < end:
                     n_now = _add_densities(
-                        areas.boxes, areas.record, (begin, end), near, erf_table, sizes, desk, n_now
+                        areas.boxes, areas.record, (begin, end), observation, erf_table, sizes, work, n_now
                     )
     for i in range(n_now):
-        if desk.samples_held[desk.now[i]] == 0:
-            desk.touched[n_touched] = desk.now[i]
+        if work.samples_held[work.now[i]] == 0:
+            work.touched[n_touched] = work.now[i]
             n_touched += 1
-        desk.samples_held[desk.now[i]] += 1
+        work.samples_held[work.now[i]] += 1
     return n_now, n_touched
 
 
@@ -210,13 +213,13 @@ def _place_cue(
 
 
 @compiled
-def add_noisy_record_cues(
+def _add_noisy_record_cues(
     seen: Numbers,
     noise: Noise,
-    book: RecordClasses,
+    record_classes: RecordClasses,
     logs: Floats,
     erf_tables: Floats,
-    desk: Workspace,
+    work: Workspace,
     n_touched: int,
 ) -> None:
     """Add the whole record's cues for the observed places, for records that are likely enough.
@@ -225,23 +228,23 @@ def add_noisy_record_cues(
     """
     best, nothing = 0.0, math.log(NOWHERE)
     for i in range(n_touched):
-        best = max(best, desk.cues[desk.touched[i], 0])
+        best = max(best, work.cues[work.touched[i], 0])
     for i in range(n_touched):
-        one = desk.touched[i]
-        desk.cues[one, 3] = len(seen) * logs[one]
-        if desk.cues[one, 0] < best - MARGIN:
+        candidate = work.touched[i]
+        work.cues[candidate, 3] = len(seen) * logs[candidate]
+        if work.cues[candidate, 0] < best - MARGIN:
             for _ in range(len(seen)):
-                desk.cues[one, 2] += nothing
+                work.cues[candidate, 2] += nothing
             continue
-        begin, end = book.offsets[one], book.offsets[one + 1]
-        desk.cues[one, 2] += _place_cue(book.boxes, begin, end, seen, noise, erf_tables)
+        begin, end = record_classes.offsets[candidate], record_classes.offsets[candidate + 1]
+        work.cues[candidate, 2] += _place_cue(record_classes.boxes, begin, end, seen, noise, erf_tables)
 
 
 @compiled
 def link_noisy_victims(
     victims: KnownSamples,
     noise: Noise,
-    book: RecordClasses,
+    record_classes: RecordClasses,
     areas: BoxTiles,
     rules: Floats,
     results: LinkResults,
@@ -251,10 +254,10 @@ def link_noisy_victims(
     Candidates are the records that explain all observations within the possible deviations. Whole records are
     compared only for classes nearly as good as the best one (``MARGIN``); others have density ``NOWHERE``.
     """
-    desk = empty_workspace(len(book.sizes))
-    logs, most = np.empty(len(book.sizes)), np.max(np.diff(victims.offsets))
-    for one in range(len(book.sizes)):
-        logs[one] = math.log(book.offsets[one + 1] - book.offsets[one])
+    work = empty_workspace(len(record_classes.sizes))
+    logs, most = np.empty(len(record_classes.sizes)), np.max(np.diff(victims.offsets))
+    for candidate in range(len(record_classes.sizes)):
+        logs[candidate] = math.log(record_classes.offsets[candidate + 1] - record_classes.offsets[candidate])
     erf_tables = np.empty((most, 3, max(_table_width(noise.slots), _table_width(noise.cells))))
     for victim in range(len(victims.own_class)):
         own_class = victims.own_class[victim]
@@ -262,24 +265,26 @@ def link_noisy_victims(
         erf_tables[:] = np.nan
         n_touched = 0
         for row in range(len(seen)):
-            near = _observation_at(seen[row, 0], seen[row, 1], seen[row, 2], noise)
-            n_now, n_touched = _explain(near, erf_tables[row], book.sizes, areas, desk, n_touched)
+            observation = _observation_at(seen[row, 0], seen[row, 1], seen[row, 2], noise)
+            n_now, n_touched = _explain(
+                observation, erf_tables[row], record_classes.sizes, areas, work, n_touched
+            )
             for i in range(n_now):
-                one = desk.now[i]
-                desk.cues[one, 0] += math.log((desk.even[one] + noise.floor) / noise.floor)
-                desk.cues[one, 1] += math.log((desk.hull[one] + noise.floor) / noise.floor)
-                desk.even[one] = 0.0
-                desk.hull[one] = 0.0
-        add_noisy_record_cues(seen, noise, book, logs, erf_tables, desk, n_touched)
+                candidate = work.now[i]
+                work.cues[candidate, 0] += math.log((work.even[candidate] + noise.floor) / noise.floor)
+                work.cues[candidate, 1] += math.log((work.hull[candidate] + noise.floor) / noise.floor)
+                work.even[candidate] = 0.0
+                work.hull[candidate] = 0.0
+        _add_noisy_record_cues(seen, noise, record_classes, logs, erf_tables, work, n_touched)
         results.candidates[victim] = 0
         for i in range(n_touched):
-            if desk.samples_held[desk.touched[i]] == len(seen):
-                results.candidates[victim] += book.sizes[desk.touched[i]]
-        results.own_fits[victim] = 1 if desk.samples_held[own_class] == len(seen) else 0
+            if work.samples_held[work.touched[i]] == len(seen):
+                results.candidates[victim] += record_classes.sizes[work.touched[i]]
+        results.own_fits[victim] = 1 if work.samples_held[own_class] == len(seen) else 0
         for rule in range(len(rules)):
             results.named[victim, rule], results.chances[victim, rule] = name_record(
-                rules[rule], 1, n_touched, own_class, victims.picks[victim], desk, book.sizes
+                rules[rule], 1, n_touched, own_class, victims.picks[victim], work, record_classes.sizes
             )
         for i in range(n_touched):
-            desk.samples_held[desk.touched[i]] = 0
-            desk.cues[desk.touched[i]] = 0.0
+            work.samples_held[work.touched[i]] = 0
+            work.cues[work.touched[i]] = 0.0

@@ -1,10 +1,9 @@
 """Choose samples of a class to leave out so that the boxes of the others shrink most.
 
 Leaving out a sample costs its person's price, and a sample in a box costs the extents of the box, as in
-kernels/weighed_runs.py. Two steps alternate. Over time: the cheapest split of the samples into complete runs,
-with whole moments left out between them; this is exact. Within a run: the outermost samples of one of six
-sides, west to last, are left out while that pays. Samples that finally lie in a box are included. Measured in
-tests/methods/test_omission_kernel.py against all possible choices.
+kernels/weighed_runs.py. Two steps alternate. Over time, exactly: the cheapest split into complete runs, with
+moments left out between them. Within a run: the outermost samples of one of six sides, west to last, are left
+out while that pays. tests/methods/test_omission_kernel.py compares the result with all possible choices.
 """
 
 from typing import Any, Final, NamedTuple
@@ -30,9 +29,9 @@ from shoal.kernels.weighed_runs import (
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
-_TURNS: Final = 4  # of both steps
-_DEARER: Final = 4  # what a person's samples cost, times this, once too many are left out
-_ATTEMPTS: Final = 3  # with dearer samples, before none of theirs may be left out
+_TURNS: Final = 4  # of alternating both steps
+_DEARER: Final = 4  # factor on a person's prices when too many samples are left out
+_ATTEMPTS: Final = 3  # to raise a person's prices before all their samples must stay
 
 
 class OmissionGoal(NamedTuple):
@@ -56,9 +55,9 @@ def runs_with_gaps(
 ) -> Any:
     """Split samples into complete runs with moments left out between them; return the least cost.
 
-    t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1. prices: [k] of a
-    sample left out. longest: maximum slots of a run. box_of: [m] is set to the number of each sample's run,
-    from the latest, or to NONE.
+    t, x, y, owner: [m] samples of all k people by ascending time. prices: [k] of a sample left out. longest:
+    maximum slots of a run. box_of: [m] is set to the number of each sample's run, from the latest, or to
+    NONE.
     """
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, len(prices), room)
@@ -104,7 +103,7 @@ def runs_with_gaps(
             while True:
                 a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
                 c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
-                cost_of_sample = sample_cost(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
+                cost_of_sample = _sample_cost(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
                 fits = g <= stamps.latest[h] and stamps.t[h] + 1 - stamps.t[g] <= longest
                 if fits and cost[g] + (starts[h + 1] - starts[g]) * cost_of_sample == cost[h + 1]:
                     break
@@ -116,17 +115,16 @@ def runs_with_gaps(
 
 
 @compiled
-def sample_cost(cells: int, slots: int, weights: Weights) -> Any:
-    """The cost of a sample in a box of this dx + dy and duration."""
+def _sample_cost(cells: int, slots: int, weights: Weights) -> Any:
     return weights.place[min(cells, len(weights.place) - 1)] + weights.per_slot * slots
 
 
 @compiled
-def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, included: Flags) -> None:
+def _peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, included: Flags) -> None:
     """Leave out the outermost samples of a run, side by side, while that lowers its cost.
 
     columns: [3, m] x, y, t. Each turn takes the side and number of layers that save most; one sample of each
-    person stays. included: [m] is cleared for samples left out.
+    person stays.
     """
     m = len(owner)
     from_sides = np.empty((6, m), dtype=np.int64)
@@ -137,8 +135,8 @@ def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights,
     while True:
         best, best_side, best_count = 0, NONE, 0
         for side in range(6):
-            hulls_inward(columns, from_sides[side], included, inner)
-            saved, count = best_layers(
+            _hulls_inward(columns, from_sides[side], included, inner)
+            saved, count = _best_layers(
                 columns[side // 2], owner, prices, weights, from_sides[side], included, inner
             )
             if saved > best:
@@ -149,18 +147,18 @@ def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights,
 
 
 @compiled
-def hulls_inward(columns: Integers, order: Integers, included: Flags, inner: Integers) -> None:
+def _hulls_inward(columns: Integers, order: Integers, included: Flags, inner: Integers) -> None:
     """Fill inner [m + 1, 6] with the hull of the included samples from each position of the order on."""
     m = len(order)
     inner[m, 0::2], inner[m, 1::2] = IMPOSSIBLE, -IMPOSSIBLE
     for place in range(m - 1, -1, -1):
         inner[place] = inner[place + 1]
         if included[order[place]]:
-            extend_hull(inner[place], columns, order[place])
+            _extend_hull(inner[place], columns, order[place])
 
 
 @compiled
-def best_layers(
+def _best_layers(
     along: Integers,
     owner: Integers,
     prices: Integers,
@@ -169,16 +167,13 @@ def best_layers(
     included: Flags,
     inner: Integers,
 ) -> Any:
-    """The largest saving from leaving out the first samples of an order, and their number of positions.
-
-    along: [m] coordinates on the axis of the order; equal ones go together.
-    """
+    """Largest saving from leaving out the first samples of an order, and their number; ties go together."""
     counts, remaining, paid, best, count = np.zeros(len(prices), dtype=np.int64), 0, 0, 0, 0
     for i in range(len(order)):
         if included[i]:
             counts[owner[i]] += 1
             remaining += 1
-    now = remaining * hull_sample_cost(inner[0], weights)
+    now = remaining * _hull_sample_cost(inner[0], weights)
     for place in range(len(order) - 1):
         i = order[place]
         if included[i]:
@@ -188,34 +183,30 @@ def best_layers(
             remaining -= 1
             paid += prices[owner[i]]
         if along[order[place + 1]] != along[i]:
-            saved = now - paid - remaining * hull_sample_cost(inner[place + 1], weights)
+            saved = now - paid - remaining * _hull_sample_cost(inner[place + 1], weights)
             if saved > best:
                 best, count = saved, place + 1
     return best, count
 
 
 @compiled
-def extend_hull(hull: Integers, columns: Integers, i: int) -> None:
-    """Extend a hull, least and greatest x, y, t, to contain one sample."""
+def _extend_hull(hull: Integers, columns: Integers, i: int) -> None:
+    """hull: least and greatest x, y, t."""
     for column in range(3):
         hull[2 * column] = min(hull[2 * column], columns[column, i])
         hull[2 * column + 1] = max(hull[2 * column + 1], columns[column, i])
 
 
 @compiled
-def hull_sample_cost(hull: Integers, weights: Weights) -> Any:
-    """The cost of a sample in the box of this hull."""
-    return sample_cost(hull[1] - hull[0] + hull[3] - hull[2] + 2, hull[5] - hull[4] + 1, weights)
+def _hull_sample_cost(hull: Integers, weights: Weights) -> Any:
+    return _sample_cost(hull[1] - hull[0] + hull[3] - hull[2] + 2, hull[5] - hull[4] + 1, weights)
 
 
 @compiled
-def fill_boxes(
+def _fill_boxes(
     columns: Integers, owner: Integers, prices: Integers, weights: Weights, box_of: Integers
 ) -> Any:
-    """Assign every sample to the box that contains it; return the total cost of boxes and samples left out.
-
-    columns: [3, m] x, y, t, the last ascending. box_of: [m] from ``runs_with_gaps``; updated.
-    """
+    """Assign samples to the boxes that contain them; return the cost of boxes and samples left out."""
     m, total, i = len(owner), 0, 0
     hull = np.empty(6, dtype=np.int64)
     while i < m:
@@ -226,7 +217,7 @@ def fill_boxes(
         hull[0::2], hull[1::2] = IMPOSSIBLE, -IMPOSSIBLE
         while stop < m and (box_of[stop] == NONE or box_of[stop] == number):
             if box_of[stop] == number:
-                extend_hull(hull, columns, stop)
+                _extend_hull(hull, columns, stop)
             stop += 1
         begin = np.searchsorted(columns[2], hull[4])
         stop = np.searchsorted(columns[2], hull[5], side="right")
@@ -235,7 +226,7 @@ def fill_boxes(
             if hull[0] <= columns[0, j] <= hull[1] and hull[2] <= columns[1, j] <= hull[3]:
                 box_of[j] = number
                 n_inside += 1
-        total += n_inside * hull_sample_cost(hull, weights)
+        total += n_inside * _hull_sample_cost(hull, weights)
         i = stop
     for j in range(m):
         if box_of[j] == NONE:
@@ -277,10 +268,10 @@ def choose_boxes_at_prices(
             if run_of[first] != NONE:
                 part = rows[first:place]
                 some = np.ones(len(part), dtype=np.bool_)
-                peel(columns[:, part], owner[part], prices, wish.weights, some)
+                _peel(columns[:, part], owner[part], prices, wish.weights, some)
                 trial[part[~some]] = NONE
             first = place
-        whole = fill_boxes(columns, owner, prices, wish.weights, trial)
+        whole = _fill_boxes(columns, owner, prices, wish.weights, trial)
         if whole >= best:
             break
         best = whole
@@ -300,7 +291,7 @@ def choose_boxes(
     """
     k, m = len(most), len(owner)
     box_of[:] = 0
-    one_box = fill_boxes(columns, owner, most, wish.weights, box_of)
+    one_box = _fill_boxes(columns, owner, most, wish.weights, box_of)
     never = max(price, min(one_box + 1, IMPOSSIBLE // (2 * m)))  # more than all extents together
     prices, asked = np.full(k, price, dtype=np.int64), np.zeros(k, dtype=np.int64)
     for _ in range((_ATTEMPTS + 1) * k + 1):
@@ -310,10 +301,10 @@ def choose_boxes(
             lost[owner[i]] += box_of[i] == NONE
         if (lost <= most).all():
             prices[:] = price
-            return fill_boxes(columns, owner, prices, wish.weights, box_of)
-        for one in range(k):
-            if lost[one] > most[one]:
-                asked[one] += 1
-                prices[one] = never if asked[one] > _ATTEMPTS else min(never, prices[one] * _DEARER)
+            return _fill_boxes(columns, owner, prices, wish.weights, box_of)
+        for person in range(k):
+            if lost[person] > most[person]:
+                asked[person] += 1
+                prices[person] = never if asked[person] > _ATTEMPTS else min(never, prices[person] * _DEARER)
     box_of[:] = 0
     return one_box

@@ -58,7 +58,7 @@ def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) ->
 
 
 @compiled
-def _sums(lines: Lines, record: int, victims: KnownPoints, victim: int, sums: Floats) -> None:
+def _distance_sums(lines: Lines, record: int, victims: KnownPoints, victim: int, sums: Floats) -> None:
     """Write a record's distances from a victim's points: sum, sum of logarithms, sum if the record exists."""
     sums[:] = 0.0
     for row in range(victims.offsets[victim], victims.offsets[victim + 1]):
@@ -78,13 +78,13 @@ def link_nearest_passing(victims: KnownPoints, lines: Lines, chances: Floats) ->
         least[:] = math.inf
         ties[:] = 0
         for record in range(n_records):
-            _sums(lines, record, victims, victim, sums)
+            _distance_sums(lines, record, victims, victim, sums)
             for rule in range(N_SUMS):
                 if sums[rule] < least[rule]:
                     least[rule] = sums[rule]
                     ties[rule] = 0
                 if sums[rule] == least[rule]:
                     ties[rule] += 1
-        _sums(lines, victims.own_record[victim], victims, victim, own_sums)
+        _distance_sums(lines, victims.own_record[victim], victims, victim, own_sums)
         for rule in range(N_SUMS):
             chances[victim, rule] = 1.0 / ties[rule] if own_sums[rule] == least[rule] else 0.0

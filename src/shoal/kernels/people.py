@@ -10,37 +10,28 @@ from shoal.runtime.compiled import compiled
 
 
 class Places(NamedTuple):
-    """Places of all subjects: cells if few are in use, else squares of several cells.
+    """Places of all subjects: cells if few are in use, else squares of several cells."""
 
-    costs: [P, P] least spatial cost between two places, at most half. x, y: [P] lower corners; side: cells
-    along each, 1 = exact costs. of_sample: [m]. offsets [n + 1], distinct, weights: each subject's distinct
-    places and samples at each.
-    """
-
-    costs: Numbers
-    x: Integers
+    costs: Numbers  # [P, P] least spatial cost between two places, at most half
+    x: Integers  # [P] lower corners
     y: Integers
-    side: int
-    of_sample: Numbers
-    offsets: Integers
-    distinct: Numbers
-    weights: Numbers
+    side: int  # cells along each, 1 = exact costs
+    of_sample: Numbers  # [m]
+    offsets: Integers  # [n + 1]
+    distinct: Numbers  # distinct places of each subject
+    weights: Numbers  # samples at each
 
 
 class Hours(NamedTuple):
-    """Active times of subjects, in n_bins bins of 1 << shift slots from first_t on.
-
-    slot: [m] of each sample, counted from first_t. offsets [n + 1], distinct, weights: each subject's
-    distinct bins and samples in each.
-    """
+    """Active times of subjects, in bins of 1 << shift slots from first_t on."""
 
     first_t: int
     shift: int
     n_bins: int
-    slot: Numbers
-    offsets: Integers
-    distinct: Numbers
-    weights: Numbers
+    slot: Numbers  # [m] of each sample, counted from first_t
+    offsets: Integers  # [n + 1]
+    distinct: Numbers  # distinct bins of each subject
+    weights: Numbers  # samples in each
 
 
 class People(NamedTuple):

@@ -16,22 +16,16 @@ _FEW_TILES = 1 << 12
 
 
 class Tiles(NamedTuple):
-    """Square tiles of the plane at each level, finer for smaller rectangles.
+    """Square tiles of the plane at each level, finer for smaller rectangles."""
 
-    west, south: the least corner of all. smallest: level l holds rectangles with sides of at most
-    2**(smallest + l) cells and more than half of that, level 0 all smaller ones. shifts: [l] tile sides are
-    2**shifts[l] cells. columns, across: [l] tiles along x and y. firsts: [l] number of the first tile; others
-    are firsts[l] + column * across[l] + row. offsets: [tiles + 1], first rectangle of each tile.
-    """
-
-    west: int
+    west: int  # the least corner of all
     south: int
-    smallest: int
-    shifts: Integers
-    columns: Integers
-    across: Integers
-    firsts: Integers
-    offsets: Integers
+    smallest: int  # sides at level l are at most 2**(smallest + l) cells and more than half
+    shifts: Integers  # [l] tile sides are 2**shifts[l] cells
+    columns: Integers  # [l] tiles along x
+    across: Integers  # [l] tiles along y
+    firsts: Integers  # [l] first tile; others are firsts[l] + column * across[l] + row
+    offsets: Integers  # [tiles + 1] first rectangle of each tile
 
 
 class PlaceTiles(NamedTuple):
@@ -132,7 +126,7 @@ def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> i
             ):
                 places.often[last] += 1
                 continue
-            for side in range(4):  # a whole row would be an array, whose users numba counts
+            for side in range(4):  # a whole row would be an array with reference counting
                 places.rectangles[n, side] = boxes[b, 2 + side]
             places.record[n], places.often[n] = record[b], 1
             n += 1

@@ -62,11 +62,11 @@ class PlaceResults(NamedTuple):
 
 @compiled
 def add_expected_visits(
-    shelf: IndexedRecords, x: int, y: int, even: Floats, hull: Floats, now: Integers
+    records: IndexedRecords, x: int, y: int, even: Floats, hull: Floats, now: Integers
 ) -> int:
     """Add the expected visits to a cell; write the records with any to ``now`` and return their number."""
-    tiles, n_now, sizes = shelf.places.tiles, 0, shelf.sizes
-    rectangles, owners, often = shelf.places.rectangles, shelf.places.record, shelf.places.often
+    tiles, n_now, sizes = records.places.tiles, 0, records.sizes
+    rectangles, owners, often = records.places.rectangles, records.places.record, records.places.often
     at_x, at_y = x - tiles.west, y - tiles.south
     for level in range(len(tiles.shifts)):
         shift, reach = tiles.shifts[level], 1 << (tiles.smallest + level)
@@ -81,39 +81,39 @@ def add_expected_visits(
                 east, north = int(rectangles[place, 2]), int(rectangles[place, 3])
                 if not (west <= x < east and south <= y < north):
                     continue
-                one, count = owners[place], often[place]
-                if even[one] == 0.0:
-                    now[n_now] = one
+                record, count = owners[place], often[place]
+                if even[record] == 0.0:
+                    now[n_now] = record
                     n_now += 1
-                n = max(sizes[one], 2)
-                even[one] += count / ((east - west) * (north - south))
-                hull[one] += count * hull_density(west, east, x, n) * hull_density(south, north, y, n)
+                n = max(sizes[record], 2)
+                even[record] += count / ((east - west) * (north - south))
+                hull[record] += count * hull_density(west, east, x, n) * hull_density(south, north, y, n)
     return n_now
 
 
 @compiled
-def _best(scores: Floats, touched: Integers, sizes: Integers, own_class: int) -> tuple[int, bool]:
+def _count_best(scores: Floats, touched: Integers, sizes: Integers, own_class: int) -> tuple[int, bool]:
     """Number of records with the highest score, and whether the correct one is among them.
 
     Untouched records score 0. Scores are sums of positive terms, as small as 1e-8 for wide hulls, so ties are
     judged by relative difference.
     """
     best, ties = 0.0, 0
-    for one in touched:
-        best = max(best, scores[one])
+    for record in touched:
+        best = max(best, scores[record])
     least = best * (1 - ALIKE)
-    for one in touched:
-        if scores[one] >= least:
-            ties += sizes[one]
+    for record in touched:
+        if scores[record] >= least:
+            ties += sizes[record]
     if best == 0.0:
         ties = sizes.sum()
     return ties, scores[own_class] >= least
 
 
 @compiled
-def link_places(victims: VisitedPlaces, shelf: IndexedRecords, gains: Gains, results: PlaceResults) -> None:
+def link_places(victims: VisitedPlaces, records: IndexedRecords, gains: Gains, results: PlaceResults) -> None:
     """Fill ``results``: which records contain each victim's places, and the chances of the scores."""
-    n_records = len(shelf.sizes)
+    n_records = len(records.sizes)
     even, hull = np.zeros(n_records), np.zeros(n_records)
     places_held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
     touched, now = np.empty(n_records, dtype=np.int64), np.empty(n_records, dtype=np.int64)
@@ -122,26 +122,26 @@ def link_places(victims: VisitedPlaces, shelf: IndexedRecords, gains: Gains, res
         first, last = victims.offsets[victim], victims.offsets[victim + 1]
         for row in range(first, last):
             for i in range(
-                add_expected_visits(shelf, victims.cells[row, 0], victims.cells[row, 1], even, hull, now)
+                add_expected_visits(records, victims.cells[row, 0], victims.cells[row, 1], even, hull, now)
             ):
-                one = now[i]
-                if places_held[one] == 0:
-                    touched[n_touched] = one
+                candidate = now[i]
+                if places_held[candidate] == 0:
+                    touched[n_touched] = candidate
                     n_touched += 1
-                places_held[one] += 1
-                length, often = shelf.lengths[one], victims.visits[row]
-                scores[one, 0] += often * math.log1p(gains.visit * even[one])
-                scores[one, 1] += often * math.log1p(gains.share * even[one] / length)
-                scores[one, 2] += often * math.log1p(gains.visit * hull[one])
-                scores[one, 3] += often * math.log1p(gains.share * hull[one] / length)
-                even[one], hull[one] = 0.0, 0.0
+                places_held[candidate] += 1
+                length, often = records.lengths[candidate], victims.visits[row]
+                scores[candidate, 0] += often * math.log1p(gains.visit * even[candidate])
+                scores[candidate, 1] += often * math.log1p(gains.share * even[candidate] / length)
+                scores[candidate, 2] += often * math.log1p(gains.visit * hull[candidate])
+                scores[candidate, 3] += often * math.log1p(gains.share * hull[candidate] / length)
+                even[candidate], hull[candidate] = 0.0, 0.0
         results.candidates[victim] = 0
         for i in range(n_touched):
             if places_held[touched[i]] == last - first:
-                results.candidates[victim] += shelf.sizes[touched[i]]
+                results.candidates[victim] += records.sizes[touched[i]]
         results.own_fits[victim] = 1 if places_held[own_class] == last - first else 0
         for rule in range(N_SCORES):
-            ties, holds_own = _best(scores[:, rule], touched[:n_touched], shelf.sizes, own_class)
+            ties, holds_own = _count_best(scores[:, rule], touched[:n_touched], records.sizes, own_class)
             results.chances[victim, rule] = 1.0 / ties if holds_own else 0.0
         for i in range(n_touched):
             places_held[touched[i]] = 0
@@ -161,7 +161,7 @@ def top_places(
         counts[person] = 0
         if first == end:
             continue
-        # in 64 bits, also where places come in 32
+        # in 64 bits even for 32-bit places
         west, south = np.int64(x[first:end].min()), np.int64(y[first:end].min())
         width = y[first:end].max() - south + 1
         codes = (x[first:end] - west) * width + (y[first:end] - south)
@@ -175,7 +175,7 @@ def top_places(
             place = count
             if count < most:
                 count += 1
-            else:  # the last of those with fewest visits gives way
+            else:  # replace the last of those with fewest visits
                 place = 0
                 for other in range(1, most):
                     if visits[other] <= visits[place]:
@@ -186,9 +186,7 @@ def top_places(
                     cells[person, later] = cells[person, later + 1]
                     visits[later] = visits[later + 1]
                 place = most - 1
-            cells[person, place, 0], cells[person, place, 1] = (
-                codes[begin] // width + west,
-                codes[begin] % width + south,
-            )
+            cells[person, place, 0] = codes[begin] // width + west
+            cells[person, place, 1] = codes[begin] % width + south
             visits[place] = row - begin
         counts[person] = count

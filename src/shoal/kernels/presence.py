@@ -41,8 +41,8 @@ class Raster(NamedTuple):
 
 
 @compiled
-def share_between(low: float, high: float, first: float, last: float) -> float:
-    """The share of the range from low to high between two edges; exactly 0 and 1 despite rounding."""
+def _share_between(low: float, high: float, first: float, last: float) -> float:
+    """Exactly 0 and 1 despite rounding."""
     share = (min(high, last) - max(low, first)) / (high - low)
     if share < _ROUNDING:
         return 0.0
@@ -50,7 +50,7 @@ def share_between(low: float, high: float, first: float, last: float) -> float:
 
 
 @compiled
-def hull_of(boxes: BoxColumns, begin: int, end: int, hull: Integers) -> bool:
+def _hull_of(boxes: BoxColumns, begin: int, end: int, hull: Integers) -> bool:
     """Fill hull [6] with the hull of these boxes; return whether their starts and their ends ascend."""
     hull[0], hull[2], hull[3] = boxes.t_start[begin], boxes.x_min[begin], boxes.y_min[begin]
     hull[1], hull[4], hull[5] = boxes.t_end[begin], boxes.x_max[begin], boxes.y_max[begin]
@@ -87,7 +87,7 @@ def chances_in(
         begin, end = offsets[record], offsets[record + 1]
         if begin == end:
             continue
-        in_order = hull_of(boxes, begin, end, hull)
+        in_order = _hull_of(boxes, begin, end, hull)
         for w in range(len(windows.edges)):
             t0, t1, x0, y0, x1, y1 = windows.last[w]
             if not (
@@ -114,13 +114,13 @@ def chances_in(
                     and boxes.t_start[i] <= t0
                     and boxes.t_end[i] >= t1
                 ):
-                    share = share_between(
+                    share = _share_between(
                         boxes.t_start[i] * slot_s, boxes.t_end[i] * slot_s, edges[0], edges[1]
                     )
-                    share *= share_between(
+                    share *= _share_between(
                         boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, edges[2], edges[4]
                     )
-                    share *= share_between(
+                    share *= _share_between(
                         boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, edges[3], edges[5]
                     )
                     absent *= 1 - share
@@ -134,14 +134,14 @@ def chances_in(
 
 
 @compiled
-def shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
+def _shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
     """Fill the shares of a range between neighboring edges; return the first and the end of those above 0."""
     first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
-    while first < len(edges) - 1 and share_between(low, high, edges[first], edges[first + 1]) == 0:
+    while first < len(edges) - 1 and _share_between(low, high, edges[first], edges[first + 1]) == 0:
         first += 1
     end = first
     while end < len(edges) - 1:
-        shares[end] = share_between(low, high, edges[end], edges[end + 1])
+        shares[end] = _share_between(low, high, edges[end], edges[end + 1])
         if shares[end] == 0:
             break
         end += 1
@@ -159,10 +159,10 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
     for record in range(len(offsets) - 1):
         n_touched = 0
         for i in range(offsets[record], offsets[record + 1]):
-            x0, x1 = shares_along(
+            x0, x1 = _shares_along(
                 boxes.x_min[i] * raster.cell_m, boxes.x_max[i] * raster.cell_m, raster.x_m, east
             )
-            y0, y1 = shares_along(
+            y0, y1 = _shares_along(
                 boxes.y_min[i] * raster.cell_m, boxes.y_max[i] * raster.cell_m, raster.y_m, north
             )
             for row in range(y0, y1):
@@ -189,16 +189,16 @@ def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Ras
     east, north, east_to, north_to = np.empty(columns), np.empty(rows), np.empty(columns), np.empty(rows)
     for trip in range(len(begins)):
         i, j = begins[trip], ends[trip]
-        x0, x1 = shares_along(
+        x0, x1 = _shares_along(
             boxes.x_min[i] * raster.cell_m, boxes.x_max[i] * raster.cell_m, raster.x_m, east
         )
-        y0, y1 = shares_along(
+        y0, y1 = _shares_along(
             boxes.y_min[i] * raster.cell_m, boxes.y_max[i] * raster.cell_m, raster.y_m, north
         )
-        to_x0, to_x1 = shares_along(
+        to_x0, to_x1 = _shares_along(
             boxes.x_min[j] * raster.cell_m, boxes.x_max[j] * raster.cell_m, raster.x_m, east_to
         )
-        to_y0, to_y1 = shares_along(
+        to_y0, to_y1 = _shares_along(
             boxes.y_min[j] * raster.cell_m, boxes.y_max[j] * raster.cell_m, raster.y_m, north_to
         )
         for row in range(y0, y1):
@@ -214,7 +214,7 @@ def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Ras
 
 
 @compiled
-def seconds_until(moment: float, hour: int) -> float:
+def _seconds_until(moment: float, hour: int) -> float:
     """Seconds within this hour of the day before a moment, counted from day 0."""
     whole, rest = moment // DAY_S, moment % DAY_S
     return whole * HOUR_S + min(max(rest - hour * HOUR_S, 0.0), HOUR_S)
@@ -239,7 +239,7 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
         if start // DAY_S != end // DAY_S:
             first, last = 0, _HOURS
         for hour in range(first, min(last, _HOURS)):
-            counts[1, hour] += (seconds_until(end, hour) - seconds_until(start, hour)) / (end - start)
+            counts[1, hour] += (_seconds_until(end, hour) - _seconds_until(start, hour)) / (end - start)
 
 
 @compiled

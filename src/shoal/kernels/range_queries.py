@@ -19,8 +19,8 @@ class Queries(NamedTuple):
 
 
 @compiled
-def place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]:
-    """Position of a line at time t, between its points at and at + 1; last: its final point."""
+def _place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]:
+    """Position at time t between points at and at + 1; last: the final point."""
     if at == last or lines.t[at] == t:
         return lines.x[at], lines.y[at]
     share = (t - lines.t[at]) / (lines.t[at + 1] - lines.t[at])
@@ -52,13 +52,13 @@ def stays_near(
             until = min(until, a.t[at_a + 1])
         if at_b < last_b:
             until = min(until, b.t[at_b + 1])
-        ax, ay = place_at(a, at_a, last_a, now)
-        bx, by = place_at(b, at_b, last_b, now)
+        ax, ay = _place_at(a, at_a, last_a, now)
+        bx, by = _place_at(b, at_b, last_b, now)
         dx, dy = ax - bx, ay - by
         least = most = dx * dx + dy * dy
         if until > now:
-            ax, ay = place_at(a, at_a, last_a, until)
-            bx, by = place_at(b, at_b, last_b, until)
+            ax, ay = _place_at(a, at_a, last_a, until)
+            bx, by = _place_at(b, at_b, last_b, until)
             ex, ey = ax - bx, ay - by
             most = max(most, ex * ex + ey * ey)
             gx, gy = ex - dx, ey - dy
@@ -117,5 +117,5 @@ def distances_in_time(raw: Lines, published: Lines, record_of: Integers, distanc
             t = raw.t[row]
             if published.t[first] <= t <= published.t[last]:
                 at = first + np.searchsorted(published.t[first : last + 1], t, side="right") - 1
-                x, y = place_at(published, at, last, t)
+                x, y = _place_at(published, at, last, t)
                 distances[row] = np.sqrt((x - raw.x[row]) ** 2 + (y - raw.y[row]) ** 2)

@@ -16,39 +16,29 @@ from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
 _NOBODY = NONE
-_LIKELY = 2  # what somebody costs in a class is mostly about twice the bound
-_PROPOSALS = 6  # exchanges and moves that are computed for a person, those that promise most
+_LIKELY = 2  # the cost of a person in a class is typically twice the bound
+_PROPOSALS = 6  # most promising swaps and moves to compute for a person
 
 
 class Classes(NamedTuple):
-    """Classes of n people, with space for more.
+    """Classes of n people, with space for more."""
 
-    members: [c, most], of class d the first size[d]; of: [n] the class of each person. cost: [c]. saves: [n]
-    reduction of the class's cost without this person; where exact: [n] is false, before the class last
-    changed. changed: [c] and examined: [n], on one clock.
-    """
-
-    members: Integers
+    members: Integers  # [c, most] of class d the first size[d]
     size: Integers
-    of: Integers
-    cost: Integers
-    saves: Integers
-    exact: Flags
-    changed: Integers
-    examined: Integers
+    of: Integers  # [n] class of each person
+    cost: Integers  # [c]
+    saves: Integers  # [n] reduction of the class's cost without this person
+    exact: Flags  # [n] false = before the class last changed
+    changed: Integers  # [c] clock of the last change
+    examined: Integers  # [n] clock of the last examination
 
 
 class CostMemo(NamedTuple):
-    """Known costs of groups of people: both sides of a swap ask for the same groups.
+    """Known costs of groups of people: both sides of a swap ask for the same groups."""
 
-    marks: [n] random bits of each person; a group's mark is the exclusive or of its members'. groups: [m] the
-    mark in each place, 0 = none; m is a power of 2, more than will be needed. costs: [m] the cost, or -c if
-    it is at least c.
-    """
-
-    marks: Integers
-    groups: Integers
-    costs: Integers
+    marks: Integers  # [n] random bits of each person; a group's mark is the exclusive or of its members'
+    groups: Integers  # [m] mark in each place, 0 = none; m is a power of 2, more than needed
+    costs: Integers  # [m] the cost, or -c if it is at least c
 
 
 class Regrouping(NamedTuple):
@@ -76,8 +66,8 @@ class Proposals(NamedTuple):
 
 
 @compiled
-def fill_least(search: Regrouping, limits: Integers) -> None:
-    """Fill least[p, q] for all people; limits[p] + 1 stands for larger values."""
+def _fill_least(search: Regrouping, limits: Integers) -> None:
+    """limits[p] + 1 stands for larger values."""
     offsets = search.squares.offsets
     bounds = np.empty(np.max(offsets[1:] - offsets[:-1]), dtype=np.int64)
     for p in range(len(search.least)):
@@ -91,8 +81,7 @@ def fill_least(search: Regrouping, limits: Integers) -> None:
 
 
 @compiled
-def members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
-    """Fill ``chosen`` with the members of c except p; return their number."""
+def _members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
     count = 0
     for place in range(classes.size[c]):
         if classes.members[c, place] != p:
@@ -102,8 +91,7 @@ def members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
 
 
 @compiled
-def place_of(memo: CostMemo, mark: int) -> Any:
-    """Position of the group with this mark in the memo."""
+def _place_of(memo: CostMemo, mark: int) -> Any:
     last = len(memo.groups) - 1
     place = mark & last
     while memo.groups[place] not in (0, mark):
@@ -119,7 +107,7 @@ def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
     memo, mark = search.memo, 0
     for p in chosen:
         mark ^= memo.marks[p]
-    place = place_of(memo, mark)
+    place = _place_of(memo, mark)
     cost = memo.costs[place] if memo.groups[place] == mark else -1
     if cost >= 0:
         return cost
@@ -131,8 +119,7 @@ def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
 
 
 @compiled
-def set_members(classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> None:
-    """Make c consist of these people, at this cost."""
+def _set_members(classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> None:
     for place in range(len(chosen)):
         classes.members[c, place] = chosen[place]
         classes.of[chosen[place]] = c
@@ -141,19 +128,19 @@ def set_members(classes: Classes, c: int, chosen: Integers, cost: int, clock: in
 
 
 @compiled
-def compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
+def _compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
     """Make saves[p] exact; return the number of costs computed."""
     if classes.exact[p]:
         return 0
     c = classes.of[p]
     rest = np.empty(classes.size[c], dtype=np.int64)
-    cost = cost_of(search, rest[: members_without(classes, c, p, rest)], IMPOSSIBLE)
+    cost = cost_of(search, rest[: _members_without(classes, c, p, rest)], IMPOSSIBLE)
     classes.saves[p], classes.exact[p] = classes.cost[c] - cost, True
     return 1
 
 
 @compiled
-def class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
+def _class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
     """Lower bound of p's cost in class c without the member ``but``."""
     most = 0
     for place in range(classes.size[c]):
@@ -164,8 +151,7 @@ def class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: 
 
 
 @compiled
-def insert_proposal(proposals: Proposals, count: int, gain: int, other: int, into: int) -> Any:
-    """Insert a change among the best, most promising first, ties in order; return their number."""
+def _insert_proposal(proposals: Proposals, count: int, gain: int, other: int, into: int) -> Any:
     if gain <= 0 or (count == len(proposals.gain) and gain <= proposals.gain[count - 1]):
         return count
     place = min(count, len(proposals.gain) - 1)
@@ -181,14 +167,13 @@ def insert_proposal(proposals: Proposals, count: int, gain: int, other: int, int
 
 
 @compiled
-def find_proposals(search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals) -> Any:
-    """Find the changes for p that are likely to pay since p was last examined; return their number.
-
-    back: space for the bound of each person's cost in p's class, in p's place.
-    """
+def _find_proposals(
+    search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals
+) -> Any:
+    """Find the changes for p that are likely to pay since p was last examined; ``back`` is a workspace."""
     own_class, count, examined = classes.of[p], 0, classes.examined[p]
     for r in range(len(back)):
-        back[r] = class_cost_bound(search, classes, r, own_class, p)
+        back[r] = _class_cost_bound(search, classes, r, own_class, p)
     may_leave = classes.size[own_class] > search.k
     for d in range(len(classes.size)):
         if (
@@ -201,16 +186,16 @@ def find_proposals(search: Regrouping, classes: Classes, p: int, back: Integers,
             r = classes.members[d, place]
             most = classes.saves[p] + classes.saves[r] - back[r] * _LIKELY
             if most > 0:
-                gain = most - class_cost_bound(search, classes, p, d, r) * _LIKELY
-                count = insert_proposal(proposals, count, gain, r, d)
+                gain = most - _class_cost_bound(search, classes, p, d, r) * _LIKELY
+                count = _insert_proposal(proposals, count, gain, r, d)
         if may_leave and classes.size[d] < classes.members.shape[1]:
-            gain = classes.saves[p] - class_cost_bound(search, classes, p, d, _NOBODY) * _LIKELY
-            count = insert_proposal(proposals, count, gain, _NOBODY, d)
+            gain = classes.saves[p] - _class_cost_bound(search, classes, p, d, _NOBODY) * _LIKELY
+            count = _insert_proposal(proposals, count, gain, _NOBODY, d)
     return count
 
 
 @compiled
-def try_change(
+def _try_change(
     search: Regrouping, classes: Classes, p: int, r: int, d: int, back: Integers, clock: int
 ) -> tuple[Any, Any]:
     """Let p and r swap, or p move to d, if that lowers the total cost; also return the costs computed."""
@@ -218,13 +203,13 @@ def try_change(
     now = classes.cost[own_class] + classes.cost[d]
     new_members = np.empty(classes.size[d] + 1, dtype=np.int64)
     own_members = np.empty(classes.size[own_class] + 1, dtype=np.int64)
-    n_new = members_without(classes, d, r, new_members)
+    n_new = _members_without(classes, d, r, new_members)
     new_members[n_new] = p
     rest = classes.cost[own_class] - classes.saves[p] + (0 if r == _NOBODY else back[r] * _LIKELY)
     new_cost = cost_of(search, new_members[: n_new + 1], now - rest - 1)
     if new_cost + rest >= now:
         return False, 1
-    n_own = members_without(classes, own_class, p, own_members)
+    n_own = _members_without(classes, own_class, p, own_members)
     own_cost = now - new_cost
     if r == _NOBODY:
         own_cost = classes.cost[own_class] - classes.saves[p]
@@ -237,8 +222,8 @@ def try_change(
     own_cost_without_p = classes.cost[own_class] - classes.saves[p]
     exact = r == _NOBODY or classes.exact[r]
     fewer = classes.cost[d] - (0 if r == _NOBODY else classes.saves[r])
-    set_members(classes, own_class, own_members[:n_own], own_cost, clock)
-    set_members(classes, d, new_members[: n_new + 1], new_cost, clock)
+    _set_members(classes, own_class, own_members[:n_own], own_cost, clock)
+    _set_members(classes, d, new_members[: n_new + 1], new_cost, clock)
     classes.saves[p], classes.exact[p] = new_cost - fewer, exact
     if r != _NOBODY:
         classes.saves[r], classes.exact[r] = own_cost - own_cost_without_p, True
@@ -246,7 +231,7 @@ def try_change(
 
 
 @compiled
-def nearest_spare(
+def _nearest_spare(
     search: Regrouping, classes: Classes, p: int, spare: Integers, chosen: Integers, count: int
 ) -> Any:
     """The best companion of p among unchosen people whose classes can spare someone; or _NOBODY."""
@@ -260,7 +245,7 @@ def nearest_spare(
 
 
 @compiled
-def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> tuple[Any, Any]:
+def _try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> tuple[Any, Any]:
     """Form a class of p and k - 1 spare others if that costs less; also return the costs computed."""
     k, spare = search.k, np.maximum(classes.size - search.k, 0)
     if np.sum(spare) < k or spare[classes.of[p]] == 0 or np.all(classes.size > 0):
@@ -271,7 +256,7 @@ def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> t
         chosen[count] = q
         spare[classes.of[q]] -= 1
         count += 1
-        q = nearest_spare(search, classes, p, spare, chosen, count)
+        q = _nearest_spare(search, classes, p, spare, chosen, count)
         if q == _NOBODY and count < k:
             return False, 0
     touched = np.unique(classes.of[chosen])
@@ -293,13 +278,13 @@ def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> t
     if total >= now:
         return False, spent
     for i in range(len(touched)):
-        set_members(classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
-    set_members(classes, np.flatnonzero(classes.size == 0)[0], chosen, cost_of_new, clock)
+        _set_members(classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
+    _set_members(classes, np.flatnonzero(classes.size == 0)[0], chosen, cost_of_new, clock)
     return True, spent
 
 
 @compiled
-def try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
+def _try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
     """Move c's members to their best other classes if that costs less; also return the costs computed."""
     most, spent, total = classes.members.shape[1], 0, 0
     into = np.empty(classes.size[c], dtype=np.int64)
@@ -308,7 +293,7 @@ def try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) 
         p, best, least = classes.members[c, place], NONE, IMPOSSIBLE
         for d in range(len(classes.size)):
             if d != c and classes.size[d] > 0 and size[d] < most:
-                bound = class_cost_bound(search, classes, p, d, _NOBODY)
+                bound = _class_cost_bound(search, classes, p, d, _NOBODY)
                 if bound < least:
                     best, least = d, bound
         into[place] = best
@@ -330,7 +315,7 @@ def try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) 
             return False, spent
     classes.size[c], classes.cost[c] = 0, 0
     for i in range(len(touched)):
-        set_members(classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
+        _set_members(classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
     return True, spent
 
 
@@ -350,11 +335,11 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
     )
     for c in range(len(classes.size)):
         members = classes.members[c, : classes.size[c]].copy()
-        set_members(classes, c, members, cost_of(search, members, IMPOSSIBLE), 0)
+        _set_members(classes, c, members, cost_of(search, members, IMPOSSIBLE), 0)
         spent += 1
     for p in range(n):
-        spent += compute_saving(search, classes, p)
-    fill_least(search, classes.saves)
+        spent += _compute_saving(search, classes, p)
+    _fill_least(search, classes.saves)
     classes.examined[:] = NONE
     changed = True
     while changed and spent < allowance:
@@ -362,14 +347,14 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
         for p in range(n):
             if spent >= allowance:
                 break
-            done, more = try_new_class(search, classes, p, clock)
+            done, more = _try_new_class(search, classes, p, clock)
             spent += more
             if not done:
-                spent += compute_saving(search, classes, p)
-                n_proposals = find_proposals(search, classes, p, back, proposals)
+                spent += _compute_saving(search, classes, p)
+                n_proposals = _find_proposals(search, classes, p, back, proposals)
                 classes.examined[p] = clock
                 for i in range(n_proposals):
-                    done, more = try_change(
+                    done, more = _try_change(
                         search, classes, p, proposals.other[i], proposals.into[i], back, clock
                     )
                     spent += more
@@ -379,7 +364,7 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
             clock += done
         for c in range(len(classes.size)):
             if classes.size[c] > 0 and spent < allowance:
-                done, more = try_closing_class(search, classes, c, clock)
+                done, more = _try_closing_class(search, classes, c, clock)
                 spent += more
                 changed = changed or done
                 clock += done

@@ -100,7 +100,7 @@ def shortest_path_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, N
     filled = 0
     for i in range(begin, end):
         first = edges.offsets[i]
-        least[:] = np.inf  # of paths over a node that is nearer
+        least[:] = np.inf  # of paths through a nearer node
         for position in np.argsort(edges.length[first : edges.offsets[i + 1]]):
             near, apart = edges.to[first + position], edges.length[first + position]
             if least[near] < apart:

@@ -62,7 +62,7 @@ def count_pairs(
     near = np.zeros((len(points.lat), np.diff(offsets).max() if len(owner) else 0), dtype=np.bool_)
     for record in range(len(owner)):
         first, length = offsets[record], offsets[record + 1] - offsets[record]
-        if owner[record] == without or not mark_similar(
+        if owner[record] == without or not _mark_similar(
             points, stored.points, first, length, thresholds, near
         ):
             continue
@@ -78,24 +78,16 @@ def count_pairs(
 
 
 @compiled
-def mark_similar(
-    points: Cylinders,
-    stored: Cylinders,
-    first: int,
-    length: int,
-    thresholds: Thresholds,
-    near: Numbers,
+def _mark_similar(
+    points: Cylinders, stored: Cylinders, first: int, length: int, thresholds: Thresholds, near: Numbers
 ) -> bool:
-    """Fill near[i, place] with whether point i is similar to a stored one; return whether any two are.
-
-    ``near`` is unchanged if no stored point is near in time.
-    """
+    """Fill near[i, place]; return whether any pair is. Unchanged if no stored point is near in time."""
     theta_m, theta_min, literal, earth_m = thresholds
     earliest, latest = points.start_min.min() - theta_min - 1, points.end_min.max() + theta_min + 1
     in_time = False
     for other in range(first, first + length):
         in_time |= earliest <= stored.end_min[other] and stored.start_min[other] <= latest
-    if not in_time:  # most of what is stored lies on other days; near is not asked for then
+    if not in_time:  # the usual case: other days; ``near`` is not used then
         return False
     any_near = False
     for place in range(length):

@@ -36,7 +36,7 @@ class Samples(NamedTuple):
     latest_end: Numbers
 
 
-CHUNK: Final = 32  # samples or places one after another, which lie near each other, by one hull
+CHUNK: Final = 32  # consecutive samples or places per hull; they lie near each other
 
 
 class Hulls(NamedTuple):
@@ -51,37 +51,30 @@ class Hulls(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """Raw samples of all subjects, ordered by (t, x, y) within each.
+    """Raw samples of all subjects, ordered by (t, x, y) within each."""
 
-    Subject i owns rows offsets[i] to offsets[i + 1]. place: [m] index of a sample's place among its subject's
-    distinct places. place_offsets [n + 1], place_x, place_y: the distinct places of each subject. bounds: [n,
-    4] least and greatest x, least and greatest y. chunks, place_chunks: the hulls of samples and of places.
-    """
-
-    offsets: Integers
+    offsets: Integers  # subject i owns rows offsets[i] to offsets[i + 1]
     t: Integers
     x: Integers
     y: Integers
-    place: Integers
-    place_offsets: Integers
+    place: Integers  # [m] index among its subject's distinct places
+    place_offsets: Integers  # [n + 1] distinct places of each subject
     place_x: Integers
     place_y: Integers
-    bounds: Integers
-    chunks: Hulls
-    place_chunks: Hulls
+    bounds: Integers  # [n, 4] least and greatest x, least and greatest y
+    chunks: Hulls  # hulls of samples
+    place_chunks: Hulls  # hulls of places
 
 
 @compiled
-def surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
-    """Least and greatest x, least and greatest y over all boxes."""
+def _surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
     return boxes.x_min.min(), boxes.x_max.max(), boxes.y_min.min(), boxes.y_max.max()
 
 
 @compiled
-def least_space_to(
+def _least_space_to(
     around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale
 ) -> Any:
-    """Least spatial cost of a's box i, times n_a + n_b, to boxes with these surroundings."""
     away = max(around[0] - a.x_max[i], a.x_min[i] - around[1], 0) + max(
         around[2] - a.y_max[i], a.y_min[i] - around[3], 0
     )
@@ -89,28 +82,21 @@ def least_space_to(
 
 
 @compiled
-def nearest_box(
+def _nearest_box(
     a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale
 ) -> tuple[int, Any]:
     """Position and cost (times n_a + n_b) of the first of b's boxes with the least stretch from a's box i.
 
-    near: the first position in b whose start is not before the start of a's box i. least_space: lower bound
-    of the spatial cost, times n_a + n_b, at most half of it. The search runs both ways from ``near`` and ends
-    where a bound on the cost of all further boxes is no better than the best so far. With H the length of the
-    hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's has H - d_b >= s
-    and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b >= the end of a's box less
-    its own.
+    near: the first position in b whose start is not before that of box i. least_space: lower bound of the
+    spatial cost, times n_a + n_b. The search runs both ways from ``near`` until a bound on the cost of all
+    further boxes reaches the best so far. With H the length of the hull in time, the cost is n_a (H - d_a) +
+    n_b (H - d_b). A box that starts s after a's has H - d_b >= s and H - d_a >= s - d_a. One that starts s
+    before has H - d_a >= s and H - d_b >= the end of a's box less its own.
     """
     both = n_a + n_b
     cap = both * scale.half
-    t_start, t_end, x_min, y_min, x_max, y_max = (
-        a.t_start[i],
-        a.t_end[i],
-        a.x_min[i],
-        a.y_min[i],
-        a.x_max[i],
-        a.y_max[i],
-    )
+    t_start, t_end, x_min = a.t_start[i], a.t_end[i], a.x_min[i]
+    y_min, x_max, y_max = a.y_min[i], a.x_max[i], a.y_max[i]
     own_space = x_max - x_min + y_max - y_min
     own_time = t_end - t_start
     best = 2 * cap + 1
@@ -150,13 +136,13 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
     """Position and cost (times n_a + n_b) of b's first box with the least stretch from each box of a."""
     chosen = np.empty(len(a.t_start), dtype=np.int64)
     cost = np.empty(len(a.t_start), dtype=a.t_start.dtype)
-    around_b = surrounding_box(b)
+    around_b = _surrounding_box(b)
     near = 0
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        chosen[i], cost[i] = nearest_box(
-            a, i, n_a, b, near, n_b, least_space_to(around_b, a, i, n_a, n_b, scale), scale
+        chosen[i], cost[i] = _nearest_box(
+            a, i, n_a, b, near, n_b, _least_space_to(around_b, a, i, n_a, n_b, scale), scale
         )
     return chosen, cost
 
@@ -168,14 +154,14 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
     Stops early above ``limit``.
     """
     total = 0 * scale.half
-    around_b = surrounding_box(b)
+    around_b = _surrounding_box(b)
     near = 0
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        total += nearest_box(a, i, n_a, b, near, n_b, least_space_to(around_b, a, i, n_a, n_b, scale), scale)[
-            1
-        ]
+        total += _nearest_box(
+            a, i, n_a, b, near, n_b, _least_space_to(around_b, a, i, n_a, n_b, scale), scale
+        )[1]
         if total > limit:
             break
     return total

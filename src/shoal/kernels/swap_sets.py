@@ -21,7 +21,7 @@ from shoal.kernels.shortest_paths import (
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
-_SLACK: Final = 1 - 1e-9  # of bounds, for what rounding takes
+_SLACK: Final = 1 - 1e-9  # on bounds, for rounding
 
 
 @compiled
@@ -35,12 +35,12 @@ def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
     nearest, least = np.full(n, -1), np.full(n, np.inf)
     for node in range(n):
         if available[node]:
-            nearest[node], least[node] = _nearest_left(distances, searches, node, available)
+            nearest[node], least[node] = _nearest_available(distances, searches, node, available)
     groups = np.empty((np.count_nonzero(available) // k, k), dtype=np.int64)
     for group in groups:
         first = int(np.argmin(least))
-        while not available[nearest[first]]:  # it was when it was looked up, so nobody is nearer
-            nearest[first], least[first] = _nearest_left(distances, searches, first, available)
+        while not available[nearest[first]]:  # all remaining nodes are farther than this one was
+            nearest[first], least[first] = _nearest_available(distances, searches, first, available)
             first = int(np.argmin(least))
         group[0], group[1] = first, nearest[first]
         _fill_up(distances, searches, group, available)
@@ -49,7 +49,9 @@ def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
 
 
 @compiled
-def _nearest_left(distances: Distances, searches: Searches, node: int, available: Flags) -> tuple[int, float]:
+def _nearest_available(
+    distances: Distances, searches: Searches, node: int, available: Flags
+) -> tuple[int, float]:
     """The nearest other available node, and its distance."""
     begin_search(distances, searches, 0, node)
     value = searches.value[0]
@@ -57,7 +59,7 @@ def _nearest_left(distances: Distances, searches: Searches, node: int, available
     if distances.keeps_direct:
         direct = distances.direct
         for other in direct.to[direct.offsets[node] : direct.offsets[node + 1]]:
-            if available[other] and value[other] < least:  # they ascend, so of equals it is the first
+            if available[other] and value[other] < least:  # ascending: the first of equals
                 chosen, least = int(other), value[other]
     while searches.size[0] > 0 and search_radius(searches, 0) <= least:
         other = settle_next(distances, searches, 0)
@@ -104,7 +106,6 @@ def _fill_up(distances: Distances, searches: Searches, group: Integers, availabl
 
 @compiled
 def _bound(searches: Searches, group: Integers, size: int, member: int) -> float:
-    """Lower bound of the distance that nodes not reached by this search add to the group."""
     come = search_radius(searches, member)
     bound = come
     for other in range(size):
@@ -115,7 +116,7 @@ def _bound(searches: Searches, group: Integers, size: int, member: int) -> float
 
 @compiled
 def _total(searches: Searches, group: Integers, size: int, node: int) -> float:
-    """The sum of a node's distances from a group; inf if one is unknown or the node is a member."""
+    """Infinite if a distance is unknown or the node is a member."""
     total = 0.0
     for member in range(size):
         total += searches.value[member, node]

@@ -39,21 +39,15 @@ class Records(NamedTuple):
 
 
 class FollowedVictims(NamedTuple):
-    """Samples seen of each victim in one or more windows of time.
+    """Samples seen of each victim in one or more windows of time."""
 
-    Victim v was followed in windows window_offsets[v] to window_offsets[v + 1]. Window w covers slots
-    begins[w] to ends[w], and samples[sample_offsets[w] : sample_offsets[w + 1]] were seen in it, int64 [m, 3]
-    of slots and cells. asked: int64 [v, 3] another sample of the victim. own_class: int64 [v] the class of
-    their record.
-    """
-
-    window_offsets: Integers
-    begins: Integers
-    ends: Integers
-    sample_offsets: Integers
-    samples: Integers
-    asked: Integers
-    own_class: Integers
+    window_offsets: Integers  # victim v was followed in windows window_offsets[v] to window_offsets[v + 1]
+    begins: Integers  # first slot of each window
+    ends: Integers  # end of each window
+    sample_offsets: Integers  # samples seen in each window
+    samples: Integers  # int64 [m, 3] slots and cells
+    asked: Integers  # int64 [v, 3] another sample of the victim
+    own_class: Integers  # int64 [v] the class of their record
 
 
 class SampleAnswers(NamedTuple):
@@ -128,17 +122,19 @@ def count_holding(records: Records, candidates: Integers, t: int, x: int, y: int
 
 
 @compiled
-def _record_holds(book: RecordClasses, one: int, sample: Integers) -> bool:
-    for b in range(book.offsets[one], book.offsets[one + 1]):
-        if _holds(book.boxes, b, sample[0], sample[1], sample[2]):
+def _record_holds(record_classes: RecordClasses, candidate: int, sample: Integers) -> bool:
+    for b in range(record_classes.offsets[candidate], record_classes.offsets[candidate + 1]):
+        if _holds(record_classes.boxes, b, sample[0], sample[1], sample[2]):
             return True
     return False
 
 
 @compiled
-def _fits_windows(book: RecordClasses, one: int, followed: FollowedVictims, first: int, last: int) -> bool:
+def _fits_windows(
+    record_classes: RecordClasses, candidate: int, followed: FollowedVictims, first: int, last: int
+) -> bool:
     """Whether a class of records fits the samples seen in windows ``first`` to ``last``."""
-    boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
+    boxes = record_classes.boxes[record_classes.offsets[candidate] : record_classes.offsets[candidate + 1]]
     for window in range(first, last):
         seen = followed.samples[followed.sample_offsets[window] : followed.sample_offsets[window + 1]]
         samples_held = np.empty(len(seen), dtype=np.int64)
@@ -150,7 +146,7 @@ def _fits_windows(book: RecordClasses, one: int, followed: FollowedVictims, firs
 @compiled
 def link_followed_victims(
     followed: FollowedVictims,
-    book: RecordClasses,
+    record_classes: RecordClasses,
     rules: Floats,
     results: LinkResults,
     answers: SampleAnswers,
@@ -160,31 +156,39 @@ def link_followed_victims(
     rules: float64 [rules, 4], weights of the cues. If no record fits, those that contain most samples are
     scored.
     """
-    desk = empty_workspace(len(book.sizes))
-    starts = book.by_time.starts
+    work = empty_workspace(len(record_classes.sizes))
+    starts = record_classes.by_time.starts
     for victim in range(len(followed.own_class)):
         own_class, asked = followed.own_class[victim], followed.asked[victim]
         first, last = followed.window_offsets[victim], followed.window_offsets[victim + 1]
         samples = followed.samples[followed.sample_offsets[first] : followed.sample_offsets[last]]
-        n_touched = gather_cues(samples, book, starts, desk)
+        n_touched = gather_cues(samples, record_classes, starts, work)
         fitting, silent, most = 0, 0, 1
         for i in range(n_touched):
-            one = desk.touched[i]
-            if desk.samples_held[one] == len(samples) and _fits_windows(book, one, followed, first, last):
-                desk.samples_held[one] += 1  # to fit is one thing more than to hold all
-                fitting += book.sizes[one]
-                silent += 0 if _record_holds(book, one, asked) else 1
-            most = max(most, desk.samples_held[one])
+            candidate = work.touched[i]
+            if work.samples_held[candidate] == len(samples) and _fits_windows(
+                record_classes, candidate, followed, first, last
+            ):
+                work.samples_held[candidate] += (
+                    1  # records that fit rank above those that only contain all samples
+                )
+                fitting += record_classes.sizes[candidate]
+                silent += 0 if _record_holds(record_classes, candidate, asked) else 1
+            most = max(most, work.samples_held[candidate])
         for i in range(n_touched):
-            if desk.samples_held[desk.touched[i]] == most:
-                add_record_cues(samples, book, desk.touched[i], desk)
+            if work.samples_held[work.touched[i]] == most:
+                add_record_cues(samples, record_classes, work.touched[i], work)
         results.candidates[victim] = fitting
-        results.own_fits[victim] = 1 if desk.samples_held[own_class] > len(samples) else 0
+        results.own_fits[victim] = 1 if work.samples_held[own_class] > len(samples) else 0
         answers.by_all[victim] = 1 if fitting > 0 and silent == 0 else 0
         for rule in range(len(rules)):
-            named, chance = name_record(rules[rule], most, n_touched, own_class, 0.0, desk, book.sizes)
+            named, chance = name_record(
+                rules[rule], most, n_touched, own_class, 0.0, work, record_classes.sizes
+            )
             results.named[victim, rule], results.chances[victim, rule] = named, chance
-            answers.by_named[victim, rule] = 1 if named >= 0 and _record_holds(book, named, asked) else 0
+            answers.by_named[victim, rule] = (
+                1 if named >= 0 and _record_holds(record_classes, named, asked) else 0
+            )
         for i in range(n_touched):
-            desk.samples_held[desk.touched[i]] = 0
-            desk.cues[desk.touched[i]] = 0.0
+            work.samples_held[work.touched[i]] = 0
+            work.cues[work.touched[i]] = 0.0

@@ -12,9 +12,9 @@ import numpy as np
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
 
-FAR = 1e18  # a cost that no path has
-LEAST_M = 1e-3  # points are not told apart more finely
-ROUNDING = 1e-12  # of what is added up, far above what rounding takes from some dozens of sums
+FAR = 1e18  # larger than any path
+LEAST_M = 1e-3  # resolution of points
+ROUNDING = 1e-12  # relative tolerance, far above the rounding of some dozens of sums
 
 
 @compiled
@@ -76,7 +76,7 @@ def _centers(outlines: Floats, per_s: float, per_m: float) -> tuple[Floats, int,
 
 
 @compiled
-def _enlist(a: int, b: int, value: float, names: Integers, values: Floats) -> None:
+def _insert(a: int, b: int, value: float, names: Integers, values: Floats) -> None:
     """Insert b into the list of a by value; the lower number wins ties."""
     place = names.shape[1] - 1
     while place > 0 and (
@@ -119,7 +119,7 @@ def find_most_similar(
                     continue
                 value = outline_difference(outlines, a, b, limit, per_s, per_m)
                 if value < values[a, most] or (value == values[a, most] and b < names[a, most]):
-                    _enlist(a, b, value, names, values)
+                    _insert(a, b, value, names, values)
 
 
 @compiled
@@ -133,8 +133,10 @@ def _closest_free(
             if other < 0 or cluster[other] >= 0:
                 continue
             mean = 0.0
-            for one in members:
-                mean += outline_difference(outlines, one, other, np.inf, scales[0], scales[1]) / len(members)
+            for record in members:
+                mean += outline_difference(outlines, record, other, np.inf, scales[0], scales[1]) / len(
+                    members
+                )
             if mean < least:
                 best, least = other, mean
     return best
@@ -164,7 +166,7 @@ def form_clusters(
                 break
             members[count], cluster[best] = best, n_clusters
             count += 1
-        if count < size:  # too few are left beside it
+        if count < size:  # too few remain
             cluster[members[:count]] = -1
         else:
             n_clusters += 1
@@ -181,14 +183,14 @@ def form_clusters(
 
 
 @compiled
-def link_costs(
+def _link_costs(
     t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, scale_m: float, band: int
 ) -> Floats:
     """[n, band]: the cost that point i + 1 + column follows point i; FAR where impossible.
 
-    Points ascend by time. Velocity is assumed constant: the errors of both predictions count, by the current
-    links (-1 = none, then the distance). scale_m: the usual error after one second; one large error counts
-    less than two. 0 = the distance counts.
+    Points ascend by time. Velocity is assumed constant: the errors of both predictions by the current links
+    count, or else the distance. scale_m: the usual error after one second, 0 = the distance counts; one large
+    error counts less than two.
     """
     n = len(t)
     cost = np.full((n, band), FAR)
@@ -218,29 +220,23 @@ def link_costs(
 
 
 class Search(NamedTuple):
-    """A search for the least augmenting path. Columns: n points, the free ends, an extra end of each point.
+    """A search for the least augmenting path. Columns: n points, free ends, an extra end of each point."""
 
-    price: [columns], own_price: [n]. row_of: [columns] point of a column, and column_of: [n] the reverse, -1
-    = none. reached, via, done: [columns] distance, previous point, and whether final. touched: the reached
-    columns in order, and place: [columns] the reverse. heap: positions in touched that are not final, the
-    nearest first, and in_heap: [columns] their positions in it, -1 = not in it.
-    """
-
-    price: Floats
-    own_price: Floats
-    row_of: Integers
-    column_of: Integers
-    reached: Floats
-    via: Integers
-    done: Flags
-    touched: Integers
-    place: Integers
-    heap: Integers
-    in_heap: Integers
+    price: Floats  # [columns]
+    own_price: Floats  # [n]
+    row_of: Integers  # [columns] point of a column, -1 = none
+    column_of: Integers  # [n] the reverse
+    reached: Floats  # [columns] distance
+    via: Integers  # [columns] previous point
+    done: Flags  # [columns] whether the distance is final
+    touched: Integers  # reached columns in order
+    place: Integers  # [columns] position in touched
+    heap: Integers  # positions in touched that are not final, the nearest first
+    in_heap: Integers  # [columns] position in the heap, -1 = not in it
 
 
 @compiled
-def _rise(reached: Floats, touched: Integers, heap: Integers, in_heap: Integers, at: int) -> None:
+def _sift_up(reached: Floats, touched: Integers, heap: Integers, in_heap: Integers, at: int) -> None:
     """Restore the heap after one came nearer; of equals the one that was reached first leads."""
     mine = heap[at]
     far = reached[touched[mine]]
@@ -255,7 +251,7 @@ def _rise(reached: Floats, touched: Integers, heap: Integers, in_heap: Integers,
 
 
 @compiled
-def _drop_nearest(search: Search, size: int) -> None:
+def _pop_nearest(search: Search, size: int) -> None:
     heap, in_heap, touched = search.heap, search.in_heap, search.touched
     mine, at = heap[size - 1], 0
     far = search.reached[touched[mine]]
@@ -318,7 +314,7 @@ def _relax(
             if in_heap[mine] < 0:
                 heap[size], in_heap[mine] = mine, size
                 size += 1
-            _rise(reached, touched, heap, in_heap, in_heap[mine])
+            _sift_up(reached, touched, heap, in_heap, in_heap[mine])
     return n_touched, size, bound
 
 
@@ -333,7 +329,7 @@ def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search)
         far = reached[end]
         if row_of[end] < 0:
             break
-        _drop_nearest(search, size)
+        _pop_nearest(search, size)
         size -= 1
         search.done[end] = True
         row = row_of[end]
@@ -394,10 +390,10 @@ def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> In
     following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     scale_m = 0.0
     for _ in range(rounds + 1):
-        cost = link_costs(t, x, y, following, preceding, scale_m, band_width(n, tracks))
+        cost = _link_costs(t, x, y, following, preceding, scale_m, band_width(n, tracks))
         following = assign_followers(cost, tracks)
         preceding = reverse_links(following)
-        scale_m = max(common_error_m(t, x, y, following, preceding), LEAST_M)
+        scale_m = max(_common_error_m(t, x, y, following, preceding), LEAST_M)
     return number_tracks(preceding)
 
 
@@ -432,11 +428,8 @@ def number_tracks(preceding: Integers) -> Integers:
 
 
 @compiled
-def common_error_m(t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers) -> float:
-    """The median error of constant velocity, in meters after one second (it grows with the root of time).
-
-    Zero if no point has both neighbors.
-    """
+def _common_error_m(t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers) -> float:
+    """The median error of constant velocity, in meters per square root of a second; 0 if undefined."""
     errors = np.empty(len(t))
     count = 0
     for i in range(len(t)):

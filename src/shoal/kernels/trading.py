@@ -35,18 +35,14 @@ class Locations(NamedTuple):
 
 
 class TradeState(NamedTuple):
-    """Progress of the algorithm.
+    """Progress of the algorithm."""
 
-    status, place: [m] of each sample, and the sample whose place it has now. waiting: [m] unswapped samples,
-    those of edge e from edge_offsets[e] on, waiting_count[e] of them; waiting_at: [m] position of each.
-    """
-
-    status: Integers
-    place: Integers
-    edge_offsets: Integers
-    waiting_count: Integers
-    waiting: Integers
-    waiting_at: Integers
+    status: Integers  # [m]
+    place: Integers  # [m] the sample whose place each has now
+    edge_offsets: Integers  # first waiting sample of each edge
+    waiting_count: Integers  # unswapped samples of each edge
+    waiting: Integers  # [m] unswapped samples by edge
+    waiting_at: Integers  # [m] position of each in ``waiting``
 
 
 class Cache(NamedTuple):
@@ -90,8 +86,7 @@ class TradeRules(NamedTuple):
 
 
 @compiled
-def take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> None:
-    """Set the final status of a waiting sample and take it off its edge's list."""
+def _take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> None:
     state.status[row] = status
     e = edge[row]
     state.waiting_count[e] -= 1
@@ -101,7 +96,7 @@ def take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> N
 
 
 @compiled
-def neighbor(locations: Locations, state: TradeState, row: int, step: int) -> int:
+def _neighbor(locations: Locations, state: TradeState, row: int, step: int) -> int:
     """The sample before (step -1) or after (step 1) in the same trajectory that is not removed; -1 = none."""
     subject = locations.owner[row]
     at = row + step
@@ -113,8 +108,8 @@ def neighbor(locations: Locations, state: TradeState, row: int, step: int) -> in
 
 
 @compiled
-def fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
-    """Cache the node's row; return 1 if it had to be computed, which overwrites the oldest one, else 0."""
+def _fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
+    """Return 1 if the row had to be computed, which overwrites the oldest one, else 0."""
     if cache.slot_of[node] >= 0:
         return 0
     slot = cache.oldest[0]
@@ -127,27 +122,21 @@ def fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
 
 
 @compiled
-def fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> None:
-    """Cache the rows of both ends of these edges (-1 = none) simultaneously.
-
-    The cache holds more than twice as many.
-    """
+def _fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> None:
+    """Cache the rows of both ends of these edges (-1 = none) at once; the cache has room for them."""
     missed = 1
     while missed > 0:
         missed = 0
         for e in edges:
             if e >= 0:
-                missed += fetch_row(roads, cache, bound_m, roads.u[e]) + fetch_row(
+                missed += _fetch_row(roads, cache, bound_m, roads.u[e]) + _fetch_row(
                     roads, cache, bound_m, roads.v[e]
                 )
 
 
 @compiled
-def path_length(town: Town, a: int, b: int) -> float:
-    """Path length between the original places of samples a, whose ends are in the cache, and b.
-
-    Inf beyond the bound of the rows.
-    """
+def _path_length(town: Town, a: int, b: int) -> float:
+    """Path between the original places of a (ends cached) and b; inf beyond the bound of the rows."""
     roads, cache, locations = town.roads, town.cache, town.locations
     e, f = locations.edge[a], locations.edge[b]
     a_u, b_u = locations.along[a], locations.along[b]
@@ -161,7 +150,7 @@ def path_length(town: Town, a: int, b: int) -> float:
 
 
 @compiled
-def offer(
+def _offer(
     town: Town, rules: TradeRules, leader: int, e: int, node: int, node_distance: float, places: Waiting
 ) -> None:
     """Push the waiting samples of an edge that the leader may take, seen from the edge's end ``node``."""
@@ -181,26 +170,22 @@ def offer(
 
 
 @compiled
-def can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Integers) -> bool:
-    """Whether leader and row may swap.
-
-    (3) (b) to (d) of Alg. 4 for the leader's neighbors ``around``, and for the row's neighbors if both sides
-    count.
-    """
+def _can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Integers) -> bool:
+    """(3) (b) to (d) of Alg. 4 for the leader's neighbors ``around``, and the row's if both sides count."""
     place = town.state.place
     for neighbor_row in around:
-        if neighbor_row >= 0 and path_length(town, place[neighbor_row], row) > rules.bound_m:
+        if neighbor_row >= 0 and _path_length(town, place[neighbor_row], row) > rules.bound_m:
             return False
     if rules.both_sides:
         for step in (-1, 1):
-            neighbor_row = neighbor(town.locations, town.state, row, step)
-            if neighbor_row >= 0 and path_length(town, leader, place[neighbor_row]) > rules.bound_m:
+            neighbor_row = _neighbor(town.locations, town.state, row, step)
+            if neighbor_row >= 0 and _path_length(town, leader, place[neighbor_row]) > rules.bound_m:
                 return False
     return True
 
 
 @compiled
-def begin_search(
+def _begin_search(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
     """Push the ends of the leader's edge and the samples waiting on it."""
@@ -220,7 +205,7 @@ def begin_search(
 
 
 @compiled
-def is_new(locations: Locations, leader: int, members: Integers, row: int) -> bool:
+def _is_new(locations: Locations, leader: int, members: Integers, row: int) -> bool:
     """Conditions (1) and (2): place and trajectory differ from the leader's and the members'."""
     if locations.x[row] == locations.x[leader] and locations.y[row] == locations.y[leader]:
         return False
@@ -233,7 +218,7 @@ def is_new(locations: Locations, leader: int, members: Integers, row: int) -> bo
 
 
 @compiled
-def settle_node(
+def _settle_node(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
     """Take the nearest node off its heap, offer the samples on its edges and push its neighbors."""
@@ -243,7 +228,7 @@ def settle_node(
         return
     for i in range(roads.adjacent_offsets[node], roads.adjacent_offsets[node + 1]):
         edge, other = roads.adjacent[i], roads.across[i]
-        offer(town, rules, leader, edge, node, distance, places)
+        _offer(town, rules, leader, edge, node, distance, places)
         onward = distance + roads.length[edge]
         if onward <= rules.bound_m and onward < nearest[other]:
             if nearest[other] == np.inf:
@@ -253,17 +238,17 @@ def settle_node(
 
 
 @compiled
-def next_place(
+def _next_place(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> tuple[float, int]:
     """The next waiting sample by its path from the leader, and that path; inf and -1 when none remain.
 
-    Nodes come in the order of their distance. A sample on an edge is offered once from each end, and is final
-    when every node still to come is farther; so equally near ones come in the order of their rows.
+    A sample on an edge is offered once from each end, and is final when every node still to come is farther;
+    so equally near ones come in the order of their rows.
     """
     while len(nodes) > 0 or len(places) > 0:
         if len(places) == 0 or (len(nodes) > 0 and nodes[0][0] <= places[0][0]):
-            settle_node(town, rules, leader, nodes, places, touched)
+            _settle_node(town, rules, leader, nodes, places, touched)
             continue
         distance, row = heapq.heappop(places)
         if town.tried[row] != leader:
@@ -273,8 +258,7 @@ def next_place(
 
 
 @compiled
-def edges_around(town: Town, leader: int, around: Integers) -> Integers:
-    """[4]: the edges of the leader and of the places of its neighbors (-1 = none), and a free entry."""
+def _edges_around(town: Town, leader: int, around: Integers) -> Integers:
     edges = np.full(4, -1, dtype=np.int64)
     edges[0] = town.locations.edge[leader]
     for i in range(2):
@@ -284,7 +268,7 @@ def edges_around(town: Town, leader: int, around: Integers) -> Integers:
 
 
 @compiled
-def least_sum_pair(
+def _least_sum_pair(
     town: Town,
     rules: TradeRules,
     leader: int,
@@ -300,22 +284,24 @@ def least_sum_pair(
     cost 2 d or more, and the search ends where that is no less than the best.
     """
     locations = town.locations
-    edges = edges_around(town, leader, around)
+    edges = _edges_around(town, leader, around)
     best = np.inf
     last = members[:1].copy()
     seen = [(0.0, leader) for _ in range(0)]
     while True:
-        distance, row = next_place(town, rules, leader, nodes, places, touched)
+        distance, row = _next_place(town, rules, leader, nodes, places, touched)
         if row < 0 or 2 * distance >= best:
             return best < np.inf
-        if not is_new(locations, leader, members[:0], row) or not can_trade(town, rules, leader, row, around):
+        if not _is_new(locations, leader, members[:0], row) or not _can_trade(
+            town, rules, leader, row, around
+        ):
             continue
         edges[3] = locations.edge[row]
-        fetch_ends(town.roads, town.cache, rules.rows_m, edges)
+        _fetch_ends(town.roads, town.cache, rules.rows_m, edges)
         last[0] = row
         for away, other in seen:
-            if is_new(locations, leader, last, other):
-                cost = away + distance + path_length(town, row, other)
+            if _is_new(locations, leader, last, other):
+                cost = away + distance + _path_length(town, row, other)
                 if cost < best:
                     best = cost
                     members[0], members[1] = other, row
@@ -323,29 +309,26 @@ def least_sum_pair(
 
 
 @compiled
-def find_partners(town: Town, rules: TradeRules, leader: int, members: Integers) -> bool:
-    """Fill members [k - 1] with a set for the leader by (1) to (3) of Alg. 4; False = there is none.
-
-    They are found in order of path length from the leader: the nearest ones, or the two with the least sum.
-    """
+def _find_partners(town: Town, rules: TradeRules, leader: int, members: Integers) -> bool:
+    """Fill members [k - 1] with a set for the leader by (1) to (3) of Alg. 4; False = there is none."""
     locations, state = town.locations, town.state
-    around = np.array([neighbor(locations, state, leader, -1), neighbor(locations, state, leader, 1)])
-    fetch_ends(town.roads, town.cache, rules.rows_m, edges_around(town, leader, around))
-    # the compiler learns the types of empty lists from what they would hold
+    around = np.array([_neighbor(locations, state, leader, -1), _neighbor(locations, state, leader, 1)])
+    _fetch_ends(town.roads, town.cache, rules.rows_m, _edges_around(town, leader, around))
+    # the comprehensions tell the compiler the types of empty lists
     nodes = [(0.0, leader) for _ in range(0)]
     places = [(0.0, leader) for _ in range(0)]
     touched = [leader for _ in range(0)]
-    begin_search(town, rules, leader, nodes, places, touched)
+    _begin_search(town, rules, leader, nodes, places, touched)
     n_found = 0
     if rules.least_sum:
-        if least_sum_pair(town, rules, leader, members, around, nodes, places, touched):
+        if _least_sum_pair(town, rules, leader, members, around, nodes, places, touched):
             n_found = 2
     else:
         while n_found < len(members):
-            _, row = next_place(town, rules, leader, nodes, places, touched)
+            _, row = _next_place(town, rules, leader, nodes, places, touched)
             if row < 0:
                 break
-            if is_new(locations, leader, members[:n_found], row) and can_trade(
+            if _is_new(locations, leader, members[:n_found], row) and _can_trade(
                 town, rules, leader, row, around
             ):
                 members[n_found] = row
@@ -375,14 +358,14 @@ def trade_places(
         for row in range(locations.offsets[subject], locations.offsets[subject + 1]):
             if state.status[row] != UNSWAPPED:
                 continue
-            if not find_partners(town, rules, row, members[n_sets]):
-                take_off_list(state, locations.edge, row, REMOVED)
+            if not _find_partners(town, rules, row, members[n_sets]):
+                _take_off_list(state, locations.edge, row, REMOVED)
                 continue
-            take_off_list(state, locations.edge, row, SWAPPED)
+            _take_off_list(state, locations.edge, row, SWAPPED)
             leaders[n_sets] = row
             if draws[row] > 0:
                 partner = members[n_sets, draws[row] - 1]
-                take_off_list(state, locations.edge, partner, SWAPPED)
+                _take_off_list(state, locations.edge, partner, SWAPPED)
                 state.place[row], state.place[partner] = partner, row
             n_sets += 1
     return n_sets

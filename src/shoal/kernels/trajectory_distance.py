@@ -42,11 +42,8 @@ class Stamps(NamedTuple):
 
 
 @compiled
-def sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int, last: int) -> float:
-    """Sum of the squared distance over the stamps of ranks first to last, where both courses are defined.
-
-    Def. 12 without p and |ot|.
-    """
+def _sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int, last: int) -> float:
+    """Sum of the squared distance over the stamps of ranks first to last: Def. 12 without p and |ot|."""
     offsets, rank = courses.offsets, courses.rank
     a = offsets[i] + np.searchsorted(rank[offsets[i] : offsets[i + 1]], first, side="right") - 1
     b = offsets[j] + np.searchsorted(rank[offsets[j] : offsets[j + 1]], first, side="right") - 1
@@ -109,7 +106,7 @@ def distances_to_later(
             if first < last:
                 longer = max(lasts, stamps.t[rank[offsets[j + 1] - 1]] - stamps.t[rank[offsets[j]]])
                 percent = 100.0 * float(stamps.t[last] - stamps.t[first]) / float(longer)
-                square = sum_of_squares(courses, stamps, i, j, first, last)
+                square = _sum_of_squares(courses, stamps, i, j, first, last)
                 distance = math.sqrt(square) / (last - first + 1)
                 for _ in range(power):
                     distance /= percent

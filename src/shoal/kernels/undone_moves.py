@@ -14,15 +14,15 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 NEAR_M: Final = 30.0  # standard deviation of a place in a cell of 100 m, on each axis
-CANDIDATES: Final = 200  # of each kind, of a record
-LINE_M: Final = 100.0  # points and middles that stand in one square of this side are on one line
+CANDIDATES: Final = 200  # of each kind per record
+LINE_M: Final = 100.0  # points and middles that share squares of this side count as one line
 MOST_MOVED_M: Final = 50_000.0
-_FLAT: Final = 0.01  # the sine between two lines from which on they cross somewhere
+_FLAT: Final = 0.01  # least sine of the angle between crossing lines
 _STEPS: Final = (0.7548776662466927, 0.5698402909980532)  # spread pairs evenly over all pairs (Roberts 2018)
 
 
 @compiled
-def origin_evidence(
+def _origin_evidence(
     x: float, y: float, middle_x: float, middle_y: float, radius: float, place_x: float, place_y: float
 ) -> float:
     """Evidence of a point at x, y for having come from a place: 1 = it is there, less if farther.
@@ -74,15 +74,15 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
     if len(moved) < 2:
         return count
     for turn in range(CANDIDATES):
-        one = moved[int((turn + 1) * _STEPS[0] % 1.0 * len(moved))]
-        other = moved[int((turn + 1) * _STEPS[1] % 1.0 * len(moved))]
-        if _crossing(points[one], middles[one], points[other], middles[other], places[count]):
+        first = moved[int((turn + 1) * _STEPS[0] % 1.0 * len(moved))]
+        second = moved[int((turn + 1) * _STEPS[1] % 1.0 * len(moved))]
+        if _crossing(points[first], middles[first], points[second], middles[second], places[count]):
             count += 1
     return count
 
 
 @compiled
-def count_on_same_line(points: Floats, middles: Floats) -> Integers:
+def _count_on_same_line(points: Floats, middles: Floats) -> Integers:
     """[n]: number of points that share a square of side LINE_M, as do their cylinders' middles.
 
     Their line goes through every place beyond the point, so repeating it adds no information.
@@ -139,17 +139,13 @@ def undo_moves(
         undone[begin:beyond], evidence[begin:beyond] = points, np.inf
         count = _candidates(points, own_middles, moved[:n_moved], places)
         places_x, places_y = places[:count, 0].copy(), places[:count, 1].copy()
-        total_evidence, on_same_line = np.zeros(count), count_on_same_line(points, own_middles)
-        for row in range(n):  # places in the inner loop: several at once, and sums in the order of rows
-            x, y, middle_x, middle_y = (
-                points[row, 0],
-                points[row, 1],
-                own_middles[row, 0],
-                own_middles[row, 1],
-            )
+        total_evidence, on_same_line = np.zeros(count), _count_on_same_line(points, own_middles)
+        for row in range(n):  # places in the inner loop: vectorized, and sums in row order
+            x, y = points[row, 0], points[row, 1]
+            middle_x, middle_y = own_middles[row, 0], own_middles[row, 1]
             weight = 1.0 / on_same_line[row]
             for place in range(count):
-                total_evidence[place] += weight * origin_evidence(
+                total_evidence[place] += weight * _origin_evidence(
                     x, y, middle_x, middle_y, radius, places_x[place], places_y[place]
                 )
         total_evidence *= total_evidence
@@ -157,9 +153,9 @@ def undo_moves(
         for row in moved[:n_moved]:
             most = 0.0
             for place in order:
-                if total_evidence[place] <= most:  # no point can speak for it more than wholly
+                if total_evidence[place] <= most:  # evidence of a point is at most 1
                     break
-                product = total_evidence[place] * origin_evidence(
+                product = total_evidence[place] * _origin_evidence(
                     points[row, 0],
                     points[row, 1],
                     own_middles[row, 0],
@@ -184,8 +180,8 @@ def sum_origin_evidence(
         own_x, own_y = lines.x[begin:end], lines.y[begin:end]
         middle_x, middle_y = middles[begin:end, 0].copy(), middles[begin:end, 1].copy()
         evidence = np.empty(end - begin)
-        for row in range(end - begin):  # apart from their sum and next to each other: several at once
-            evidence[row] = origin_evidence(
+        for row in range(end - begin):  # separate from the sum: vectorized
+            evidence[row] = _origin_evidence(
                 own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y
             )
         visits[record] = 0.0

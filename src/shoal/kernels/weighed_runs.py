@@ -16,15 +16,15 @@ from shoal.runtime.compiled import compiled
 # Rows of the room. The first are those of the stamps.
 STARTS, T, X_LOW, X_HIGH, Y_LOW, Y_HIGH, LATEST = range(7)
 COST, WEST, EAST, SOUTH, NORTH, PLACE, CANDIDATE = range(8, 15)
-# By stamp: what all before it cost; the hull of the run from it on, and what one sample of that run costs for
-# place. Then candidates, which are the stamps at which the last run may begin, ascending.
-SAMPLES = ROWS  # and the three rows behind: the samples of a class, side by side, until its stamps are known
+# By stamp: cost of all before it; hull of the run from it on, and spatial cost of one sample of that run.
+# Then candidates, ascending: stamps at which the last run may begin.
+SAMPLES = ROWS  # and three more rows: the samples of a class until its stamps are known
 ROOM = SAMPLES + 4
-# Then by candidate, in the same places: COST; STARTS; and what one sample costs but for the time until now.
+# Then by candidate, in the same rows: COST; STARTS; cost of one sample except for the time until now.
 BEFORE, SINCE, EACH = range(SAMPLES, SAMPLES + 3)
 
-_BRIEF = 16  # of so few stamps each may begin the last run: looking at all takes less than forgetting some
-FEW = 8  # candidates are forgotten once there are so many more than twice as many as were left before
+_BRIEF = 16  # up to this many stamps all are evaluated, which is faster than dropping some
+FEW = 8  # candidates are pruned once they exceed twice their last number by this many
 
 
 class Tracks(NamedTuple):
@@ -48,7 +48,7 @@ class Weights(NamedTuple):
 
 
 @compiled
-def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
+def _join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
     """Merge the samples of these people in the room by ascending time; return their number."""
     t, x, y, owner = room[SAMPLES], room[SAMPLES + 1], room[SAMPLES + 2], room[SAMPLES + 3]
     place, stop = np.empty(len(members), dtype=np.int64), np.empty(len(members), dtype=np.int64)
@@ -81,8 +81,7 @@ def fill_hulls(room: Integers, first: int, h: int) -> None:
 
 
 @compiled
-def stretch_hull(room: Integers, i: int, a: int, b: int, c: int, d: int, weights: Weights) -> None:
-    """Extend the hull of candidate i to columns a to b and rows c to d, and fill in its cost."""
+def _stretch_hull(room: Integers, i: int, a: int, b: int, c: int, d: int, weights: Weights) -> None:
     g = room[CANDIDATE, i]
     a, b = min(room[WEST, g], a), max(room[EAST, g], b)
     c, d = min(room[SOUTH, g], c), max(room[NORTH, g], d)
@@ -92,14 +91,14 @@ def stretch_hull(room: Integers, i: int, a: int, b: int, c: int, d: int, weights
 
 
 @compiled
-def stretch_hulls(room: Integers, low: int, new: int, h: int, weights: Weights) -> None:
+def _stretch_hulls(room: Integers, low: int, new: int, h: int, weights: Weights) -> None:
     """Extend the hulls of the candidates from ``low`` to ``new`` to stamp h."""
     a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
     for i in range(new - 1, low - 1, -1):
         g = room[CANDIDATE, i]
         if a >= room[WEST, g] and b <= room[EAST, g] and c >= room[SOUTH, g] and d <= room[NORTH, g]:
-            break  # a hull that holds the stamp lies in all earlier ones
-        stretch_hull(room, i, a, b, c, d, weights)
+            break  # earlier hulls contain it, too
+        _stretch_hull(room, i, a, b, c, d, weights)
 
 
 @compiled
@@ -116,16 +115,16 @@ def take_candidates(
     """Begin and end of the candidates without those before ``lowest``, and with those after ``added``.
 
     window: begin and end before. All hulls are extended to stamp h. last: the last candidate. sides: as in
-    ``weigh_all``.
+    ``_weigh_all``.
     """
     low, high = window
     while low < high and room[CANDIDATE, low] < lowest:
         low += 1
-    stretch_hulls(room, low, high, h, weights)
+    _stretch_hulls(room, low, high, h, weights)
     a, b, c, d = sides
     for g in range(max(added + 1, lowest), last + 1):
         room[CANDIDATE, high], room[BEFORE, high], room[SINCE, high] = g, room[COST, g], room[STARTS, g]
-        stretch_hull(room, high, a, b, c, d, weights)
+        _stretch_hull(room, high, a, b, c, d, weights)
         high += 1
     return low, high
 
@@ -164,7 +163,7 @@ def forget_candidates(room: Integers, low: int, high: int, end: int, time: int) 
 
 
 @compiled
-def weigh_all(
+def _weigh_all(
     room: Integers, lowest: int, last: int, sides: tuple[int, int, int, int], h: int, weights: Weights
 ) -> Any:
     """The least cost with a last run that ends with stamp h and begins with one from ``lowest`` to ``last``.
@@ -183,7 +182,7 @@ def weigh_all(
 
 
 @compiled
-def cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
+def _cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
     """Lower bound of the total cost: up to where the run of stamp h may begin, and alone from there."""
     alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
     for g in range(lowest, h + 1):
@@ -192,12 +191,12 @@ def cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weigh
 
 
 @compiled
-def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -> Any:
+def _weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -> Any:
     """Fill the costs of splitting the first h stamps into complete runs, or IMPOSSIBLE; return the last.
 
-    room: with the stamps in its first rows, from ``make_stamps``. Stops early, with IMPOSSIBLE, once the
-    total must exceed ``limit``. Hulls back from stamp ``middle`` are stored for new candidates. Short ranges
-    are evaluated completely.
+    room: with the stamps in its first rows. Stops early, with IMPOSSIBLE, once the total must exceed
+    ``limit``. Hulls back from stamp ``middle`` are stored for new candidates. Short ranges are evaluated
+    completely.
     """
     samples = room[STARTS, n_stamps]
     room[COST, 0] = 0
@@ -216,12 +215,12 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
             fill_hulls(room, added + 1, h)
             middle = h
             a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
-            if cost_floor(room, lowest, h, samples, weights) > limit:
+            if _cost_floor(room, lowest, h, samples, weights) > limit:
                 return IMPOSSIBLE
         a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
         c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
         if brief:
-            room[COST, h + 1] = weigh_all(room, lowest, last, (a, b, c, d), h, weights)
+            room[COST, h + 1] = _weigh_all(room, lowest, last, (a, b, c, d), h, weights)
             continue
         low, high = take_candidates(room, (low, high), lowest, added, last, (a, b, c, d), h, weights)
         added = last
@@ -239,7 +238,7 @@ def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Intege
 
     room: int64 [ROOM, m + 1] or more, for m samples of all of them.
     """
-    m = join_tracks(tracks, members, room)
+    m = _join_tracks(tracks, members, room)
     stamps = make_stamps(
         room[SAMPLES, :m],
         room[SAMPLES + 1, :m],
@@ -248,7 +247,7 @@ def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Intege
         len(members),
         room,
     )
-    return weighed_costs(len(stamps.t), weights, room, limit)
+    return _weighed_costs(len(stamps.t), weights, room, limit)
 
 
 @compiled
@@ -262,7 +261,7 @@ def weighed_partition(
     """
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, k, room)
-    least = weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)
+    least = _weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)
     cost = room[COST]
     begins, widest = np.empty(len(t), dtype=np.int64), len(weights.place) - 1
     runs, h = 0, len(stamps.t) - 1
@@ -270,12 +269,8 @@ def weighed_partition(
         a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
         g = h
         while True:
-            a, b, c, d = (
-                min(a, stamps.x_low[g]),
-                max(b, stamps.x_high[g]),
-                min(c, stamps.y_low[g]),
-                max(d, stamps.y_high[g]),
-            )
+            a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
+            c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
             cost_of_sample = weights.place[min(b - a + d - c + 2, widest)] + weights.per_slot * (
                 stamps.t[h] + 1 - stamps.t[g]
             )
@@ -307,13 +302,9 @@ def boxes_of_crowds(tracks: Tracks, members: Integers, begins: Integers) -> tupl
     count = 0
     for crowd in range(n_crowds):
         crowd_members = members[begins[crowd] : begins[crowd + 1]]
-        m = join_tracks(tracks, crowd_members, room)
-        t, x, y, owner = (
-            room[SAMPLES, :m],
-            room[SAMPLES + 1, :m],
-            room[SAMPLES + 2, :m],
-            room[SAMPLES + 3, :m],
-        )
+        m = _join_tracks(tracks, crowd_members, room)
+        t, x = room[SAMPLES, :m], room[SAMPLES + 1, :m]
+        y, owner = room[SAMPLES + 2, :m], room[SAMPLES + 3, :m]
         first, final, _ = best_partition(t, x, y, owner, len(crowd_members))
         for run in range(len(first)):
             some = slice(first[run], final[run] + 1)

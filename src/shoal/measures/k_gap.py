@@ -20,8 +20,8 @@ from shoal.units import is_number
 
 _ALL_UP_TO: Final = 2_000
 _DRAWN: Final = 1_000
-_DRAW_SEED: Final = 1_115  # the same people for everybody who has the same data
-_AT_ONCE: Final = 512  # people, between two looks at the progress
+_DRAW_SEED: Final = 1_115  # the same people for the same data
+_AT_ONCE: Final = 512  # people per progress report
 _Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # standard normal quantiles
 
 
@@ -107,15 +107,15 @@ def k_gap(
     return k_gaps(original, [k], caps=caps, run=run)[0]
 
 
-def drawn_people(n: int) -> Integers | None:
+def sample_for_k_gap(n: int) -> Integers | None:
     """A reproducible sample of 1,000 of ``n`` subjects, ascending; None = all, up to 2,000.
 
     Enough to report the k-gap to two digits.
     """
-    return None if n <= _ALL_UP_TO else some_people(n, _DRAWN)
+    return None if n <= _ALL_UP_TO else sample_people(n, _DRAWN)
 
 
-def some_people(n: int, at_most: int) -> Integers:
+def sample_people(n: int, at_most: int) -> Integers:
     """A reproducible sample of ``at_most`` of ``n`` subjects, at most 1,000, ascending."""
     drawn = np.random.default_rng(_DRAW_SEED).choice(n, min(at_most, _DRAWN, n), replace=False)
     return np.sort(drawn).astype(np.int64)

@@ -48,7 +48,7 @@ def least_costs_in_a_class(
     starts = original.offsets[:-1]
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
     tracks = Tracks(original.offsets, original.t, original.x, original.y)
-    squares = squares_of(tracks)
+    squares = make_squares(tracks)
 
     def least(subject: int) -> int:
         away = sum(np.abs(middle - middle[subject]) for middle in middles)
@@ -66,7 +66,7 @@ def _nearest_first(away: Floats) -> Integers:
     return np.concatenate([near[np.argsort(away[near], kind="stable")], np.sort(others)])
 
 
-def squares_of(tracks: Tracks) -> Squares:
+def make_squares(tracks: Tracks) -> Squares:
     """A raster over all these samples, 256 squares along its longer side."""
     west, south = int(tracks.x.min()), int(tracks.y.min())
     wide, high = int(tracks.x.max()) - west, int(tracks.y.max()) - south

@@ -31,11 +31,11 @@ _MOST_PLACES: Final = 4096
 _MOST_CELLS_OF_A_MAP: Final = 1 << 26
 _BINS_BITS: Final = 12
 _BIN_S: Final = 1800
-# Up to here costs and slots are kept in few bits, which fit the caches; beyond, both are wide.
+# Up to these limits costs and slots use few bits and fit the caches.
 _MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
 _LAST_SLOT_IN_32_BITS: Final = (1 << 31) - (1 << 15)
 
-# As Places and Hours have them: where each subject's begin, the values, and how many samples have each.
+# Offsets of each subject, its distinct values, and samples with each, as in Places and Hours.
 Lists = tuple[Integers, Numbers, Numbers]
 
 
@@ -54,7 +54,7 @@ class _Cells(NamedTuple):
     y: Integers
 
 
-def people_of(original: Trajectories, scale: Scale, run: Run) -> People:
+def prepare_people(original: Trajectories, scale: Scale, run: Run) -> People:
     """The samples, places and hours of all people."""
     offsets, x, y = original.offsets, original.x, original.y
     first_t, last_t = int(original.t[offsets[:-1]].min()), int(original.t[offsets[1:] - 1].max())
@@ -142,7 +142,7 @@ def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run
         of_sample[share.rows] = number
         _, offsets, distinct, weights = distinct_within_subjects(share.offsets, number, count)
         subject = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        first = np.lexsort((-weights, subject))  # what weighs most decides soonest
+        first = np.lexsort((-weights, subject))  # the heaviest place decides soonest
         return offsets, distinct[first], weights[first]
 
     lists = _side_by_side(list(run.map(own_squares, shares)))
@@ -201,10 +201,10 @@ def _numbered(x: Integers, y: Integers, run: Run) -> _Cells:
 _INDEX_BITS: Final = 15
 _STRATA: Final = 8
 _PIVOTS: Final = 16
-_WEIGHT_OF_PLACE: Final = 0.5  # of where somebody mostly is, beside what others cost who are elsewhere
+_WEIGHT_OF_PLACE: Final = 0.5  # of a person's main place relative to costs from other places
 _TOGETHER: Final = 64  # neighbors by their main places
 _LABEL: Final = "looking for the closest"
-# Up to here rows are kept in few bits, which fit the caches; beyond, they are wide.
+# Up to this length rows use few bits and fit the caches.
 _LONGEST_IN_16_BITS: Final = (1 << 16) - 2
 
 
@@ -215,7 +215,7 @@ class NearPairs:
         self.scale = caps.scale_on(original.snapped_grid())
         self.run = run
         self.lengths = original.lengths
-        self.people = people_of(original, self.scale, run)
+        self.people = prepare_people(original, self.scale, run)
         self.tally = np.zeros(2, dtype=np.int64)
 
     def nearest(
@@ -248,10 +248,10 @@ class NearPairs:
         parts = list(self.run.map(part, [neighbors[first::threads] for first in range(threads)]))
         first_lists = merge_parts(parts, search.order)
         if len(neighbors) == 1 and requested.all():
-            return first_lists  # all have met
+            return first_lists  # all have been compared
         below = np.minimum(
             below, np.nextafter(first_lists.effort[:, -1], np.inf)
-        )  # inf: so many are not known
+        )  # inf: the list is not full
         search = self.prepared(np.arange(len(self.lengths)), below, requested)
         return self._all_blocks(search, count, requested)
 
@@ -283,14 +283,11 @@ class NearPairs:
         possible = len(order) * (len(order) - 1) // 2
 
         def part(first: int) -> Nearest:
-            lists, workspace, passed = (
-                self._empty(count, requested),
-                self.workspace(order),
-                empty_passed_pairs(order),
-            )
+            lists, workspace = self._empty(count, requested), self.workspace(order)
+            passed = empty_passed_pairs(order)
             for begin in range(first * LANES, len(order), threads * LANES):
                 compare_block(search, begin, lists, workspace, passed)
-                if first == 0:  # one thread speaks for all: they advance alike
+                if first == 0:  # one thread reports for all; they advance equally
                     remaining = len(order) - begin
                     self.run.progress(_LABEL, possible - remaining * (remaining - 1) // 2, possible)
             return lists

@@ -13,10 +13,10 @@ Place = Literal["home", "work"]
 HOURS: Final[dict[str, tuple[float, float]]] = {
     "home": (20.0, 30.0),
     "work": (9.0, 17.0),
-}  # 30 = 6 on the next morning
+}  # 30 = 6:00 on the next day
 
 
-def ahead_of(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
+def clock_offsets_s(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
     """[b]: seconds by which the clock is ahead of UTC in the middle of each box's interval."""
     return clock.utc_offset_s((boxes[:, 0] + boxes[:, 1]) * (slot_s / 2))
 

@@ -15,14 +15,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.box_measures import BoxColumns
-from shoal.kernels.presence import (
-    Raster,
-    Windows,
-    chances_in,
-    count_trips,
-    count_visitors,
-    hours_of_day,
-)
+from shoal.kernels.presence import Raster, Windows, chances_in, count_trips, count_visitors, hours_of_day
 from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -32,9 +25,9 @@ from shoal.units import DAY_S
 
 _CHUNK: Final = 4_000
 _AT_ONCE: Final = 1 << 18
-_CHANCES: Final = 1 << 22  # that are kept at once
+_CHANCES: Final = 1 << 22  # in memory at once
 _ABSENT: Final = -1.0  # the chance of a record that does not touch a region
-_ENDLESS: Final = 1 << 52  # cells or slots, beyond all that there are
+_ENDLESS: Final = 1 << 52  # more cells or slots than data can have
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +146,7 @@ def people_in_each(
             chances[:, records] = chances_here
             return counts
 
-        parts = (run or Run()).map(count, runs_of_records(offsets, _CHUNK))
+        parts = (run or Run()).map(count, batches_of_records(offsets, _CHUNK))
         inside, possible = sum(parts, start=np.zeros((2, len(some_regions)), dtype=np.int64)).tolist()
         expected = [float(row[row != _ABSENT].sum()) for row in chances]
         estimates += [
@@ -165,7 +158,10 @@ def people_in_each(
 
 def _windows(regions: Sequence[Region], grid: Grid) -> Windows:
     edges = np.array(
-        [(one.t_start_s, one.t_end_s, one.x_min_m, one.y_min_m, one.x_max_m, one.y_max_m) for one in regions]
+        [
+            (region.t_start_s, region.t_end_s, region.x_min_m, region.y_min_m, region.x_max_m, region.y_max_m)
+            for region in regions
+        ]
     )
     last = np.array(
         [
@@ -210,7 +206,7 @@ def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None 
         return counts
 
     total = np.zeros((3, len(zones)))
-    for counts in (run or Run()).map(count, runs_of_records(data.offsets, _CHUNK)):
+    for counts in (run or Run()).map(count, batches_of_records(data.offsets, _CHUNK)):
         total += counts
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
 
@@ -270,7 +266,7 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
     return Estimates(minimum=counts[0], expected=counts[1], maximum=counts[2])
 
 
-def runs_of_records(offsets: Integers, most: int) -> Iterator[slice]:
+def batches_of_records(offsets: Integers, most: int) -> Iterator[slice]:
     """Consecutive records with at most ``most`` rows together, or a single larger one."""
     first, n = 0, len(offsets) - 1
     while first < n:

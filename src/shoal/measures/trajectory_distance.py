@@ -69,11 +69,7 @@ class TrajectoryDistances:
 
 
 def trajectory_distances(
-    trajectories: Trajectories,
-    *,
-    paths: Paths = "none",
-    penalty: Penalty = "inverse",
-    run: Run | None = None,
+    trajectories: Trajectories, *, paths: Paths = "none", penalty: Penalty = "inverse", run: Run | None = None
 ) -> TrajectoryDistances:
     """The distance of every two trajectories, in meters per percent of overlap.
 
@@ -133,10 +129,10 @@ def trajectory_graph(
 ) -> tuple[Distances, Integers]:
     """The distances without a matrix, in memory only for overlapping pairs, and the components."""
     n = trajectories.n_subjects
-    courses, stamps = courses_of(trajectories)
+    courses, stamps = make_courses(trajectories)
 
     def part(begin: int) -> tuple[Integers, Numbers, Floats]:
-        with np.errstate(over="ignore"):  # without the compiler, sums that wrap around on purpose would warn
+        with np.errstate(over="ignore"):  # uncompiled, intended wrap-around would warn
             until = min(begin + _ROWS_PER_PART, n)
             return distances_to_later(courses, stamps, begin, until, PENALTY_POWERS[penalty])
 
@@ -147,7 +143,7 @@ def trajectory_graph(
     return Distances(direct, needed, paths == "disjoint"), _by_size(components(direct), lasting)
 
 
-def only_among(matrix: Floats, members: Integers) -> Floats:
+def submatrix_in_place(matrix: Floats, members: Integers) -> Floats:
     """[m, m] of ascending positions in a square matrix, in its place: the matrix itself is overwritten."""
     n, m = len(matrix), len(members)
     cells = matrix.reshape(-1)
@@ -212,7 +208,7 @@ def matrix_of(distances: Distances, run: Run, *, with_paths: bool = True) -> Flo
     return matrix
 
 
-def courses_of(trajectories: Trajectories) -> tuple[Courses, Stamps]:
+def make_courses(trajectories: Trajectories) -> tuple[Courses, Stamps]:
     """The trajectories as polylines over the stamps of the whole data set."""
     ticks = _ticks(trajectories.t)
     owner = np.repeat(np.arange(trajectories.n_subjects), trajectories.lengths)

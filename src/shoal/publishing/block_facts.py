@@ -18,7 +18,7 @@ from typing import Final, Self
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import KGap, drawn_people, k_gaps, nearest_others, some_people
+from shoal.measures.k_gap import KGap, sample_for_k_gap, k_gaps, nearest_others, sample_people
 from shoal.measures.query import Zones
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.people_on_disk import StoredPeople
@@ -173,7 +173,7 @@ def k_gaps_on_disk(
     ks = [size for size in sorted({*KS, k}) if 2 <= size <= n]
     part = max(part, _LEAST)
     if n <= part:
-        return tuple(k_gaps(people.load(np.arange(n)), ks, run=run, subjects=drawn_people(n)))
+        return tuple(k_gaps(people.load(np.arange(n)), ks, run=run, subjects=sample_for_k_gap(n)))
     drawn = people_for_k_gaps(n, k, part)
     np.save(scratch / _DRAWN, drawn)
     np.save(scratch / _BELOW, np.full(len(drawn), np.inf))
@@ -199,7 +199,7 @@ def k_gaps_on_disk(
 def people_for_k_gaps(n: int, k: int, part: int) -> Integers:
     """The people, ascending, whose k-gaps are computed; k, part: as for ``k_gaps_on_disk``."""
     part = max(part, _LEAST)
-    drawn = drawn_people(n) if n <= part else some_people(n, part // max(*KS, k))
+    drawn = sample_for_k_gap(n) if n <= part else sample_people(n, part // max(*KS, k))
     return np.arange(n) if drawn is None else drawn
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import KGap, drawn_people, k_gaps
+from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
 from shoal.methods import Method
 from shoal.model.argument_checks import require_method_inputs, require_trajectories
 from shoal.model.html_table import html_table
@@ -248,7 +248,7 @@ def assess(
         require_absent(report_file)
     run = run or Run()
     with run.stage("k-gaps"):
-        people = None if exact_figures else drawn_people(original.n_subjects)
+        people = None if exact_figures else sample_for_k_gap(original.n_subjects)
         gaps = k_gaps(original, ks, run=run, subjects=people)
     if report_file is not None:
         write_page(assessment_report(original, gaps), report_file)

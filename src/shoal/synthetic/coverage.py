@@ -129,10 +129,8 @@ def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
         nearest = np.argpartition(squared, k - 1, axis=1)[:, :k]
         meters = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
         order = np.argsort(meters, axis=1, kind="stable")
-        neighbors[rows], distances[rows] = (
-            np.take_along_axis(nearest, order, axis=1),
-            np.take_along_axis(meters, order, axis=1),
-        )
+        neighbors[rows] = np.take_along_axis(nearest, order, axis=1)
+        distances[rows] = np.take_along_axis(meters, order, axis=1)
     return neighbors, distances
 
 

@@ -17,7 +17,7 @@ from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run, silent
 from shoal.synthetic.coverage import Coverage
 from shoal.synthetic.habits import HABITS, Habits
-from shoal.synthetic.people import DIRECTIONS, MINUTES_PER_DAY, OUTING, live
+from shoal.synthetic.people import DIRECTIONS, MINUTES_PER_DAY, OUTING, simulate_stays
 from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
 from shoal.units import is_whole
 
@@ -92,7 +92,7 @@ def _by_own_days(share: Floats, person: Integers, midnight: Floats, factors: Flo
 
 FIRST_SECOND: Final = 1_704_067_200  # 2024-01-01T00:00:00Z, a Monday
 HANDOVER_WITHIN_M: Final = 2_000.0  # of the nearest other station; farther away they are rarer
-_N_HANDOVER: Final = 3  # the nearest others that may take an event over
+_N_HANDOVER: Final = 3  # nearest others that may record an event
 
 _MOST_DAYS: Final = 3_660
 _MOST_SUBJECTS: Final = 100_000_000
@@ -185,7 +185,7 @@ class World:
 
     def _records(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers, Integers]:
         """(person, minute, station) of n people, ascending and without repeats."""
-        stays = live(n, self.days, self.stations, self.coverage, self.habits, rng)
+        stays = simulate_stays(n, self.days, self.stations, self.coverage, self.habits, rng)
         person, minute = event_minutes(stays.clock_min, self.days, self.habits, rng)
         span = self.days * 1440
         key = np.sort(person * span + minute)

@@ -27,8 +27,8 @@ JOURNEY_MIN_M: Final = 40_000.0
 DIRECTIONS: Final = 4
 
 WORKING_SHARE: Final = 0.7
-ROTA_SHARE: Final = 0.15  # of those who work: their two days off are any two in a row, the same every week
-LATE_SHARE, NIGHT_SHARE = 0.10, 0.05  # of those who work
+ROTA_SHARE: Final = 0.15  # of workers: their two days off are any two in a row, the same every week
+LATE_SHARE, NIGHT_SHARE = 0.10, 0.05  # of workers
 DAY_BEGINS_MIN: Final = 240
 LATE_MIN, NIGHT_MIN = 360, 840  # how much later the day of a late and a night worker begins
 PRESENCE: Final = 0.93  # of the working days
@@ -38,11 +38,9 @@ OUTINGS_FREE_DAY: Final = (0.45, 0.50, 0.30)  # late morning, afternoon, and on 
 JOURNEYS_PER_DAY: Final = 1 / 75
 JOURNEY_DAYS: Final = 4.0
 
-_EARLIER_DAYS: Final = (
-    14  # lived through before the first day, so that it does not find people without habits
-)
+_EARLIER_DAYS: Final = 14  # simulated before the first day, so that habits exist on it
 _STAYS_PER_DAY: Final = 7
-_LEAD_MIN: Final = 2 * MINUTES_PER_DAY  # people are followed from the second day before the first on
+_LEAD_MIN: Final = 2 * MINUTES_PER_DAY  # simulation starts two days before the first day
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +66,7 @@ class Stays:
         ]
 
 
-def live(
+def simulate_stays(
     n: int, days: int, stations: Stations, coverage: Coverage, habits: Habits, rng: np.random.Generator
 ) -> Stays:
     """The stays of ``n`` people over ``days`` days, of which the first is a Monday."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Placed = tuple[Floats, Floats, Floats]  # x, y in meters, population
 
-_CENTER_TO_EDGE: Final = 8.0  # how much wider stations stand at a city's edge than in its middle
+_CENTER_TO_EDGE: Final = 8.0  # ratio of station spacing at a city's edge and in its middle
 _IN_TOWNS: Final = 0.9  # of a nation's stations outside the capital
 _STATIONS_OF_A_TOWN: Final = 20  # of the average one
 _TOWN_SPACING_M: Final = 1_000.0
@@ -78,7 +78,7 @@ def _dense_city(stations: float, surface_km2: float, share: float, rng: np.rando
     k = np.arange(n) + 0.5
     at_r = radius * np.interp(k * within[-1] / n, within, r)
     angle = k * np.pi * (3 - np.sqrt(5)) + rng.uniform(0, 2 * np.pi)
-    # a station's own area, from how many stand within its distance
+    # a station's area, from the number of stations within its distance
     area = np.gradient(at_r**2 * np.pi) if n > 1 else np.array([radius**2])
     jitter = 0.3 * np.sqrt(np.maximum(area, 1.0))
     x = at_r * np.cos(angle) + jitter * rng.standard_normal(n)
@@ -113,10 +113,7 @@ Layout = Literal["nation", "city", "abi", "dak", "shn", "civ", "sen"]
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
 METERS_PER_DEGREE: Final = 111_195.0  # of latitude, on a sphere of 6,371 km
-CENTER_LAT, CENTER_LON = (
-    7.0,
-    -5.0,
-)  # near the longitude of UTC, so that the clock of the data is about the local one
+CENTER_LAT, CENTER_LON = (7.0, -5.0)  # near the longitude of UTC, so that UTC is about local time
 
 CITY_RADIUS_M: Final = 15_000.0
 DOWNTOWN_SPACING_M: Final = 300.0

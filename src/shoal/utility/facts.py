@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import KGap, drawn_people, k_gaps
+from shoal.measures.k_gap import KGap, sample_for_k_gap, k_gaps
 from shoal.measures.query import Estimate, Estimates, Region, Zones, people_in_each, people_in_zones
 from shoal.model.claims import PayloadKind
 from shoal.model.linkage_checks import require_linked_records
@@ -124,11 +124,11 @@ class Facts:
     def gaps(self) -> tuple[KGap, ...]:
         """The k-gaps of the raw data at k = 2, 5 and the claim's k, where there are enough people.
 
-        Of many people, those of ``drawn_people`` stand for all unless exact figures are wanted.
+        Of many people, those of ``sample_for_k_gap`` stand for all unless exact figures are wanted.
         """
         raw = self.on_grid.original
         ks = [k for k in sorted({*KS, self.release.claim.k}) if 2 <= k <= raw.n_subjects]
-        people = None if self.exact else drawn_people(raw.n_subjects)
+        people = None if self.exact else sample_for_k_gap(raw.n_subjects)
         with self.run.stage("k-gaps"):
             return tuple(k_gaps(raw, ks, run=self.run, subjects=people))
 

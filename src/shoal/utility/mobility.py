@@ -10,8 +10,8 @@ import numpy as np
 
 from shoal.kernels.box_measures import Areas, distance_bounds, distances_between_middles
 from shoal.kernels.homes import WeightedAreas, check_homes
-from shoal.measures.presence import ahead_of, share_of_hours
-from shoal.measures.query import Estimates, origin_destination, runs_of_records, time_profile
+from shoal.measures.presence import clock_offsets_s, share_of_hours
+from shoal.measures.query import Estimates, origin_destination, batches_of_records, time_profile
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
@@ -58,7 +58,7 @@ def gyration_of(boxes: Boxes, offsets: Integers, cell_m: float) -> Estimates:
             np.diff(offsets[span.start : span.stop + 1]),
             cell_m,
         )
-        for span in runs_of_records(offsets, _ROWS_AT_ONCE)
+        for span in batches_of_records(offsets, _ROWS_AT_ONCE)
     ]
     minimum, expected, maximum = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return Estimates(minimum=minimum, expected=expected, maximum=maximum)
@@ -119,7 +119,7 @@ def trip_lengths(release: Release) -> Estimates:
     boxes, offsets, cell_m = release.boxes, release.offsets, float(release.snapped_grid().cell_m)
     minimum, expected, maximum = (np.empty(_n_moves(offsets)) for _ in range(3))
     begin = 0
-    for span in runs_of_records(offsets, _ROWS_AT_ONCE):
+    for span in batches_of_records(offsets, _ROWS_AT_ONCE):
         some = boxes.take(slice(offsets[span.start], offsets[span.stop]))
         areas = Areas(some.x_min, some.y_min, some.x_max - 1, some.y_max - 1)
         ends = read_only(offsets[span.start : span.stop + 1] - offsets[span.start])
@@ -186,7 +186,7 @@ def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> W
     for begin in range(0, len(boxes), _ROWS_AT_ONCE):
         part = slice(begin, begin + _ROWS_AT_ONCE)
         intervals = np.column_stack([boxes.t_start[part], boxes.t_end[part]])
-        shares[part] = share_of_hours(intervals, slot_s, "home", ahead_of(clock, intervals, slot_s))
+        shares[part] = share_of_hours(intervals, slot_s, "home", clock_offsets_s(clock, intervals, slot_s))
     return WeightedAreas(offsets, boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max, shares)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.measures.query import Zones, runs_of_records
+from shoal.measures.query import Zones, batches_of_records
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Integers
@@ -78,7 +78,7 @@ def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock,
     """Count the lost samples of these people in these zones. lost: [m] of their samples."""
     t, x, y = cells_and_slots(original, grid)
     by_zone, by_hour = Presence.of_nobody(len(zones)), Presence.of_nobody(24)
-    for people in runs_of_records(original.offsets, _AT_ONCE):
+    for people in batches_of_records(original.offsets, _AT_ONCE):
         lengths = original.lengths[people]
         rows = slice(original.offsets[people.start], original.offsets[people.stop])
         east, north = (

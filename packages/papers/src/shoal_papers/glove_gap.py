@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.measures.k_gap import KGap, drawn_people, k_gaps
+from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
 from shoal.methods.static import StaticGeneralization
 from shoal.model.trajectories import Trajectories
 from shoal.synthetic.stations import Layout
@@ -24,7 +24,7 @@ def _gaps(world: World, layout: Layout, ks: tuple[int, ...]) -> tuple[KGap, ...]
     asked = tuple(k for k in ks if k <= original.n_subjects)
     return world.once(
         ("gaps", layout, asked),
-        lambda: tuple(k_gaps(original, asked, run=world.run, subjects=drawn_people(original.n_subjects))),
+        lambda: tuple(k_gaps(original, asked, run=world.run, subjects=sample_for_k_gap(original.n_subjects))),
     )
 
 

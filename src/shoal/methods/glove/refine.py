@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.kernels.regrouping import Classes, CostMemo, Regrouping, regroup
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, weighed_partition
-from shoal.measures.least_extents import squares_of, widest_cells
+from shoal.measures.least_extents import make_squares, widest_cells
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.k_merge import merge_members, samples_by_time
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
@@ -192,7 +192,7 @@ def search_neighborhood(
     places = 1 << (2 * (allowance + 3 * len(people) + 16)).bit_length()  # at least twice the number computed
     search = Regrouping(
         tracks=tracks,
-        squares=squares_of(tracks),
+        squares=make_squares(tracks),
         weights=weights,
         k=k,
         least=np.empty((len(people), len(people)), dtype=np.int64),

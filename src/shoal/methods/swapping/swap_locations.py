@@ -18,7 +18,7 @@ from shoal.measures.trajectory_distance import (
     Paths,
     Penalty,
     matrix_of,
-    only_among,
+    submatrix_in_place,
     trajectory_graph,
 )
 from shoal.methods.method import About, permutation
@@ -194,7 +194,7 @@ class SwapLocations:
             members = microaggregate_graph(graph, connected, self.k)
             within = distances_within_graph(graph, members)
         else:
-            matrix = only_among(matrix_of(graph, run), connected)
+            matrix = submatrix_in_place(matrix_of(graph, run), connected)
             groups = microaggregate(matrix, self.k, self.clustering)
             members, within = [connected[group] for group in groups], distances_within(matrix, groups)
         return {
