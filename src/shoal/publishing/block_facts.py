@@ -18,7 +18,7 @@ from typing import Final, Self
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import KGap, sample_for_k_gap, k_gaps, nearest_others, sample_people
+from shoal.measures.k_gap import KGap, k_gaps, nearest_others, sample_for_k_gap, sample_people
 from shoal.measures.query import Zones
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.people_on_disk import StoredPeople
