@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import KGap, sample_for_k_gap, k_gaps
+from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
 from shoal.measures.query import Estimate, Estimates, Region, Zones, people_in_each, people_in_zones
 from shoal.model.claims import PayloadKind
 from shoal.model.linkage_checks import require_linked_records

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.kernels.box_measures import Areas, distance_bounds, distances_between_middles
 from shoal.kernels.homes import WeightedAreas, check_homes
 from shoal.measures.presence import clock_offsets_s, share_of_hours
-from shoal.measures.query import Estimates, origin_destination, batches_of_records, time_profile
+from shoal.measures.query import Estimates, batches_of_records, origin_destination, time_profile
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
