@@ -63,7 +63,7 @@ RUNS = (
     Run("glove-blocks-refine", CITY, f"--k 2 --blocks 20 --refine --suppress-space 15km {FAST}"),
     Run("glove-memory", CITY, f"--k 5 --memory 4GiB {FAST}"),
     Run("glove-per-day", CITY, f"--k 5 {FAST}", ("--per-day",)),
-    Run("glove-messy", MESSY, "--k 2 --risk-tries 30", ("--min-active-days", "2", "--cell", "500m")),
+    Run("glove-messy", MESSY, "--k 2 --cell 500m --risk-tries 30", ("--min-active-days", "2")),
     Run("kte-hide", CITY, f"--method kte-hide {FAST}"),
     Run("kte-hide-k3", NATION, f"--method kte-hide --k 3 --tau 1h --epsilon 1h --hiders stay {FAST}"),
     Run("kte-hide-clusters", CITY, f"--method kte-hide --hiding clusters --cluster-size 20 {FAST}"),
