@@ -24,15 +24,15 @@ from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import engine_of
-from shoal.verification.examination import pseudonyms_used_twice
-from shoal.verification.files.stored import strange_pseudonyms
-from shoal.verification.leaks.digests import SPELLINGS, Prefixes, Search
-from shoal.verification.leaks.forms import among
-from shoal.verification.leaks.glued import inside
-from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.examination import duplicate_pseudonyms
+from shoal.verification.files.stored import unexpected_pseudonyms
+from shoal.verification.leaks.digests import SPELLINGS, PrefixSearch, RunSearch
+from shoal.verification.leaks.forms import is_among
+from shoal.verification.leaks.glued import find_glued
 from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.leaks.order import order_findings
-from shoal.verification.linking import links_of
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
+from shoal.verification.linking import link_records
 
 CAPS = (480.0, 200.0, 200.0)  # 8 hours and 20 km, in slots of 60 s and cells of 100 m
 K = 2
@@ -88,23 +88,23 @@ def main() -> None:
     linked = pseudonyms.take(np.argsort(subjects[order]))
     linkage = Linkage(people.ids.take(np.sort(subjects)), linked)
     steps.done("names and linkage")
-    links = links_of(people, release, linkage)
+    links = link_records(people, release, linkage)
     steps.done("linkage followed")
-    list(strange_pseudonyms(pseudonyms))
-    list(pseudonyms_used_twice(release))
+    list(unexpected_pseudonyms(pseudonyms))
+    list(duplicate_pseudonyms(release))
     list(order_findings(people, links.subject_of, pseudonyms))
     steps.done("pseudonyms looked at")
     known = pseudonyms.distinct()
-    prefixes, searches = Prefixes(known), [Search(spelling, known) for spelling in SPELLINGS]
+    prefixes, searches = PrefixSearch(known), [RunSearch(spelling, known) for spelling in SPELLINGS]
     steps.done("what hashes may meet")
     del known, prefixes, searches
     raw = RawIdentifiers(people.ids)
-    among(pseudonyms.numbers, raw.numbers)
+    is_among(pseudonyms.numbers, raw.numbers)
     steps.done("ids in names")
-    inside(raw.kinds, pseudonyms)
+    find_glued(raw.kinds, pseudonyms)
     steps.done("ids inside words")
     words = " ".join(f"word{number} and {number}" for number in range(100_000))
-    raw.among((), [words]).in_text(words)
+    raw.relevant_names((), [words]).in_text(words)
     steps.done("ids in a page")
     list(look_alikes(people))
     steps.done("look-alikes")

@@ -16,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from fair_shuffles import fair_runs
-from shoal.verification.points.tails import both_tails, moments_of
+from shoal.verification.points.tails import agreement_moments, both_tails
 
 LAYOUTS = {
     "100 clusters of 2, 6 sets each": [(2, [6] * 100)],
@@ -44,7 +44,7 @@ def show_pairs(runs: int) -> None:
     """Choices among c: the squares of multinomial counts are drawn directly, to see far tails."""
     rng = np.random.default_rng(2)
     for c, groups, n in ((2, 1, 40), (2, 50, 6), (3, 20, 20), (4, 1, 60), (4, 200, 40)):
-        _, spread, cubed, of_three = moments_of(c, permutes=False)
+        _, spread, cubed, of_three = agreement_moments(c, permutes=False)
         pairs, threes = groups * n * (n - 1) / 2, groups * n * (n - 1) * (n - 2) / 6
         skew = (cubed * pairs + 6 * of_three * threes) / (spread * pairs) ** 1.5
         p = np.concatenate(

@@ -20,7 +20,7 @@ from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.checks import CHECKS
-from shoal.verification.composition.candidates import Issued
+from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.several import reveal_together
 from small_data import populations
 from small_points import crowd, drivers, small_crowds, town
@@ -33,11 +33,12 @@ Case = tuple[Trajectories, Release, Linkage]
 def verified(cases: list[Case], most: int) -> tuple[float, float]:
     """The successes of both rates as the verifier derives them."""
     issued = [
-        Issued(label=f"release {i}", original=o, release=r, linkage=k) for i, (o, r, k) in enumerate(cases)
+        IssuedRelease(label=f"release {i}", original=o, release=r, linkage=k)
+        for i, (o, r, k) in enumerate(cases)
     ]
     told = reveal_together(issued[0], issued[1:], most=most)
     alone = told.right_alone / told.alone[:, 0].clip(1)
-    return float(alone.sum()), float((told.right / told.left.clip(1)).sum())
+    return float(alone.sum()), float((told.right / told.remaining.clip(1)).sum())
 
 
 def attacked(cases: list[Case], most: int) -> tuple[float, float]:

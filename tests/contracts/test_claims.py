@@ -26,7 +26,7 @@ from shoal.model.release import Boxes, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.verification.checks import CHECKS
-from shoal.verification.composition.candidates import Candidates, Issued
+from shoal.verification.composition.candidates import Candidates, IssuedRelease
 from shoal.verification.composition.several import require_candidates
 from shoal.verification.examination import PARTS, Examination
 from small_releases import record_of
@@ -212,7 +212,7 @@ def test_an_unknown_claim_is_checked_by_nobody() -> None:
     with pytest.raises(MisuseError, match="no check is known for a claim of toy"):
         shoal.verify(original, release)
     with pytest.raises(MisuseError, match="no check is known for a claim of toy"):
-        require_candidates(Issued(label="it", original=original, release=release, linkage=NOBODY))
+        require_candidates(IssuedRelease(label="it", original=original, release=release, linkage=NOBODY))
 
 
 def test_a_row_must_say_why_no_candidates_follow(monkeypatch: pytest.MonkeyPatch) -> None:

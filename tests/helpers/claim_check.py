@@ -4,15 +4,15 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.runtime.run import Run
-from shoal.verification.checks import check_of
+from shoal.verification.checks import find_check
 from shoal.verification.examination import Examination
 
 
 def verdict_on_claim(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
     """The verdict of the claim's check; the order of the records counts as looked at with a linkage."""
-    check = check_of(release.claim)
+    check = find_check(release.claim)
     case = Examination(original, release, linkage, check.parts)
     check.examine(release.claim, case, Run())
     if linkage is not None:
-        case.looked_at("order")
+        case.mark_checked("order")
     return case.verdict()

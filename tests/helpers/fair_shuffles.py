@@ -3,7 +3,7 @@
 import numpy as np
 
 from shoal.runtime.arrays import Floats
-from shoal.verification.points.correlation import correlation_of
+from shoal.verification.points.correlation import compare_draws
 from shoal.verification.points.draws import Draws
 
 
@@ -21,6 +21,6 @@ def fair_runs(
     rng = np.random.default_rng(seed)
     z, worst = np.empty(runs), np.empty(runs)
     for run in range(runs):
-        found = correlation_of([fair_draws(rng, c, lengths, permutes=permutes) for c, lengths in sizes])
+        found = compare_draws([fair_draws(rng, c, lengths, permutes=permutes) for c, lengths in sizes])
         z[run], worst[run] = found.before.z, found.worst.p_value
     return z, worst

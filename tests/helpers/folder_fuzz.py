@@ -32,7 +32,7 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    manifest_of,
+    build_manifest,
     write_manifest,
 )
 from shoal.release_folder.tables import write_table
@@ -74,7 +74,7 @@ class Sound:
         write_table(release, folder / RELEASE_FILE)
         (folder / REPORT_FILE).write_text(f"<!doctype html><head>{PUBLIC}</head><h1>A release</h1>")
         verdict = verify(original, release, linkage)
-        write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+        write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
         return cls(original, stored(original, folder.with_name("people")), folder, linkage)
 
 

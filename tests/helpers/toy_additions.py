@@ -327,8 +327,8 @@ METHOD_OF_POINTS = Addition(
                 original, points = case.original, case.release.points
                 raw = set(zip(original.t, original.x, original.y, strict=True))
                 invented = set(zip(points.t, points.x, points.y, strict=True)) - raw
-                case.find([Finding("invented-point", f"{len(invented)} toy points")] if invented else [])
-                case.looked_at("true-points")
+                case.add([Finding("invented-point", f"{len(invented)} toy points")] if invented else [])
+                case.mark_checked("true-points")
         ''',
         "methods/toy_points.py": '''
             """A toy: the first points of everybody."""

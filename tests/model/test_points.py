@@ -19,7 +19,7 @@ from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.release_folder.manifest import RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.report.facts.evidence import Evidence
 from shoal.report.pages.record import record_page
@@ -29,7 +29,7 @@ from shoal.runtime.run import Run
 from shoal.utility import Facts
 from shoal.verification.checks import CHECKS
 from shoal.verification.examination import Examination
-from shoal.verification.points.records import malformed_points, off_plane
+from shoal.verification.points.records import malformed_points, plane_mismatch
 
 CLAIM = KDeltaAnonymity(k=2, delta_m=1000)
 
@@ -66,9 +66,9 @@ def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
 
 
 def only_what_all_share(_claim: KDeltaAnonymity, case: Examination[Trajectories], _run: Run) -> None:
-    case.find(off_plane(case.original, case.release))
-    case.find(malformed_points(case.release))
-    case.looked_at("true-points")
+    case.add(plane_mismatch(case.original, case.release))
+    case.add(malformed_points(case.release))
+    case.mark_checked("true-points")
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkag
     verdict = shoal.verify(original, release, linkage)
     page = record_page(Evidence(Facts(original, release, linkage, gaps=()), tries=0), verdict)
     (folder / "report.html").write_text(page, encoding="utf-8")
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
     return folder, release, linkage
 
 
@@ -243,7 +243,7 @@ def test_what_is_no_number_is_an_error(value: float, tmp_path: Path) -> None:
 def test_another_plane_cannot_be_compared() -> None:
     original = fleet()
     release, _ = unmoved(original)
-    assert [finding.kind for finding in off_plane(original, replace(release, crs="EPSG:2154"))] == [
+    assert [finding.kind for finding in plane_mismatch(original, replace(release, crs="EPSG:2154"))] == [
         "grid-mismatch"
     ]
 

@@ -25,7 +25,7 @@ from shoal.release_folder import box_table, joining
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime import staging
 from shoal.runtime.files import sha256_of
-from shoal.verification.files.written import OTHERWISE
+from shoal.verification.files.written import PACKED_DIFFERENTLY
 
 NEEDS = {"flatgeobuf": "pyogrio", "delta": "deltalake"}
 
@@ -591,7 +591,7 @@ def test_days_that_are_packed_otherwise_are_noted(made: dict[str, Path], tmp_pat
     export(made["boxes"], tmp_path / "out", "parquet-by-day")
     sound = verdict_of(tmp_path / "out", made, "boxes")
     assert sound.holds, sound.findings
-    noted = OTHERWISE.replace("release.parquet", "data")
+    noted = PACKED_DIFFERENTLY.replace("release.parquet", "data")
     assert noted not in sound.notes
     part = first_part(tmp_path / "out")
     pq.write_table(

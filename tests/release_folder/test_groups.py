@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shoal.release_folder import packing
-from shoal.release_folder.packing import GEOMETRY, pieces_in
+from shoal.release_folder.packing import GEOMETRY, group_pieces
 
 ROWS = 7
 COLUMNS = {
@@ -40,11 +40,11 @@ def test_a_group_is_the_table_that_pyarrow_reads_of_it(names: list[str], tmp_pat
     sizes = []
     for number in range(file.num_row_groups):
         expected = file.read_row_group(number)
-        pieces = list(pieces_in(file, number))
+        pieces = list(group_pieces(file, number))
         assert all(piece.schema.metadata == expected.schema.metadata for piece in pieces)
-        found = [both for piece in pieces for both in zip(piece.schema, piece.columns, strict=True)]
-        assert [field for field, _ in found] == list(expected.schema)
-        assert all(one.equals(other) for (_, one), other in zip(found, expected.columns, strict=True))
+        result = [both for piece in pieces for both in zip(piece.schema, piece.columns, strict=True)]
+        assert [field for field, _ in result] == list(expected.schema)
+        assert all(one.equals(other) for (_, one), other in zip(result, expected.columns, strict=True))
         sizes.append(pieces[0].num_rows)
         alone = names[-1:] == [GEOMETRY] and len(names) > 1 and len(set(names)) == len(names)
         assert len(pieces) == (2 if alone and not {"x.min", "pairs"} & set(names) else 1)
@@ -72,7 +72,7 @@ def test_outlines_of_any_length_come_as_they_are(
     monkeypatch.setattr(packing, "_READ_AT_ONCE", at_once)
     pq.write_table(pa.table({"n": range(5), GEOMETRY: outlines}), tmp_path / "t.parquet")
     file = pq.ParquetFile(tmp_path / "t.parquet")
-    *_, last = pieces_in(file, 0)
+    *_, last = group_pieces(file, 0)
     expected = file.read()[GEOMETRY]
     assert last[GEOMETRY].to_pylist() == outlines
     assert last[GEOMETRY].type == expected.type

@@ -19,7 +19,7 @@ from shoal.release_folder.packing import parquet_writer
 def test_parts_of_a_release_are_written_as_by_one_process(plane: str | None, tmp_path: Path) -> None:
     parts = [naive_release(small_city(n, 5, crs=plane, seed=n), n_boxes=4)[0] for n in (6, 12, 4)]
     write_boxes_in_parts(parts, tmp_path / "whole")
-    bounds = [each for n, part in enumerate(parts) for each in write_some_boxes(part, tmp_path / str(n))]
+    bounds = [item for n, part in enumerate(parts) for item in write_some_boxes(part, tmp_path / str(n))]
     assert len(bounds) == (0 if plane is None else 3)
     join_boxes([tmp_path / str(n) for n in range(3)], bounds, tmp_path / "joined")
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()

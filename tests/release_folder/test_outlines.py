@@ -21,16 +21,18 @@ NEAR, FAR = st.integers(-30, 30), st.integers(-60_000, 60_000)
         lambda cells: st.lists(st.tuples(cells, cells, st.integers(1, 9), st.integers(1, 9)), max_size=8)
     )
 )
-def test_every_corner_is_projected_as_on_its_own(found: list[tuple[int, int, int, int]]) -> None:
-    x, y, width, height = np.array(found, dtype=np.int64).reshape(-1, 4).T
+def test_every_corner_is_projected_as_on_its_own(expected: list[tuple[int, int, int, int]]) -> None:
+    x, y, width, height = np.array(expected, dtype=np.int64).reshape(-1, 4).T
     boxes = Boxes(t_start=x, t_end=x + 1, x_min=x, y_min=y, x_max=x + width, y_max=y + height)
     corners = rings_of(boxes, 100.0, PLANE)
-    assert corners.shape == (len(found), 5, 2)
+    assert corners.shape == (len(expected), 5, 2)
     to_degrees = Transformer.from_crs(PLANE, "EPSG:4326", always_xy=True)
-    for (left, low, wide, high), ring in zip(found, corners, strict=True):
-        right, top = left + wide, low + high
+    for (remaining, low, wide, high), ring in zip(expected, corners, strict=True):
+        right, top = remaining + wide, low + high
         for place, (lon, lat) in zip(
-            [(left, low), (right, low), (right, top), (left, top), (left, low)], ring, strict=True
+            [(remaining, low), (right, low), (right, top), (remaining, top), (remaining, low)],
+            ring,
+            strict=True,
         ):
             assert (lon, lat) == pytest.approx(
                 to_degrees.transform(place[0] * 100.0, place[1] * 100.0), abs=1e-12

@@ -6,7 +6,7 @@ import pytest
 
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.trajectories import Grid
-from shoal.release_folder.tables import records_in
+from shoal.release_folder.tables import decode_records
 
 GRID = Grid(cell_m=1, slot_s=1)
 NAMES = ["b", "b", "b", "a", "a"]
@@ -33,8 +33,8 @@ def table_of(rows: list[int]) -> pa.Table:
     ],
 )
 def test_rows_come_in_order(rows: list[int], ids: tuple[str, ...]) -> None:
-    found, offsets, payload = records_in(table_of(rows), "boxes", GRID, "a table")
-    assert found == ids
-    own = [sorted(BOXES[row].tolist() for row in rows if NAMES[row] == name) for name in ids]
-    assert offsets.tolist() == np.cumsum([0, *map(len, own)]).tolist()
-    assert np.array(payload.columns()).T.tolist() == [box for boxes in own for box in boxes]
+    result, offsets, payload = decode_records(table_of(rows), "boxes", GRID, "a table")
+    assert result == ids
+    own_items = [sorted(BOXES[row].tolist() for row in rows if NAMES[row] == name) for name in ids]
+    assert offsets.tolist() == np.cumsum([0, *map(len, own_items)]).tolist()
+    assert np.array(payload.columns()).T.tolist() == [box for boxes in own_items for box in boxes]

@@ -50,7 +50,7 @@ def test_what_is_no_part_is_named(table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     split_table(table, folder)
     first, second, last = sorted(folder.iterdir())
-    kept = {path: path.read_bytes() for path in (first, second, last)}
+    kept_items = {path: path.read_bytes() for path in (first, second, last)}
 
     def named() -> list[str]:
         return join_table(folder, tmp_path / "again")
@@ -61,18 +61,18 @@ def test_what_is_no_part_is_named(table: Path, tmp_path: Path) -> None:
     rows = pq.ParquetFile(last).read()
     pq.write_table(rows, last, compression="zstd", row_group_size=3)
     assert named() == [last.name], "more groups than a part has"
-    last.write_bytes(kept[last])
-    pages, tail = kept[first][:-8], kept[first][-8:]
+    last.write_bytes(kept_items[last])
+    pages, tail = kept_items[first][:-8], kept_items[first][-8:]
     size = int.from_bytes(tail[:4], "little")
     first.write_bytes(pages[:-size] + b"u000001" + pages[-size:] + tail)
     assert named() == []
     assert b"u000001" in (tmp_path / "again").read_bytes(), (
         "bytes behind pages stay for whoever walks the table"
     )
-    first.write_bytes(kept[first])
+    first.write_bytes(kept_items[first])
     pq.write_table(rows.replace_schema_metadata({"who": "u000001"}), last, compression="zstd")
     assert set(named()) == {first.name, second.name}, "the last footer becomes that of the table"
-    last.write_bytes(kept[last])
+    last.write_bytes(kept_items[last])
     assert named() == []
     last.rename(folder / "part-00007.parquet")
     assert named() == ["part-00007.parquet"]

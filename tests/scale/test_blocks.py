@@ -50,7 +50,7 @@ from shoal.synthetic import write_synthetic
 from shoal.utility import Facts
 from shoal.utility.vanished import vanished_of
 from shoal.verification.files import streamed
-from shoal.verification.leaks import digests, known
+from shoal.verification.leaks import digests, raw_identifiers
 from shoal.verification.leaks.digests import search_hashes
 
 LOCAL = Reading(crs="local", time_unit="1min", not_after_s=4e9)
@@ -751,11 +751,11 @@ def test_what_names_and_hashes_have_in_common_by_chance_is_noted_in_the_manifest
     monkeypatch.setattr(digests, "_longer_than_chance", lambda lengths, *_: int(lengths.max()) + 1)
     sought: list[int] = []
 
-    def search(hashes: digests.Digests, names: Pseudonyms) -> digests.Hashes:
+    def search(hashes: digests.Digests, names: Pseudonyms) -> digests.HashSearch:
         sought.append(len(names))
         return search_hashes(hashes, names)
 
-    monkeypatch.setattr(known, "search_hashes", search)
+    monkeypatch.setattr(raw_identifiers, "search_hashes", search)
     published = in_blocks(city, tmp_path / "release", 40)
     assert_holds(city, published)
     (note,) = published.manifest.verdict["notes"]

@@ -304,7 +304,7 @@ def test_a_killed_worker_costs_reading_its_piece_only(
         assert np.array_equal(getattr(mine, name), getattr(theirs, name)), name
 
 
-def examined_or_killed(task: streamed.BucketTask) -> streamed.Judged:
+def examined_or_killed(task: streamed.BucketTask) -> streamed.BucketFindings:
     """Kills its own process at the first try of bucket 1."""
     killed_once((str(task.spreading.scratch), 2 if task.bucket == 1 else 0))
     return EXAMINE(task)

@@ -41,7 +41,7 @@ def with_column(**entries: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "expected"),
     [
         ({}, []),
         ({"version": 1}, []),
@@ -63,8 +63,8 @@ def with_column(**entries: object) -> dict[str, Any]:
         (with_column(children=0), [NEEDLESS]),
     ],
 )
-def test_the_schema_says_the_columns_and_no_more(change: Mapping[str, Any], found: list[str]) -> None:
-    assert list(schema_faults({**FOOTER, **change}, 2)) == found
+def test_the_schema_says_the_columns_and_no_more(change: Mapping[str, Any], expected: list[str]) -> None:
+    assert list(schema_faults({**FOOTER, **change}, 2)) == expected
 
 
 def test_a_schema_of_no_column_has_no_orders() -> None:
@@ -75,7 +75,7 @@ def test_a_schema_of_no_column_has_no_orders() -> None:
 
 def chunk_of(*, physical: str = TEXT, optional: bool = True) -> Chunk:
     """7 rows, 2 of them gaps, of 40 bytes: a dictionary and two pages by it, and one of plain values."""
-    chunk = Chunk(physical, optional=optional, stated=set(), tell=lambda _: None)
+    chunk = Chunk(physical, optional=optional, stated_values=set(), tell=lambda _: None)
     chunk.pages = Counter({(2, 0): 1, (0, 8): 2, (0, 0): 1})
     chunk.n_values, chunk.n_gaps, chunk.n_bytes = 7, 2, 40
     return chunk
@@ -89,7 +89,7 @@ RIGHT = [counted(2, 0, 1), counted(0, 8, 2), counted(0, 0, 1)]
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("data", "expected"),
     [
         ({}, []),
         ({"encodings": [0, 3, 8, 0, 8, 3]}, []),  # six, as writers give them
@@ -117,12 +117,12 @@ RIGHT = [counted(2, 0, 1), counted(0, 8, 2), counted(0, 0, 1)]
         ({"sizes": {"definition_levels": []}}, []),
     ],
 )
-def test_a_column_is_told_as_its_pages_are(data: Mapping[str, Any], found: list[str]) -> None:
-    assert list(column_faults(data, chunk_of())) == found
+def test_a_column_is_told_as_its_pages_are(data: Mapping[str, Any], expected: list[str]) -> None:
+    assert list(column_faults(data, chunk_of())) == expected
 
 
 @pytest.mark.parametrize(
-    ("sizes", "found"),
+    ("sizes", "expected"),
     [
         ({}, []),
         ({"bytes": 40}, [SIZES]),  # numbers have no texts
@@ -133,13 +133,13 @@ def test_a_column_is_told_as_its_pages_are(data: Mapping[str, Any], found: list[
     ],
 )
 def test_a_column_of_numbers_without_gaps_has_sizes_of_its_own(
-    sizes: Mapping[str, Any], found: list[str]
+    sizes: Mapping[str, Any], expected: list[str]
 ) -> None:
-    assert list(column_faults({"sizes": sizes}, chunk_of(physical="<i8", optional=False))) == found
+    assert list(column_faults({"sizes": sizes}, chunk_of(physical="<i8", optional=False))) == expected
 
 
 @pytest.mark.parametrize(
-    ("statistics", "found"),
+    ("statistics", "expected"),
     [
         ({}, []),
         ({"nulls": 2, "max_exact": True, "min_exact": True}, []),
@@ -151,14 +151,14 @@ def test_a_column_of_numbers_without_gaps_has_sizes_of_its_own(
         ({"nulls": 0, "min_exact": False}, [COUNTS] * 2),
     ],
 )
-def test_statistics_count_what_is_there(statistics: Mapping[str, Any], found: list[str]) -> None:
-    assert list(statistics_faults(statistics, 2)) == found
+def test_statistics_count_what_is_there(statistics: Mapping[str, Any], expected: list[str]) -> None:
+    assert list(statistics_faults(statistics, 2)) == expected
     levels = {"definition_levels": 3, "repetition_levels": 3}
-    assert list(page_faults({**levels, "statistics": statistics}, 2)) == found
+    assert list(page_faults({**levels, "statistics": statistics}, 2)) == expected
 
 
 @pytest.mark.parametrize("levels", [(3, 4), (4, 3), (4, 4), (None, 3), (3, None)])
 def test_levels_of_a_page_are_stored_in_runs(levels: tuple[int | None, int | None]) -> None:
-    told = dict(zip(("definition_levels", "repetition_levels"), levels, strict=True))
-    head = {name: level for name, level in told.items() if level is not None}
+    messages = dict(zip(("definition_levels", "repetition_levels"), levels, strict=True))
+    head = {name: level for name, level in messages.items() if level is not None}
     assert list(page_faults(head, 0)) == [ENCODINGS]

@@ -14,23 +14,30 @@ from shoal.runtime.run import Run
 from shoal.verification.boxes.box_index import (
     LEAST_SPACE,
     LEAST_TIME,
-    boxes_with,
     bucket,
-    index_of,
+    find_boxes,
+    index_boxes,
     level,
 )
-from shoal.verification.boxes.kte import find_circles, leaked_slots, not_concealed, published_of
+from shoal.verification.boxes.kte import (
+    measure_leaked_slots,
+    number_components,
+    published_records,
+    too_few_owners,
+)
 from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE
-from shoal.verification.boxes.kte_loops import PATIENCE, Raw, short_intervals
+from shoal.verification.boxes.kte_loops import PATIENCE, RawSamples, find_short_intervals
 from shoal.verification.boxes.loops import (
+    Samples,
     count_possible_members,
     is_canonical,
     mark_loose,
     mark_overlaps,
     match_records,
+    samples_by_time,
 )
-from shoal.verification.boxes.records import empty_hulls, records_of
-from shoal.verification.linking import links_of
+from shoal.verification.boxes.records import classify_records, empty_hulls
+from shoal.verification.linking import link_records
 from told_releases import Box, inside, people, told
 
 pytestmark = pytest.mark.kernels
@@ -91,7 +98,7 @@ def test_rows_are_canonical_when_they_ascend_in_each_record() -> None:
 
 def test_overlaps_in_time_are_those_with_any_earlier_box_of_the_record() -> None:
     draw = np.random.default_rng(2)
-    found = 0
+    n_found = 0
     for _ in range(60):
         boxes = np.array(random_boxes(draw, 4) + random_boxes(draw, 2), dtype=np.int64)
         offsets = np.array([0, 4, 4, 6])
@@ -101,24 +108,24 @@ def test_overlaps_in_time_are_those_with_any_earlier_box_of_the_record() -> None
             any(boxes[a, 1] > boxes[b, 0] for a in range(0 if b < 4 else 4, b)) for b in range(len(boxes))
         ]
         assert shares.tolist() == expected
-        found += sum(expected)
-    assert 0 < found < 360
+        n_found += sum(expected)
+    assert 0 < n_found < 360
 
 
 def test_records_are_matched_with_their_own_samples_and_hulls_grow_by_class() -> None:
     draw = np.random.default_rng(3)
-    held = 0
+    n_covered = 0
     for _ in range(60):
         original = random_people(draw, 3)
         one, other = random_boxes(draw, 3), random_boxes(draw, 2)
         boxes = np.array([*one, *one, *other], dtype=np.int64)
         offsets, subject_of = np.array([0, 3, 6, 8]), np.array([2, 0, -1 if draw.random() < 0.3 else 1])
         class_row = np.array([0, 0, 6])
-        hulls, own = empty_hulls(8), np.zeros(8, dtype=np.bool_)
+        hulls, person_samples = empty_hulls(8), np.zeros(8, dtype=np.bool_)
         covered = np.zeros(original.n_samples, dtype=np.bool_)
         match_records(
-            original.t, original.x, original.y, original.offsets,
-            boxes, offsets, subject_of, class_row, hulls, own, covered,
+            Samples(original.offsets, original.t, original.x, original.y),
+            boxes, offsets, subject_of, class_row, hulls, person_samples, covered,
         )  # fmt: skip
         expected_hulls, expected_own = empty_hulls(8), np.zeros(8, dtype=np.bool_)
         expected = np.zeros(original.n_samples, dtype=np.bool_)
@@ -136,28 +143,26 @@ def test_records_are_matched_with_their_own_samples_and_hulls_grow_by_class() ->
         for row, samples in enumerate(inner):
             if samples:
                 expected_hulls[row] = hull(samples)
-        assert own.tolist() == expected_own.tolist()
+        assert person_samples.tolist() == expected_own.tolist()
         assert covered.tolist() == expected.tolist()
         assert hulls.tolist() == expected_hulls.tolist()
-        held += int(covered.sum())
-    assert held > 30
+        n_covered += int(covered.sum())
+    assert n_covered > 30
 
 
 def test_possible_members_have_a_sample_in_every_box_of_a_record() -> None:
     draw = np.random.default_rng(4)
-    met = 0
+    hits = 0
     for _ in range(60):
         original = random_people(draw, 4)
         boxes = np.array([box for _ in range(3) for box in random_boxes(draw, 2)], dtype=np.int64)
-        by_time = np.argsort(original.t, kind="stable")
-        time_sorted, owner = original.t[by_time], np.repeat(np.arange(4), original.lengths)
+        samples = Samples(original.offsets, original.t, original.x, original.y)
+        by_time = samples_by_time(samples)
+        owner = np.repeat(np.arange(4), original.lengths)
         tried, hulls = np.zeros(4, dtype=np.int64), empty_hulls(6)
         expected_hulls = empty_hulls(6)
         for start, end in ((0, 1), (1, 3), (3, 6)):
-            count = count_possible_members(
-                original.t, original.x, original.y, original.offsets, by_time, time_sorted, owner,
-                boxes, start, end, tried, hulls,
-            )  # fmt: skip
+            count = count_possible_members(samples, by_time, boxes, start, end, tried, hulls)
             rows = [tuple(boxes[b].tolist()) for b in range(start, end)]
             members = [
                 s
@@ -173,9 +178,9 @@ def test_possible_members_have_a_sample_in_every_box_of_a_record() -> None:
                 within = [one for s in members for one in samples_of(original, s) if inside(one, box)]
                 if within:
                     expected_hulls[b] = hull(within)
-            met += count
+            hits += count
         assert hulls.tolist() == expected_hulls.tolist()
-    assert met > 10
+    assert hits > 10
 
 
 @pytest.mark.parametrize("slack", [0, 1, 2])
@@ -198,10 +203,10 @@ def test_a_box_is_loose_when_it_is_not_the_hull_of_anybodys_samples_inside(slack
         ends = np.append(starts, original.n_samples)
         mark_loose(boxes, slack, slots, ends, original.x[order], original.y[order], loose)
         for box, is_loose in zip(boxes.tolist(), loose.tolist(), strict=True):
-            own = [one for one in everybody if inside(one, tuple(box))]
+            person_samples = [one for one in everybody if inside(one, tuple(box))]
             tight = False
-            if own:
-                out = (np.array(box) - hull(own)) * [-1, 1, -1, -1, 1, 1]
+            if person_samples:
+                out = (np.array(box) - hull(person_samples)) * [-1, 1, -1, -1, 1, 1]
                 tight = not out[:2].any() and bool((out[2:] <= slack).all())
             assert is_loose == (not tight)
             seen[is_loose] += 1
@@ -243,18 +248,18 @@ def test_cells_are_spread_over_all_buckets() -> None:
 
 def test_the_index_finds_boxes_of_all_sizes_on_both_sides_of_every_cell() -> None:
     draw = np.random.default_rng(6)
-    found, n_found = np.empty(400, dtype=np.int64), 0
+    result, n_found = np.empty(400, dtype=np.int64), 0
     for n, spread in ((400, 130), *[(6, 3)] * 60):
         sides = draw.choice([1, 7, 8, 9, 31, 32, 33, 127, 128, 129], (n, 3))
         low = draw.integers(-spread, spread, (n, 3))
         boxes = np.column_stack([low[:, 0], low[:, 0] + sides[:, 0], low[:, 1:], low[:, 1:] + sides[:, 1:]])
-        index = index_of(boxes)
+        index = index_boxes(boxes)
         for b in draw.integers(0, n, 12).tolist():
             inner = low[b] + draw.choice([0, 1], 3) * (sides[b] - 1)
             for t, x, y in (inner.tolist(), (inner + draw.integers(-1, 2, 3)).tolist()):
-                count = boxes_with(index, boxes, t, x, y, found)
+                count = find_boxes(index, boxes, t, x, y, result)
                 expected = [i for i, box in enumerate(boxes.tolist()) if inside((t, x, y), tuple(box))]
-                assert sorted(found[:count].tolist()) == expected
+                assert sorted(result[:count].tolist()) == expected
                 n_found += count
     assert n_found > 1000
 
@@ -273,8 +278,8 @@ def loose_case(draw: np.random.Generator, k: int, tau: int) -> tuple[Case, list[
             grow = draw.choice([0, 0, 1], 6) * [-1, 1, -1, -1, 1, 1]
             boxes.append(tuple((np.array(hull(samples[:size])) + grow).tolist()))
             samples = samples[size:]
-        kept = [box for box in boxes if draw.random() < 0.85] or boxes
-        records.append(sorted(kept))
+        remaining_boxes = [box for box in boxes if draw.random() < 0.85] or boxes
+        records.append(sorted(remaining_boxes))
     claim = KteAnonymity(k=k, tau_s=60.0 * (tau - 1), epsilon_s=60.0 * (tau - 1))
     case = original, *told(original, list(zip(original.ids, records, strict=True)), claim)
     return case, records
@@ -292,11 +297,16 @@ def test_candidates_and_leakage_are_those_of_brute_force(
         tau, epsilon = int(draw.integers(2, 7)), int(draw.integers(1, 4))
         case, records = loose_case(draw, k, tau)
         original, release, _ = case
-        raw = Raw(original.t, original.x, original.y, original.offsets, covered_by_own(original, records))
-        found = records_of(release)
-        published, subjects = published_of(found.boxes, found.offsets), np.arange(original.n_subjects)
+        raw = RawSamples(
+            original.t, original.x, original.y, original.offsets, covered_by_own(original, records)
+        )
+        classified = classify_records(release)
+        published, subjects = (
+            published_records(classified.boxes, classified.offsets),
+            np.arange(original.n_subjects),
+        )
         outcome = np.ones((len(subjects), 7), dtype=np.int64)
-        short_intervals(raw, published, subjects, tau, k, 1 << 40, outcome)
+        find_short_intervals(raw, published, subjects, tau, k, 1 << 40, outcome)
         expected = shortfalls(*case, tau)
         for subject, row in enumerate(outcome.tolist()):
             n_short, n_covers, n_strict = (
@@ -313,7 +323,7 @@ def test_candidates_and_leakage_are_those_of_brute_force(
                 0,
             ]
             short, suppressed = short + n_short, suppressed + n_strict
-        measured, chance = leaked_slots(raw, published, subjects, tau, epsilon, Run())
+        measured, chance = measure_leaked_slots(raw, published, subjects, tau, epsilon, Run())
         assert measured.tolist() == leaked(*case, tau)
         assert chance.tolist() == pytest.approx(chances(*case, tau, epsilon))
         followed += int((measured > 0).sum())
@@ -327,14 +337,16 @@ def test_who_was_elsewhere_in_the_last_slot_of_an_interval_is_no_candidate(
 ) -> None:
     """The second person's record holds the first's sample at 0, and has a box at 3, but none at 9."""
     samples = {"a": [(0, 0, 0), (9, 0, 0)], "b": [(0, 0, 0), (3, 5, 5)]}
-    boxes: list[list[Box]] = [[(t, t + 1, x, y, x + 1, y + 1) for t, x, y in own] for own in samples.values()]
+    boxes: list[list[Box]] = [
+        [(t, t + 1, x, y, x + 1, y + 1) for t, x, y in person_samples] for person_samples in samples.values()
+    ]
     original = people(samples)
     claim = KteAnonymity(k=2, tau_s=60.0 * (tau - 1), epsilon_s=60)
     case = original, *told(original, list(zip(samples, boxes, strict=True)), claim)
-    raw = Raw(original.t, original.x, original.y, original.offsets, np.ones(4, dtype=np.bool_))
-    found = records_of(case[1])
-    measured, _ = leaked_slots(
-        raw, published_of(found.boxes, found.offsets), np.array([0]), tau, 1, Run(threads=1)
+    raw = RawSamples(original.t, original.x, original.y, original.offsets, np.ones(4, dtype=np.bool_))
+    records = classify_records(case[1])
+    measured, _ = measure_leaked_slots(
+        raw, published_records(records.boxes, records.offsets), np.array([0]), tau, 1, Run(threads=1)
     )
     assert measured.tolist() == leaked(*case, tau)[:4] == followed
 
@@ -349,12 +361,14 @@ def searched(n: int, companions: int, looks: int) -> list[list[int]]:
     boxes = [(t, t + 1, 0, 0, 1, 1) for t, _, _ in samples]
     crowd = {f"b{i:02d}": samples[i : i + 1] for i in range(companions)}
     original = people({"a": samples, **crowd})
-    own = [(uid, boxes[i : i + 1]) for i, uid in enumerate(crowd)]
-    release, _ = told(original, [("a", boxes), *own], KteAnonymity(k=2, tau_s=60, epsilon_s=60))
-    found, all_held = records_of(release), np.ones(original.n_samples, dtype=np.bool_)
-    raw = Raw(original.t, original.x, original.y, original.offsets, all_held)
+    person_samples = [(uid, boxes[i : i + 1]) for i, uid in enumerate(crowd)]
+    release, _ = told(original, [("a", boxes), *person_samples], KteAnonymity(k=2, tau_s=60, epsilon_s=60))
+    result, all_held = classify_records(release), np.ones(original.n_samples, dtype=np.bool_)
+    raw = RawSamples(original.t, original.x, original.y, original.offsets, all_held)
     outcome = np.ones((2, 7), dtype=np.int64)
-    short_intervals(raw, published_of(found.boxes, found.offsets), np.array([0, 1]), 2, 2, looks, outcome)
+    find_short_intervals(
+        raw, published_records(result.boxes, result.offsets), np.array([0, 1]), 2, 2, looks, outcome
+    )
     return outcome.tolist()
 
 
@@ -390,7 +404,7 @@ def test_circles_are_places_that_lead_to_each_other() -> None:
         ties = draw.random((n, n)) < (0.15, 0.25, 0.4)[turn % 3]
         starts = np.concatenate([[0], np.cumsum(ties.sum(axis=1))]).astype(np.int64)
         circle = np.full(n, -1, dtype=np.int64)
-        find_circles(starts, np.nonzero(ties)[1].copy(), circle)
+        number_components(starts, np.nonzero(ties)[1].copy(), circle)
         reach = ties | np.eye(n, dtype=np.bool_)
         for middle in range(n):
             reach |= reach[:, [middle]] & reach[[middle]]
@@ -415,9 +429,9 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
         }
         original = people(samples)
         records: list[list[Box]] = []
-        for own in samples.values():
+        for person_samples in samples.values():
             boxes: list[Box] = []
-            for t, x, y in own[: max(1, len(own) - int(draw.random() < 0.2))]:
+            for t, x, y in person_samples[: max(1, len(person_samples) - int(draw.random() < 0.2))]:
                 wide, high = draw.integers(2, size=2).tolist()
                 boxes.append(
                     (
@@ -433,23 +447,25 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
         claim = KteAnonymity(k=k, tau_s=60, epsilon_s=60, hiders_stay=True)
         order = draw.permutation(n).tolist()
         release, linkage = told(original, [(f"p{i}", records[i]) for i in order], claim)
-        left = int(draw.integers(0, 2)) if n > 2 else 0  # the last record is nobody's
-        links = links_of(
-            original, release, Linkage(linkage.uids[: n - left], linkage.trajectory_ids[: n - left])
+        remaining = int(draw.integers(0, 2)) if n > 2 else 0  # the last record is nobody's
+        links = link_records(
+            original, release, Linkage(linkage.uids[: n - remaining], linkage.trajectory_ids[: n - remaining])
         )
         covered = covered_by_own(original, records)
-        raw = Raw(original.t, original.x, original.y, original.offsets, covered)
-        found = list(not_concealed(claim, raw, records_of(release), release, links))
-        linked = order[: n - left]
-        kept = [[one for one in samples_of(original, i) if covers(records[i], one)] for i in linked]
+        raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
+        classified = list(too_few_owners(claim, raw, classify_records(release), release, links))
+        linked = order[: n - remaining]
+        covered_samples = [
+            [one for one in samples_of(original, i) if covers(records[i], one)] for i in linked
+        ]
         holds = np.array(
             [
                 [
-                    bool(own) and all(covers(records[j], one) for one in own)
-                    and all(any(inside(one, box) for one in own) for box in records[j])
+                    bool(person_samples) and all(covers(records[j], one) for one in person_samples)
+                    and all(any(inside(one, box) for one in person_samples) for box in records[j])
                     for j in linked
                 ]
-                for own in kept
+                for person_samples in covered_samples
             ]
         )  # fmt: skip
         assert holds.diagonal().all()
@@ -466,9 +482,9 @@ def test_a_record_counts_for_a_person_when_some_pairing_of_all_gives_it_to_them(
             for row, count in enumerate(possible.sum(axis=1).tolist())
             if count < k
         ]
-        assert [(each.trajectory_id, each.message) for each in found] == expected
-        assert {each.kind for each in found} <= {"too-few-owners"}
-        told_short += len(found)
+        assert [(finding.trajectory_id, finding.message) for finding in classified] == expected
+        assert {finding.kind for finding in classified} <= {"too-few-owners"}
+        told_short += len(classified)
     assert 20 < told_short < 200
 
 
@@ -485,7 +501,7 @@ def test_a_box_in_which_somebody_was_silent_rules_a_record_out(middle: int | Non
     claim = KteAnonymity(k=2, tau_s=60, epsilon_s=60, hiders_stay=True)
     release, linkage = told(original, list(zip(samples, records, strict=True)), claim)
     covered = np.ones(original.n_samples, dtype=np.bool_)
-    raw = Raw(original.t, original.x, original.y, original.offsets, covered)
-    links = links_of(original, release, linkage)
-    found = not_concealed(claim, raw, records_of(release), release, links)
-    assert [each.trajectory_id for each in found] == short
+    raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
+    links = link_records(original, release, linkage)
+    classified = too_few_owners(claim, raw, classify_records(release), release, links)
+    assert [finding.trajectory_id for finding in classified] == short

@@ -21,9 +21,9 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
-from shoal.verification.points.correlation import Correlation, correlation_of
+from shoal.verification.points.correlation import Correlation, compare_draws
 from shoal.verification.points.draws import Draws
-from shoal.verification.points.tails import both_tails, bound_of_tails, log_mgf, moments_of
+from shoal.verification.points.tails import agreement_moments, both_tails, bound_tails, log_mgf
 from small_points import crowd, drivers, town
 
 Case = tuple[Trajectories, Release, Linkage]
@@ -243,8 +243,8 @@ def test_companions_that_change_leave_everybody_in_the_own_record() -> None:
         int(np.bincount(owner[release.offsets[r] : release.offsets[r + 1]]).argmax())
         for r in range(release.n_records)
     ]
-    own = [original.ids.index(uid_of[name]) for name in release.trajectory_ids]
-    assert named == own  # not 1 in 2: all of them
+    uids_linked = [original.ids.index(uid_of[name]) for name in release.trajectory_ids]
+    assert named == uids_linked  # not 1 in 2: all of them
 
 
 # --- few sets -----------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def test_how_few_are_too_few(c: int, permutes: bool, fewest: int) -> None:
         rows = c if permutes else 1
         places = np.tile(np.arange(rows), (n, 1))
         group = np.arange(n)  # nothing to compare but where each point came from
-        return correlation_of(
+        return compare_draws(
             [Draws(c=c, by_place=places, by_person=places, group=group, t_s=group.astype(np.float64))]
         )
 
@@ -298,7 +298,7 @@ def test_the_counts_are_those_of_all_pairs_one_by_one(
 ) -> None:
     rng = np.random.default_rng(seed)
     runs = [fair_draws(rng, c, lengths, permutes=permutes) for c, lengths in sizes]
-    told = {each.words: each for each in correlation_of(runs).comparisons}
+    told = {comparison.words: comparison for comparison in compare_draws(runs).comparisons}
     lagged = pairs = pairs_of_cluster = expected = 0.0
     for draws in runs:
         for a in range(len(draws)):
@@ -311,7 +311,7 @@ def test_the_counts_are_those_of_all_pairs_one_by_one(
                         lagged += same
                         expected += 1 if permutes else 1 / draws.c
     group = "its cluster" if permutes else "its leader"
-    before = correlation_of(runs).before
+    before = compare_draws(runs).before
     assert before.same == lagged
     assert before.expected == pytest.approx(expected)
     if told["every other exchange"].expected:
@@ -326,7 +326,7 @@ def test_moments_are_those_of_all_draws(c: int, permutes: bool) -> None:
     """By counting every pair and every three of draws."""
     every = list(permutations(range(c))) if permutes else [(i,) for i in range(c)]
     table = np.array([[sum(x == y for x, y in zip(a, b, strict=True)) for b in every] for a in every])
-    mean, variance, third, of_three = moments_of(c, permutes=permutes)
+    mean, variance, third, of_three = agreement_moments(c, permutes=permutes)
     away = table - mean
     assert away.mean() == pytest.approx(0, abs=1e-12)
     assert (away**2).mean() == pytest.approx(variance)
@@ -334,7 +334,7 @@ def test_moments_are_those_of_all_draws(c: int, permutes: bool) -> None:
     product = np.einsum("ab,bc,ac->", away, away, away) / len(every) ** 3
     assert product == pytest.approx(of_three)
     theta = np.array([-3.0, -0.5, 0.0, 0.7, 4.0])
-    by_hand = [math.log(np.exp(each * table).mean()) for each in theta]
+    by_hand = [math.log(np.exp(item * table).mean()) for item in theta]
     np.testing.assert_allclose(log_mgf(c, theta, permutes=permutes), by_hand, atol=1e-9)
 
 
@@ -343,7 +343,7 @@ def test_the_bound_is_never_below_the_true_chance() -> None:
     n, p = 30, 1 / 3
     chance = np.array([math.comb(n, a) * p**a * (1 - p) ** (n - a) for a in range(n + 1)])
     upper, lower = chance[::-1].cumsum()[::-1], chance.cumsum()
-    bounds = bound_of_tails(
+    bounds = bound_tails(
         np.arange(n + 1), [(np.full(n + 1, n), lambda theta: log_mgf(3, theta, permutes=False))]
     )
     both = np.minimum(1.0, 2 * np.minimum(upper, lower))
@@ -370,7 +370,7 @@ def test_tails_by_the_gamma_law(z: float, skew: float, p: float) -> None:
 
 
 def test_fair_runs_stay_within_bounds_as_often_as_said() -> None:
-    """150 fair runs, fixed; ``bench/calibrate_shuffles.py`` makes thousands."""
+    """150 fair runs, read_only; ``bench/calibrate_shuffles.py`` makes thousands."""
     z, worst = fair_runs(150, seed=11, sizes=[(3, [12] * 8), (4, [20, 20])])
     scale = len(z) ** -0.5
     assert abs(z.mean()) < 4 * scale

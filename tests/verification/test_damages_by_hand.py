@@ -32,14 +32,14 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    manifest_of,
+    build_manifest,
     write_manifest,
 )
 from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
-from shoal.verification.files.written import TORN
-from shoal.verification.leaks.identifiers import words_of_pictures
+from shoal.verification.files.written import TOO_MANY_GROUPS
+from shoal.verification.leaks.identifiers import picture_text
 from shoal.verification.points import co_location
 
 Case = tuple[Trajectories, Path, Linkage]
@@ -64,7 +64,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
     (folder / REPORT_FILE).write_text(f"<!doctype html><head>{PUBLIC}</head><h1>A release</h1>")
     verdict = shoal.verify(original, release, linkage)
     assert verdict.holds, verdict.findings
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return original, folder, linkage
 
 
@@ -214,9 +214,9 @@ def test_a_damage_by_hand_is_found(name: str, sound: Case, tmp_path: Path) -> No
 
 def test_how_pictures_are_packed_are_no_words() -> None:
     """The usual table of JPEG reads 456789:CDEFGHIJ; a palette and dots of PNG are by chance, too."""
-    assert "456789" not in words_of_pictures(jpeg(0xC4, b"456789:CDEFGHIJSTUVWXYZ"))
-    assert "456789" in words_of_pictures(jpeg(0xE5, b"456789:CDEFGHIJSTUVWXYZ"))
-    assert "456789" not in words_of_pictures(png(b"PLTE", b"456789"))
+    assert "456789" not in picture_text(jpeg(0xC4, b"456789:CDEFGHIJSTUVWXYZ"))
+    assert "456789" in picture_text(jpeg(0xE5, b"456789:CDEFGHIJSTUVWXYZ"))
+    assert "456789" not in picture_text(png(b"PLTE", b"456789"))
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -235,7 +235,7 @@ def test_a_manifest_by_hand_is_refused(name: str, sound: Case, tmp_path: Path) -
 
 
 NOTED: dict[str, tuple[Damage, str]] = {
-    "rows in groups of two": (packed(rows=2), TORN),
+    "rows in groups of two": (packed(rows=2), TOO_MANY_GROUPS),
     "a method of nobody's": (told(lambda m: m.update(method=f"bob_{PLACE}")), STRANGE_METHOD),
     "more in the plane": (
         told(lambda m: m.update(crs=f"{PLANE} +title=bob")),
@@ -291,5 +291,5 @@ def test_records_that_no_search_can_tell_apart_in_time_are_not_decided(
     impossible = replace(release, claim=KDeltaAnonymity(k=threes + 1, delta_m=delta_m))
     verdict = shoal.verify(people, impossible)
     assert verdict.kinds >= {"not-decided"}
-    assert len([each for each in verdict.findings if each.kind == "not-decided"]) == 3 * threes
+    assert len([finding for finding in verdict.findings if finding.kind == "not-decided"]) == 3 * threes
     assert json.dumps(verdict.to_json())

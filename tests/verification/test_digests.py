@@ -15,7 +15,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify
 from shoal.verification.leaks import digests, spread_digests
-from shoal.verification.leaks.digests import hash_like, hashes_among
+from shoal.verification.leaks.digests import find_hashed_names, hash_like_words
 
 UID = "caller-0007"
 IDS = ("anne", UID, "33123456789")
@@ -51,45 +51,45 @@ WRAPPED: dict[str, Callable[[bytes], str]] = {
 def test_a_hash_is_found_however_it_is_cut_or_wrapped(how: str, algorithm: str) -> None:
     name = WRAPPED[how](hashlib.new(algorithm, UID.encode()).digest())
     other = WRAPPED[how](hashlib.new(algorithm, b"nobody").digest())
-    assert hashes_among(IDS, [name, other, "glove", ""]) == {name}
+    assert find_hashed_names(IDS, [name, other, "glove", ""]) == {name}
 
 
 @pytest.mark.parametrize("size", [8, 16, 20, 32])
 def test_short_digests_of_blake2_are_found(size: int) -> None:
     name = "u" + hashlib.blake2b(UID.encode(), digest_size=size).hexdigest()
-    assert hashes_among(IDS, [name]) == {name}
+    assert find_hashed_names(IDS, [name]) == {name}
 
 
 @pytest.mark.parametrize("size", [8, 16])
 def test_short_digests_of_blake2s_are_found(size: int) -> None:
     name = "u" + hashlib.blake2s(UID.encode(), digest_size=size).hexdigest()
-    assert hashes_among(IDS, [name]) == {name}
+    assert find_hashed_names(IDS, [name]) == {name}
 
 
 def test_eleven_characters_are_not_enough_and_twelve_are() -> None:
     digest = hashlib.sha256(UID.encode()).hexdigest()
-    assert hashes_among(IDS, ["z" + digest[20:31]]) == frozenset()
-    assert hashes_among(IDS, ["z" + digest[20:32]]) == {"z" + digest[20:32]}
+    assert find_hashed_names(IDS, ["z" + digest[20:31]]) == frozenset()
+    assert find_hashed_names(IDS, ["z" + digest[20:32]]) == {"z" + digest[20:32]}
 
 
 def test_salted_and_changed_identifiers_are_not_found() -> None:
     """What the docs say cannot be seen."""
     for text in (b"salt" + UID.encode(), UID.encode() + b"\n", UID.upper().encode()):
-        assert hashes_among(IDS, [hashlib.sha256(text).hexdigest()]) == frozenset()
+        assert find_hashed_names(IDS, [hashlib.sha256(text).hexdigest()]) == frozenset()
 
 
 def test_without_identifiers_or_names_nothing_is_found() -> None:
-    assert hashes_among([], ["0123456789abcdef"]) == frozenset()
-    assert hashes_among(IDS, []) == frozenset()
-    assert hashes_among(IDS, ["short", "zz-zz"]) == frozenset()
+    assert find_hashed_names([], ["0123456789abcdef"]) == frozenset()
+    assert find_hashed_names(IDS, []) == frozenset()
+    assert find_hashed_names(IDS, ["short", "zz-zz"]) == frozenset()
 
 
 def test_random_pseudonyms_are_not_refused_and_hashed_ones_are_all_found() -> None:
     """2,000 people: by chance, runs of 12 digits come in about 1 of 9,000 such releases."""
     ids = [f"caller-{number:05d}" for number in range(2000)]
-    assert hashes_among(ids, Randomness.for_research(5).pseudonyms(2000)) == frozenset()
+    assert find_hashed_names(ids, Randomness.for_research(5).pseudonyms(2000)) == frozenset()
     hashed = [hashlib.sha1(uid.encode()).hexdigest()[11:27] for uid in ids]
-    assert hashes_among(ids, hashed) == set(hashed)
+    assert find_hashed_names(ids, hashed) == set(hashed)
 
 
 def test_what_chance_explains_is_not_refused() -> None:
@@ -112,15 +112,15 @@ def test_a_pseudonym_that_is_a_cut_hash_refuses_a_release() -> None:
         for number, (uid, name) in enumerate(zip(original.ids, release.trajectory_ids, strict=True))
     )
     renamed = dict(zip(release.trajectory_ids, names, strict=True))
-    told = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
-    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), told)
+    renamed_linkage = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
+    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), renamed_linkage)
     assert verdict.kinds == {"raw-identifier"}
     assert names[3] not in str(verdict)
 
 
 def test_what_in_a_text_may_be_a_hash() -> None:
     text = '"0123456789ABCDEF", sha: 4Xj/y+pQ0dWlQ2aT0qZb=; trajectory_identifier zz0123456789abcdef #1f77b4'
-    assert list(hash_like(text)) == [
+    assert list(hash_like_words(text)) == [
         "0123456789abcdef",
         "0123456789ABCDEF",
         "4Xj/y+pQ0dWlQ2aT0qZb",
@@ -135,25 +135,25 @@ def test_hashes_made_once_find_what_hashes_made_anew_find(
 ) -> None:
     monkeypatch.setattr(digests, "IDS_AT_ONCE", 3)
     monkeypatch.setattr(digests, "_KEPT_BYTES", 1 << 20 if keeps else 0)
-    made: list[int] = []
-    make = digests.side_by_side
+    case: list[int] = []
+    make = digests.digest_rows
 
     def counted(ids: Sequence[str]) -> digests.Codes:
-        made.append(len(ids))
+        case.append(len(ids))
         return make(ids)
 
-    monkeypatch.setattr(digests, "side_by_side", counted)
+    monkeypatch.setattr(digests, "digest_rows", counted)
     ids = ["anna", "ben", "cho", "dee", "\udc80"]
     names = [hashlib.sha384(uid.encode("utf-8", "surrogatepass")).hexdigest()[:20] for uid in ids]
     others = [hashlib.blake2s(b"dee", digest_size=8).hexdigest(), b"dee".hex() + "zz"]
     shared = digests.Digests(ids)
-    assert digests.hashes_among(shared, names) == set(names)
-    assert digests.hashes_among(shared, others) == {others[0]}
-    assert made == [3, 2] * (1 if keeps else 2)
-    for own in shared:
+    assert digests.find_hashed_names(shared, names) == set(names)
+    assert digests.find_hashed_names(shared, others) == {others[0]}
+    assert case == [3, 2] * (1 if keeps else 2)
+    for uids_linked in shared:
         for start, end, size in zip(digests._STARTS, digests._STARTS[1:], digests._SIZES, strict=False):
             assert 0 <= end - start - size < 15
-        assert own.shape[1] == digests._STARTS[-1]
+        assert uids_linked.shape[1] == digests._STARTS[-1]
     assert len(list(shared)) == 2
 
 
@@ -179,21 +179,21 @@ def digest_of(uid: str) -> np.ndarray:
     return np.frombuffer(hashlib.sha256(uid.encode()).digest(), dtype=np.uint8)[None, :]
 
 
-def searched(names: list[str], expected: float) -> digests.Search:
+def searched(names: list[str], expected: float) -> digests.RunSearch:
     """A search that has seen one hash, among so many others that chance gives so many runs of 12."""
-    search = digests.Search(digests.HEX, names)
-    search.look(digest_of(UID))
-    search.compared = int(expected * 2**48 / len(np.unique(search.sought.windows)))
+    search = digests.RunSearch(digests.HEX, names)
+    search.compare(digest_of(UID))
+    search.compared = int(expected * 2**48 / len(np.unique(search.index.windows)))
     return search
 
 
 def test_what_is_expected_by_chance_is_counted_window_by_window() -> None:
     """A SHA-256 has 53 runs of 12 digits, a name of 16 digits 5, of which these two share one."""
-    search = digests.Search(digests.HEX, ["0123456789abcdef", "fedc0123456789ab"])
+    search = digests.RunSearch(digests.HEX, ["0123456789abcdef", "fedc0123456789ab"])
     assert search.expected == 0
-    search.look(digest_of(UID))
+    search.compare(digest_of(UID))
     assert search.expected == 9 * 53 / 2**48
-    search.look(np.concatenate([digest_of(uid) for uid in ("a", "b")]))
+    search.compare(np.concatenate([digest_of(uid) for uid in ("a", "b")]))
     assert search.expected == 9 * 53 * 3 / 2**48
 
 
@@ -204,18 +204,18 @@ def test_pieces_in_different_names_or_apart_are_not_one_long_piece() -> None:
     apart = ["f" * 3 + "f".join(whole[k : k + 12] for k in (0, 30, 10, 40, 20, 50))]
     for names in (in_names, apart):
         search = searched(names, 0.5)
-        assert len(search.hit()) == len(names)
-        assert search.found().tolist() == []
+        assert len(search.places_with_runs()) == len(names)
+        assert search.significant_places().tolist() == []
     search = searched(["ff" + whole[20:37]], 0.5)
-    assert (search.hit(), search.found().tolist()) == ([0], [0])
-    assert searched(["ff" + whole[20:36]], 0.5).found().tolist() == []
+    assert (search.places_with_runs(), search.significant_places().tolist()) == ([0], [0])
+    assert searched(["ff" + whole[20:36]], 0.5).significant_places().tolist() == []
 
 
 @pytest.mark.parametrize(
     ("n", "expected", "chance"), [(0, 3.0, 1.0), (1, 0.01, 0.00995017), (2, 0.5, 0.0902)]
 )
 def test_the_chance_of_so_many_is_poissons(n: int, expected: float, chance: float) -> None:
-    assert digests.at_least(n, expected) == pytest.approx(chance, rel=1e-3)
+    assert digests.chance_of_at_least(n, expected) == pytest.approx(chance, rel=1e-3)
 
 
 def test_a_lone_piece_that_chance_explains_is_noted_with_its_chance() -> None:
@@ -239,7 +239,7 @@ def test_a_lone_piece_that_chance_explains_is_noted_with_its_chance() -> None:
 
 
 def test_a_chance_that_rounds_to_one_is_noted_as_a_share() -> None:
-    (note,) = digests.Hashes(names=frozenset(), n_by_chance=2, chance=0.9999999).notes()
+    (note,) = digests.HashSearch(names=frozenset(), n_by_chance=2, chance=0.9999999).notes()
     assert "100 % of all releases" in note
 
 
@@ -249,7 +249,7 @@ def test_the_note_stands_in_the_verdict() -> None:
     cut = "zz" + hashlib.sha256(original.ids[5].encode()).hexdigest()[30:42]
     names = (cut, *release.trajectory_ids[1:])
     renamed = dict(zip(release.trajectory_ids, names, strict=True))
-    told = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
-    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), told)
+    renamed_linkage = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
+    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), renamed_linkage)
     assert verdict.holds, verdict.findings
     assert sum("in common with a plain hash" in note for note in verdict.notes) == 1

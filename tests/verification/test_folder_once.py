@@ -24,18 +24,18 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    manifest_of,
+    build_manifest,
     read_manifest,
     write_manifest,
 )
-from shoal.release_folder.packing import GEOMETRY, pieces_in
+from shoal.release_folder.packing import GEOMETRY, group_pieces
 from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify_folder
-from shoal.verification.files.decoded import Decoding
-from shoal.verification.files.folder import looked_at, verify_looked, with_its_page
+from shoal.verification.files.decoded import BoxDecoder
+from shoal.verification.files.folder import read_folder, verify_reading, with_new_page
 from shoal.verification.files.written import read_written
 from small_points import crowd
 
@@ -58,7 +58,7 @@ def written(case: Case, folder: Path) -> Path:
     folder.mkdir()
     write_table(release, folder / RELEASE_FILE)
     verdict = shoal.verify(original, release, linkage)
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder
 
 
@@ -72,7 +72,7 @@ def counted(calls: Counter[str], name: str, work: Callable[..., Any]) -> Callabl
 
 @pytest.mark.parametrize(
     ("make", "home", "decoder"),
-    [(of_boxes, "decoded", "boxes_as_written"), (of_points, "decoded", "points_as_written")],
+    [(of_boxes, "decoded", "boxes_as_written"), (of_points, "decoded", "decode_points")],
 )
 def test_the_table_is_read_once_and_decoded_once(
     make: Callable[[], Case], home: str, decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -124,13 +124,13 @@ def test_each_form_of_the_identifiers_is_made_once(tmp_path: Path, monkeypatch: 
     original, release, linkage = of_boxes()
     folder = written((original, release, linkage), tmp_path / "release")
     calls: Counter[str] = Counter()
-    home = _module("shoal.verification.leaks.known")
-    for form in ("kinds_of", "Digests", "_numbers_of"):
+    home = _module("shoal.verification.leaks.raw_identifiers")
+    for form in ("identifier_kinds", "Digests", "_numbers_of"):
         monkeypatch.setattr(home, form, counted(calls, form, getattr(home, form)))
     assert verify_folder(original, folder, linkage).holds
-    assert calls == {"kinds_of": 1, "Digests": 1, "_numbers_of": 1}
+    assert calls == {"identifier_kinds": 1, "Digests": 1, "_numbers_of": 1}
     shoal.publish(original, shoal.Glove(k=2), tmp_path / "other", rng=Randomness.for_research(1), tries=0)
-    assert calls == {"kinds_of": 2, "Digests": 2, "_numbers_of": 2}
+    assert calls == {"identifier_kinds": 2, "Digests": 2, "_numbers_of": 2}
 
 
 def test_records_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -157,13 +157,13 @@ def test_a_piece_is_gone_before_the_next_is_read(
     pieces: list[weakref.ref[pa.Table]] = []
 
     def watched(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
-        for piece in pieces_in(file, number):
+        for piece in group_pieces(file, number):
             assert [one() for one in pieces] == [None] * len(pieces)
             pieces.append(weakref.ref(piece))
             yield piece
             del piece
 
-    monkeypatch.setattr("shoal.verification.files.written.pieces_in", watched)
+    monkeypatch.setattr("shoal.verification.files.written.group_pieces", watched)
     read_written(tmp_path / "t.parquet", Run(threads=threads), passed=["trajectory_id", GEOMETRY])
     assert len(pieces) == 6
 
@@ -175,7 +175,7 @@ def test_a_table_of_outlines_alone_is_refused(make: Callable[[], Case], n_rows: 
     folder = written((original, release, linkage), tmp_path / "release")
     pq.write_table(pa.table({GEOMETRY: pa.array([b"12"] * n_rows, pa.binary())}), folder / RELEASE_FILE)
     with pytest.raises(InputError, match="lacks the column"):
-        looked_at(folder, release)
+        read_folder(folder, release)
     with pytest.raises(InputError, match="lacks the column"):
         verify_folder(original, folder, linkage)
 
@@ -197,22 +197,22 @@ def test_boxes_are_those_of_the_file_whatever_was_expected(
     others = [moved(0), moved(4), moved(-1), boxes.take(slice(0, -1)), boxes.take(slice(0, 0))]
     narrower = replace(boxes, x_min=boxes.x_min.astype(np.int32))
     for expected in (None, boxes, *others, narrower):
-        decoding = Decoding(grid, release.crs, expected)
+        decoding = BoxDecoder(grid, release.crs, expected)
         for first in range(0, len(table), 7):
-            decoding.look(table.slice(first, 7), len(table))
-        found = decoding.finish().boxes
-        assert np.shares_memory(found.x_min, boxes.x_min) == (expected is boxes)
+            decoding.add_piece(table.slice(first, 7), len(table))
+        result = decoding.finish().boxes
+        assert np.shares_memory(result.x_min, boxes.x_min) == (expected is boxes)
         for name in BOX_COLUMNS:
-            assert getattr(found, name).dtype == np.int64
-            np.testing.assert_array_equal(getattr(found, name), getattr(boxes, name))
+            assert getattr(result, name).dtype == np.int64
+            np.testing.assert_array_equal(getattr(result, name), getattr(boxes, name))
 
 
 def test_gaps_in_a_later_group_are_said_before_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     names = pa.array([b"\xff" * 4, b"good", b"also", None])
-    for rows, said in ((2, "holds no text"), (4, "empty values")):
+    for rows, message in ((2, "holds no text"), (4, "empty values")):
         pq.write_table(pa.table({"trajectory_id": names.slice(0, rows)}), path, row_group_size=2)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             read_written(path)
 
 
@@ -253,8 +253,8 @@ def test_a_claim_is_checked_again_only_where_the_folder_holds_another_release(
     monkeypatch.setattr(home, "verdict_on", counted(calls, "claim", home.verdict_on))
 
     def checked(judged: Release) -> Verdict:
-        looked = looked_at(folder, judged)
-        return verify_looked(original, looked, linkage, run=Run(), judged=(judged, verdict))
+        looked = read_folder(folder, judged)
+        return verify_reading(original, looked, linkage, run=Run(), judged=(judged, verdict))
 
     assert checked(release) == expected
     assert not calls
@@ -281,15 +281,15 @@ def test_of_a_folder_that_was_read_before_its_page_nothing_else_may_change(
     original, release, linkage = make()
     folder = written((original, release, linkage), tmp_path / "release")
     verdict, manifest = shoal.verify(original, release, linkage), read_manifest(folder)
-    looked = looked_at(folder, release)
+    looked = read_folder(folder, release)
     assert looked.rows().release is release
 
     def found() -> Counter[str]:
         return Counter(
-            each.kind
-            for each in verify_looked(
+            finding.kind
+            for finding in verify_reading(
                 original,
-                with_its_page(looked, release),
+                with_new_page(looked, release),
                 linkage,
                 run=Run(),
                 judged=(release, verdict),
@@ -310,20 +310,20 @@ def test_releases_are_the_same_only_to_the_last_bit() -> None:
     one = of_points()[1]
     points, n = one.points, one.n_samples
     degrees = {"lat": np.zeros(n), "lon": np.zeros(n)}
-    beside = replace(one, payload=replace(points, **degrees))
+    suffix = replace(one, payload=replace(points, **degrees))
     shifted = one.offsets.copy()
     shifted[1] += 1
     others = [
         of_boxes()[1],
-        beside,
+        suffix,
         replace(one, offsets=shifted),
         replace(one, payload=replace(points, t=points.t + 1)),
         replace(one, payload=replace(points, x=points.x.astype(np.int64))),
         replace(one, crs=PLANE),
     ]
     home = _module("shoal.verification.files.folder")
-    assert home._is_the_same(one, replace(one, payload=replace(points, x=points.x.copy())))
-    assert home._is_the_same(beside, replace(beside, crs=beside.crs))
-    assert [home._is_the_same(one, other) for other in others] == [False] * len(others)
-    assert [home._is_the_same(other, one) for other in others] == [False] * len(others)
+    assert home._are_equal_releases(one, replace(one, payload=replace(points, x=points.x.copy())))
+    assert home._are_equal_releases(suffix, replace(suffix, crs=suffix.crs))
+    assert [home._are_equal_releases(one, other) for other in others] == [False] * len(others)
+    assert [home._are_equal_releases(other, one) for other in others] == [False] * len(others)
     assert (points.x == points.x.astype(np.int64)).all()

@@ -13,12 +13,12 @@ from shoal.model.names import Pseudonyms
 from shoal.model.release import Linkage
 from shoal.verification.leaks import forms
 from shoal.verification.leaks.digests import search_hashes
-from shoal.verification.leaks.forms import Characters, among, parts_of
-from shoal.verification.leaks.glued import glued, kinds_of
+from shoal.verification.leaks.forms import Characters, is_among, split_identifiers
+from shoal.verification.leaks.glued import count_glued, identifier_kinds
 from shoal.verification.leaks.identifiers import Names
-from shoal.verification.leaks.known import RawIdentifiers
-from shoal.verification.leaks.look_alikes import _face, look_alikes
-from shoal.verification.linking import links_of
+from shoal.verification.leaks.look_alikes import _appearance, look_alikes
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
+from shoal.verification.linking import link_records
 from test_look_alikes import people
 
 PIECES = st.sampled_from(
@@ -50,7 +50,7 @@ IDS = st.lists(ID, min_size=1, max_size=20, unique=True)
 
 @given(IDS, st.lists(st.lists(st.one_of(ID, PIECES), max_size=6).map(" ".join), max_size=3))
 def test_what_is_left_out_is_in_no_text(ids: list[str], texts: list[str]) -> None:
-    every, some = Names.of(ids), RawIdentifiers(tuple(ids)).among(texts, texts)
+    every, some = Names.of(ids), RawIdentifiers(tuple(ids)).relevant_names(texts, texts)
     assert [some.in_text(text) for text in texts] == [every.in_text(text) for text in texts]
     assert [text in some.whole for text in texts] == [text in every.whole for text in texts]
 
@@ -68,34 +68,34 @@ def test_identifiers_that_read_as_pseudonyms(ids: list[str]) -> None:
 def test_faces_side_by_side_are_those_of_each(ids: list[str]) -> None:
     alone: dict[str, int] = {}
     for uid in ids:
-        alone[_face(uid)] = alone.get(_face(uid), 0) + 1
-    alike = [number for number in alone.values() if number > 1]
+        alone[_appearance(uid)] = alone.get(_appearance(uid), 0) + 1
+    are_alike = [number for number in alone.values() if number > 1]
     notes = list(look_alikes(people(*ids)))
-    assert len(notes) == bool(alike)
-    assert all(note.startswith(f"{sum(alike)} identifiers") for note in notes)
+    assert len(notes) == bool(are_alike)
+    assert all(note.startswith(f"{sum(are_alike)} identifiers") for note in notes)
 
 
 def test_the_hash_of_a_span_is_that_of_its_characters_alone() -> None:
     text = Characters("anna ben anna \udc80é0anna")
     starts = np.array([0, 5, 9, 17, 3, 3])
     ends = np.array([4, 8, 13, 21, 3, 4])
-    first, ben, again, last, nothing, letter = text.hashes(starts, ends).tolist()
-    assert first == again == last
+    first, ben, repeated, last, nothing, letter = text.hashes(starts, ends).tolist()
+    assert first == repeated == last
     assert len({first, ben, nothing, letter}) == 4
     assert Characters("ben").hashes(np.array([0]), np.array([3])).tolist() == [ben]
 
 
 def test_numbers_among_others() -> None:
-    known = np.array([2, 5, 9], dtype=np.uint64)
+    linkage_or_none = np.array([2, 5, 9], dtype=np.uint64)
     numbers = np.array([[0, 2], [9, 10]], dtype=np.uint64)
-    assert among(numbers, known).tolist() == [[False, True], [True, False]]
-    assert not among(numbers, known[:0]).any()
+    assert is_among(numbers, linkage_or_none).tolist() == [[False, True], [True, False]]
+    assert not is_among(numbers, linkage_or_none[:0]).any()
 
 
 def test_parts_hold_every_identifier_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forms, "AT_ONCE", 3)
     ids = ["a", "é", "b", "c", "", "ß", "d"]
-    parts = list(parts_of(ids))
+    parts = list(split_identifiers(ids))
     assert [(list(part.plain), list(part.others)) for part in parts] == [
         (["a", "b"], ["é"]),
         (["c", ""], ["ß"]),
@@ -112,9 +112,13 @@ def test_pieces_of_pseudonyms_are_found_as_pieces_of_texts(length: int) -> None:
         [f"{number:0{length}d}" for number in range(10 ** (length - 1), 10 ** (length - 1) + 50)],
         ["1234567890123456"[:length], "12345678901234ab"[-length:]],
     ):
-        assert glued(kinds_of(ids), Pseudonyms.of(names)) == glued(kinds_of(ids), names)
-    found = glued(kinds_of([name[16 - length :] for name in digests[:100]]), Pseudonyms.of(names))
-    assert sum(map(bool, found)) >= (90 if length > 8 else 0)
+        assert count_glued(identifier_kinds(ids), Pseudonyms.of(names)) == count_glued(
+            identifier_kinds(ids), names
+        )
+    result = count_glued(
+        identifier_kinds([name[16 - length :] for name in digests[:100]]), Pseudonyms.of(names)
+    )
+    assert sum(map(bool, result)) >= (90 if length > 8 else 0)
 
 
 @given(
@@ -126,16 +130,18 @@ def test_a_linkage_is_followed_as_pair_by_pair(records: list[int], pairs: list[t
     ids = tuple("abcdefgh")
     release: Any = SimpleNamespace(trajectory_ids=names, n_records=len(names))
     original: Any = SimpleNamespace(ids=ids)
-    told = [("abcdefghij"[subject], f"{number:016x}") for subject, number in pairs]
-    links = links_of(original, release, Linkage([uid for uid, _ in told], [name for _, name in told]))
+    messages = [("abcdefghij"[subject], f"{number:016x}") for subject, number in pairs]
+    links = link_records(
+        original, release, Linkage([uid for uid, _ in messages], [name for _, name in messages])
+    )
     place = {name: at for at, name in enumerate(names)}
-    good = {(uid, name) for uid, name in told if uid in ids and name in place}
+    good = {(uid, name) for uid, name in messages if uid in ids and name in place}
     for at, name in enumerate(names):
-        own = [uid for uid, linked in good if linked == name and place[name] == at]
-        assert links.subject_of[at] == (ids.index(own[0]) if len(own) == 1 else -1)
+        uids_linked = [uid for uid, linked in good if linked == name and place[name] == at]
+        assert links.subject_of[at] == (ids.index(uids_linked[0]) if len(uids_linked) == 1 else -1)
     assert links.n_subjects_with_record == len({uid for uid, _ in good})
     kinds = [finding.kind for finding in links.findings]
-    different = set(told)
+    different = set(messages)
     assert kinds.count("unknown-record") == sum(name not in place for _, name in different)
     assert kinds.count("unknown-subject") == sum(name in place and uid not in ids for uid, name in different)
     alone = [at for at, name in enumerate(names) if not any(n == name and place[n] == at for _, n in good)]
@@ -147,5 +153,5 @@ def test_names_as_numbers_meet_the_same_hashes() -> None:
     hashed = [hashlib.sha256(uid.encode()).hexdigest() for uid in ids]
     names = [*(digest[:16] for digest in hashed[:10]), *(digest[20:36] for digest in hashed[10:20]), "0" * 16]
     strange = [digest[3:30] for digest in hashed[20:25]] + [hashed[30][:8]]
-    found = search_hashes(ids, Pseudonyms.of([*names, *strange])).names
-    assert found == {*names, *strange} - {"0" * 16}
+    result = search_hashes(ids, Pseudonyms.of([*names, *strange])).names
+    assert result == {*names, *strange} - {"0" * 16}

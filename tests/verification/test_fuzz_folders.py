@@ -61,11 +61,11 @@ def test_the_judge_sees_for_itself(sound: Sound, tmp_path: Path) -> None:
         "report_sha256 is wrong": lambda m: m.update(report_sha256="0" * 64),
         "manifest.json holds what was planted": lambda m: m.update(method=PLANTED.decode()),
     }
-    for number, (told, change) in enumerate(changes.items()):
+    for number, (messages, change) in enumerate(changes.items()):
         folder = tmp_path / str(number)
         shutil.copytree(sound.folder, folder)
         edit_manifest(folder, change)
-        assert told in objections(sound.original, folder, sound.linkage, [PLANTED])
+        assert messages in objections(sound.original, folder, sound.linkage, [PLANTED])
     assert json.loads((tmp_path / "0" / "manifest.json").read_text())["claim"]["k"] == 50
 
 

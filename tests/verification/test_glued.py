@@ -10,7 +10,7 @@ from naive_release import naive_release, small_city
 from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
-from shoal.verification.leaks.glued import glued, kinds_of
+from shoal.verification.leaks.glued import count_glued, identifier_kinds
 from test_verify_leaks import written
 
 IDS = ["caller-0007", "caller-0008", "k7", "margaret", "33123456789", "12345678", "a1b2c3d4e5"]
@@ -39,14 +39,14 @@ IDS = ["caller-0007", "caller-0008", "k7", "margaret", "33123456789", "12345678"
     ],
 )
 def test_what_counts_inside_a_word(text: str, n: int) -> None:
-    assert glued(kinds_of(IDS), [text]) == [n]
-    assert glued(kinds_of(IDS), ["nothing here", text, "nor here"]) == [0, n, 0]
+    assert count_glued(identifier_kinds(IDS), [text]) == [n]
+    assert count_glued(identifier_kinds(IDS), ["nothing here", text, "nor here"]) == [0, n, 0]
 
 
 def test_without_identifiers_or_texts_there_is_nothing() -> None:
-    assert glued(kinds_of([]), ["xcaller-0007y"]) == [0]
-    assert glued(kinds_of(IDS), []) == []
-    assert glued(kinds_of(["", "-", "anna"]), ["anna anna"]) == [0]
+    assert count_glued(identifier_kinds([]), ["xcaller-0007y"]) == [0]
+    assert count_glued(identifier_kinds(IDS), []) == []
+    assert count_glued(identifier_kinds(["", "-", "anna"]), ["anna anna"]) == [0]
 
 
 def test_random_pseudonyms_and_digests_hold_pieces_by_chance() -> None:
@@ -57,27 +57,29 @@ def test_random_pseudonyms_and_digests_hold_pieces_by_chance() -> None:
     names = Randomness.for_research(5).pseudonyms(3000)
     pieces = {name[at : at + 6] for name in names for at in range(11)}
     assert 2 <= len(pieces & set(ids)) <= 12
-    assert glued(kinds_of(ids), names) == [0] * len(names)
-    assert sum(glued(kinds_of(ids), [f"u{uid}" for uid in ids])) >= len(ids) - 5  # some are equal
+    assert count_glued(identifier_kinds(ids), names) == [0] * len(names)
+    assert (
+        sum(count_glued(identifier_kinds(ids), [f"u{uid}" for uid in ids])) >= len(ids) - 5
+    )  # some are equal
 
 
 def test_sequential_names_are_told_from_chance_among_twenty_thousand() -> None:
     ids = [f"user{number:06d}" for number in range(20_000)]
     page = " ".join(Randomness.for_research(6).pseudonyms(500))
-    assert glued(kinds_of(ids), [page, f"{page} xuser000123x"]) == [0, 1]
+    assert count_glued(identifier_kinds(ids), [page, f"{page} xuser000123x"]) == [0, 1]
 
 
 def test_short_numbers_hide_no_identifier_of_their_length() -> None:
     """They are looked for in no word, so they are nothing that a word could hold by chance."""
     ids = [*(f"{number:07d}" for number in range(100_000)), "a1b2c3d"]
-    assert glued(kinds_of(ids), ["xa1b2c3dy"]) == [1]
-    assert glued(kinds_of(ids), ["x0012345y"]) == [0]
+    assert count_glued(identifier_kinds(ids), ["xa1b2c3dy"]) == [1]
+    assert count_glued(identifier_kinds(ids), ["x0012345y"]) == [0]
 
 
 def test_words_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.verification.leaks.glued._CHARACTERS_AT_ONCE", 20)
     texts = ["xcaller-0007y", "some-longer-word-here", "zcaller-0008", "nothing", "", "0033123456789"]
-    assert glued(kinds_of(IDS), texts) == [1, 0, 1, 0, 0, 1]
+    assert count_glued(identifier_kinds(IDS), texts) == [1, 0, 1, 0, 0, 1]
 
 
 def test_pseudonyms_with_an_identifier_inside_refuse_a_release() -> None:
@@ -86,9 +88,9 @@ def test_pseudonyms_with_an_identifier_inside_refuse_a_release() -> None:
     renamed = dict(zip(release.trajectory_ids, release.trajectory_ids, strict=True))
     first = release.trajectory_ids[0]
     renamed[first] = f"zz{linkage.uids[linkage.trajectory_ids.index(first)].replace('-', '')}9"
-    told = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
+    renamed_linkage = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
     names = tuple(renamed[name] for name in release.trajectory_ids)
-    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), told)
+    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), renamed_linkage)
     assert verdict.kinds == {"raw-identifier"}
     assert renamed[first] not in str(verdict)
 

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.runtime.arrays import read_only
 from shoal.verification.leaks import digests
-from shoal.verification.leaks.digests import SPELLINGS, Sought, mark_spelled, runs_in
+from shoal.verification.leaks.digests import SPELLINGS, RunIndex, count_runs, mark_spelled_runs
 from shoal.verification.leaks.loops import fill_filter, mark_runs
 
 
@@ -32,11 +32,11 @@ def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Sp
             ]
             others = draw.integers(0, 2 ** min(63, 12 * spelling.bits), 500, dtype=np.uint64)
             runs = np.unique(np.array([*written[::2], *others.tolist()], dtype=np.uint64))
-            filled, met = np.zeros(256, dtype=np.uint8), np.zeros(len(runs), dtype=np.bool_)
+            filled, hits = np.zeros(256, dtype=np.uint8), np.zeros(len(runs), dtype=np.bool_)
             fill_filter(runs, filled)
-            assert mark_runs(read_only(raw), start, spelling.bits, 12, runs, filled, met) == len(written)
-            assert set(runs[met].tolist()) == set(runs.tolist()) & set(written)
-            assert len(raw) * runs_in(n - start, spelling.bits) == len(written)
+            assert mark_runs(read_only(raw), start, spelling.bits, 12, runs, filled, hits) == len(written)
+            assert set(runs[hits].tolist()) == set(runs.tolist()) & set(written)
+            assert len(raw) * count_runs(n - start, spelling.bits) == len(written)
             looked += len(written)
     assert looked > 500
 
@@ -60,17 +60,17 @@ def test_no_run_is_missed_where_only_some_rows_are_looked_at(
     assert written
     for text in (one.lower() if spelling.folded else one for one in written):
         number = sum(
-            spelling.alphabet.index(each) << (spelling.bits * (11 - n)) for n, each in enumerate(text)
+            spelling.alphabet.index(item) << (spelling.bits * (11 - n)) for n, item in enumerate(text)
         )
         for run, is_met in ((number % 2**64, True), (number % 2**64 ^ 1 << 20, False)):
-            sought = Sought.of(np.array([run], dtype=np.uint64), spelling.bits)
-            met = np.zeros(1, dtype=np.bool_)
-            assert mark_spelled(spelling, raw, sought, met) == len(written)
-            assert met.tolist() == [is_met]
+            sought = RunIndex.of(np.array([run], dtype=np.uint64), spelling.bits)
+            hits = np.zeros(1, dtype=np.bool_)
+            assert mark_spelled_runs(spelling, raw, sought, hits) == len(written)
+            assert hits.tolist() == [is_met]
 
 
 def test_rows_without_five_bytes_of_a_run_are_left_out() -> None:
     """Of a thousand random rows, one holds a run that is sought; it alone is looked at closely."""
     raw = read_only(np.random.default_rng(3).integers(0, 256, (1000, 64), dtype=np.uint8))
     run = np.array([int(raw[700].tobytes().hex()[31:43], 16)], dtype=np.uint64)
-    assert Sought.of(run, 4).among(raw).tolist() == raw[700:701].tolist()
+    assert RunIndex.of(run, 4).candidates_in(raw).tolist() == raw[700:701].tolist()

@@ -17,12 +17,12 @@ from parquet_surgery import Anatomy, Page, operated, varint
 from shoal.errors import InputError
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
-from shoal.verification.files.layout import hidden_in, layout_findings, layout_of, walked
+from shoal.verification.files.layout import hidden_bytes, layout_findings, read_layout, walk_groups
 from shoal.verification.files.streamed import verify_streamed_folder
 from shoal.verification.files.thrift import Field, Shape, Source, read_struct
 from stored import stored
@@ -39,7 +39,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
     folder.mkdir()
     write_table(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return original, folder, linkage
 
 
@@ -306,15 +306,15 @@ def in_how_levels_are_stored(anatomy: Anatomy) -> None:
 )
 def test_what_some_readers_refuse_is_found_in_the_bytes(hide: Callable[[Anatomy], None], case: Case) -> None:
     operated(case[1] / RELEASE_FILE, hide)
-    found = layout_findings((case[1] / RELEASE_FILE).read_bytes())
-    assert {finding.kind for finding in found} == {"hidden-bytes"}
+    findings = layout_findings((case[1] / RELEASE_FILE).read_bytes())
+    assert {finding.kind for finding in findings} == {"hidden-bytes"}
 
 
 SHAPE = Shape(name="test", fields={1: Field(name="a", kind="i32"), 20: Field(name="b", kind="i32")})
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
+    ("content", "expected"),
     [
         ("15 0e 00", {"a": 7}),
         ("15 0e 05 28 02 00", {"a": 7, "b": 1}),
@@ -325,13 +325,13 @@ SHAPE = Shape(name="test", fields={1: Field(name="a", kind="i32"), 20: Field(nam
         ("15 8e 00 00", None),  # a number at length
     ],
 )
-def test_fields_have_one_spelling(content: str, found: dict[str, int] | None) -> None:
+def test_fields_have_one_spelling(content: str, expected: dict[str, int] | None) -> None:
     source = Source(bytes.fromhex(content), "test")
-    if found is None:
+    if expected is None:
         with pytest.raises(InputError):
             read_struct(source, SHAPE)
     else:
-        assert read_struct(source, SHAPE) == found
+        assert read_struct(source, SHAPE) == expected
 
 
 def test_lists_have_one_spelling() -> None:
@@ -388,15 +388,15 @@ def test_a_file_walked_in_parts_is_a_file_walked_whole(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": range(90)}), path, compression="zstd", store_schema=False, row_group_size=9)
     content = path.read_bytes()
-    layout = layout_of(content)
+    layout = read_layout(content)
     cuts = [0, 1, 5, len(layout.groups)]
-    parts = [walked(content, layout.of(first, behind)) for first, behind in pairwise(cuts)]
+    parts = [walk_groups(content, layout.of(first, people_behind)) for first, people_behind in pairwise(cuts)]
     assert len(parts) == 3
-    assert hidden_in(parts, layout) == layout_findings(content) == []
-    assert [finding.kind for finding in hidden_in(parts[:2], layout)] == ["hidden-bytes"]
+    assert hidden_bytes(parts, layout) == layout_findings(content) == []
+    assert [finding.kind for finding in hidden_bytes(parts[:2], layout)] == ["hidden-bytes"]
     for some in (parts[1:], [parts[0], parts[2]], [*parts, parts[0]]):
         with pytest.raises(InputError, match="do not follow each other"):
-            hidden_in(some, layout)
+            hidden_bytes(some, layout)
 
 
 def test_gaps_and_texts_of_one_length_are_read(tmp_path: Path) -> None:
@@ -438,8 +438,8 @@ def test_a_folder_of_far_more_records_than_people_is_refused_before_each_is_look
     with pq.ParquetWriter(path, many.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(many)
     assert kinds_of(case, tmp_path) == (frozenset({"record-without-subject", "nothing-checked"}),) * 2
-    told = verify_folder(case[0], case[1], case[2]).findings[0].message
-    assert told == "the release holds 1,100 records, and the raw data 12 subjects"
+    in_memory = verify_folder(case[0], case[1], case[2]).findings[0].message
+    assert in_memory == "the release holds 1,100 records, and the raw data 12 subjects"
 
 
 @pytest.mark.parametrize("cut", [0, 3, 11, 12, 40, -1, -8, -9, -100])

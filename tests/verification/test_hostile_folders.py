@@ -50,8 +50,8 @@ def test_people_all_over_the_earth_are_refused_in_words(
     places = np.random.default_rng(0).uniform((-80, -180), (80, 180), (8, 6, 2)).tolist()
     rows = [
         f"p{who},{1_700_000_000 + 3600 * n},{lat},{lon}"
-        for who, own in enumerate(places)
-        for n, (lat, lon) in enumerate(own)
+        for who, uids_linked in enumerate(places)
+        for n, (lat, lon) in enumerate(uids_linked)
     ]
     (tmp_path / "world.csv").write_text("\n".join(["uid,t,lat,lon", *rows]) + "\n")
     outcome = shoal(
@@ -134,14 +134,14 @@ def test_raw_data_that_a_killed_check_left_is_told_of(
     folder = damaged(sound, tmp_path / "r", lambda _: None)
     words = ("verify", city, folder, "--linkage", sound[1], "--streamed")
     assert "rm -r" not in shoal(*words).err
-    left = tmp_path / ".r.check-ab12"
-    left.mkdir()
+    remaining = tmp_path / ".r.check-ab12"
+    remaining.mkdir()
     outcome = shoal(*words)
-    assert (outcome.code, f"rm -r {left}" in outcome.err) == (0, True)
+    assert (outcome.code, f"rm -r {remaining}" in outcome.err) == (0, True)
 
 
 @pytest.mark.parametrize(
-    ("entries", "told"),
+    ("entries", "expected"),
     [
         ({"claim": {"type": "k-anonymity"}}, "claim cannot be read: 'k' is missing"),
         ({"claim": {"type": "k-anonymity", "k": "two"}}, "claim cannot be read: 'k' must be a whole number"),
@@ -170,18 +170,18 @@ def test_raw_data_that_a_killed_check_left_is_told_of(
     ],
 )
 def test_a_manifest_of_other_types_is_told_in_one_line(
-    entries: dict[str, Any], told: str, city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+    entries: dict[str, Any], expected: str, city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal
 ) -> None:
     folder = damaged(sound, tmp_path / "r", lambda manifest: manifest.update(entries))
     for words in (("verify",), ("verify", "--streamed"), ("measure",), ("attack",)):
         outcome = shoal(words[0], city, folder, "--linkage", sound[1], "--quiet", *words[1:])
         assert (outcome.code, outcome.out) == (2, "")
-        assert told in outcome.err
+        assert expected in outcome.err
         assert "unexpected" not in outcome.err
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "told"),
+    ("column", "value", "expected"),
     [
         ("t_start", float("nan"), "infinite or impossibly large"),
         ("x_min", -1e300, "infinite or impossibly large"),
@@ -192,16 +192,22 @@ def test_a_manifest_of_other_types_is_told_in_one_line(
     ],
 )
 def test_impossible_boxes_give_no_figures(
-    column: str, value: float, told: str, city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+    column: str,
+    value: float,
+    expected: str,
+    city: Path,
+    sound: tuple[Path, Path],
+    tmp_path: Path,
+    shoal: Shoal,
 ) -> None:
     folder = damaged(sound, tmp_path / "r", lambda _: None)
     with_first(folder, column, value)
     for command in ("measure", "attack"):
         outcome = shoal(command, city, folder, "--linkage", sound[1], "--quiet")
         assert (outcome.code, outcome.out) == (2, "")
-        assert told in outcome.err
+        assert expected in outcome.err
     assert shoal("verify", city, folder, "--linkage", sound[1], "--quiet").code == (
-        2 if told.startswith("infinite") else 1
+        2 if expected.startswith("infinite") else 1
     )
 
 
@@ -239,7 +245,7 @@ def test_a_folder_cannot_steer_the_terminal(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("--linkage", "{tmp}/l", "--private-report", "{tmp}/l"), "is named for two different files"),
         (
@@ -258,7 +264,7 @@ def test_a_folder_cannot_steer_the_terminal(
 )
 def test_outputs_and_quantities_that_cannot_be_meant(
     words: tuple[str, ...],
-    told: str,
+    expected: str,
     city: Path,
     tmp_path: Path,
     shoal: Shoal,
@@ -268,7 +274,7 @@ def test_outputs_and_quantities_that_cannot_be_meant(
     output = () if "--output" in words else ("--output", "r")
     outcome = shoal("anonymize", city, "--quiet", *output, *(word.format(tmp=tmp_path) for word in words))
     assert (outcome.code, outcome.out) == (2, "")
-    assert told in outcome.err
+    assert expected in outcome.err
     assert "unexpected" not in outcome.err
     assert list(tmp_path.iterdir()) == []
 

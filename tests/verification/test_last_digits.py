@@ -19,7 +19,7 @@ from naive_release import naive_release, small_city
 from shoal.model.release import BOX_COLUMNS, Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
@@ -37,7 +37,7 @@ def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder.mkdir()
     write_table(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return original, folder, linkage
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from parquet_surgery import packed
 from shoal.errors import InputError
-from shoal.verification.files.layout import _require_honest_size, layout_findings, layout_of, walked
+from shoal.verification.files.layout import _require_honest_size, layout_findings, read_layout, walk_groups
 from shoal.verification.files.thrift import FOOTER, PAGE, Shape
 
 MAGIC = b"PAR1"
@@ -46,20 +46,20 @@ def file_of(
     out, groups = MAGIC, []
     for _ in range(n_groups):
         head = packed({"type": 0, "uncompressed": 24, "compressed": 24, "data": HEAD, **page}, PAGE)
-        own = b"" if bare else pages_before + head + BODY + pages_behind
+        chunk_bytes = b"" if bare else pages_before + head + BODY + pages_behind
         account = {
             "type": 2,
             "encodings": [0, 3],
             "path": [name],
             "codec": 0,
             "values": 3,
-            "uncompressed": len(own),
-            "compressed": len(own),
+            "uncompressed": len(chunk_bytes),
+            "compressed": len(chunk_bytes),
             "data_page_offset": len(out),
             **data,
         }
-        groups.append({"chunks": [{"data": account, **chunk}], "bytes": len(own), "rows": 3, **group})
-        out += own
+        groups.append({"chunks": [{"data": account, **chunk}], "bytes": len(chunk_bytes), "rows": 3, **group})
+        out += chunk_bytes
     schema = [{"name": b"schema", "children": 1}, {"type": 2, "repetition": 0, "name": name}]
     entries = {"version": 2, "schema": schema, "rows": 3 * n_groups, "row_groups": groups, **footer}
     return out + with_length(packed(entries, FOOTER))
@@ -84,7 +84,7 @@ def test_a_file_made_by_hand_holds() -> None:
     assert found_in(file_of()) == []
     assert found_in(file_of(n_groups=3)) == []
     assert found_in(file_of(n_groups=0)) == []  # the footer begins behind the mark
-    assert layout_of(file_of()).end == END
+    assert read_layout(file_of()).end == END
 
 
 RIGHT: list[dict[str, Any]] = [
@@ -301,9 +301,9 @@ def test_a_text_of_a_dictionary_counts_for_each_row_that_has_it(groups: int) -> 
 @pytest.mark.parametrize("first", [b"", b"x"])
 def test_groups_alone_begin_where_the_footer_says(first: bytes) -> None:
     content = file_of(n_groups=3)
-    layout = layout_of(content)
-    part = walked(content, layout.of(1, 3))
-    assert (part.start, part.end, part.found) == (END, layout.end, ())
+    layout = read_layout(content)
+    part = walk_groups(content, layout.of(1, 3))
+    assert (part.start, part.end, part.faults) == (END, layout.end, ())
     assert layout.of(0, 1).start == 4
     empty: list[list[dict[str, Any]]] = [[], [{"chunks": []}], [{"chunks": [{}]}]]
     for groups in empty:
@@ -319,10 +319,10 @@ def test_groups_alone_begin_where_the_footer_says(first: bytes) -> None:
 
 def test_what_was_found_in_a_group_is_told_once_and_with_its_number() -> None:
     content = file_of(group={"ordinal": 1}, n_groups=3)
-    layout = layout_of(content)
+    layout = read_layout(content)
     assert found_in(content) == [ORDER]
-    assert walked(content, layout.of(1, 2)).found == ()
-    assert walked(content, layout.of(2, 3)).found == (ORDER,)
+    assert walk_groups(content, layout.of(1, 2)).faults == ()
+    assert walk_groups(content, layout.of(2, 3)).faults == (ORDER,)
 
 
 def geo(*, bbox: Any = (-1.5, 2.0, -1.25, 3.5), **changes: Any) -> dict[str, Any]:
@@ -403,9 +403,9 @@ NUMBERS = {
 
 def shapes_in(shape: Shape) -> dict[str, str]:
     """The numbers of the fields of a structure, and of all structures inside."""
-    told = " ".join(f"{number} {field.name}" for number, field in shape.fields.items())
+    messages = " ".join(f"{number} {field.name}" for number, field in shape.fields.items())
     inside = [shapes_in(field.of) for field in shape.fields.values() if field.of is not None]
-    return {shape.name: told} | {name: text for each in inside for name, text in each.items()}
+    return {shape.name: messages} | {name: text for item in inside for name, text in item.items()}
 
 
 def test_fields_have_the_numbers_of_the_format() -> None:

@@ -10,10 +10,16 @@ import pytest
 
 from naive_release import small_city
 from shoal.verification.leaks import lint
-from shoal.verification.leaks.digests import at_least, hash_like
-from shoal.verification.leaks.glued import glued, kinds_of
-from shoal.verification.leaks.identifiers import Names, is_telling
-from shoal.verification.leaks.lint import _LONGEST_SHOWN, _extra_file, _manifest, _private_paths, _shown
+from shoal.verification.leaks.digests import chance_of_at_least, hash_like_words
+from shoal.verification.leaks.glued import count_glued, identifier_kinds
+from shoal.verification.leaks.identifiers import Names, is_distinctive
+from shoal.verification.leaks.lint import (
+    _LONGEST_SHOWN,
+    _extra_file_places,
+    _manifest_place,
+    _private_paths,
+    _safe_name,
+)
 from shoal.verification.leaks.order import FEWEST_PSEUDONYMS, FEWEST_RECORDS, WIDEST_Z, order_findings
 
 # --- the manifest -------------------------------------------------------------------------------------------
@@ -50,13 +56,13 @@ def test_what_of_a_manifest_is_compared(
     entries: dict[str, Any], alone: set[str], strings: set[str], numbers: set[str], seeds: int, tmp_path: Path
 ) -> None:
     (tmp_path / "m").write_text(json.dumps(entries))
-    place = _manifest(tmp_path / "m")
+    place = _manifest_place(tmp_path / "m")
     assert (set(place.alone), set(place.strings), place.seeds) == (alone, strings, seeds)
     assert set(place.text.split("\n")) - {""} == strings | numbers
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         *((f"/{folder}/a", True) for folder in ("home", "Users", "root")),
         ("see /Users/a/b", True),
@@ -68,12 +74,12 @@ def test_what_of_a_manifest_is_compared(
         (".../home/a", False),
     ],
 )
-def test_paths_that_begin_like_a_home_folder(text: str, found: bool, tmp_path: Path) -> None:
-    assert bool(_private_paths(tmp_path / "release").search(text)) is found
+def test_paths_that_begin_like_a_home_folder(text: str, expected: bool, tmp_path: Path) -> None:
+    assert bool(_private_paths(tmp_path / "release").search(text)) is expected
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "examined"),
     [
         ("n" * _LONGEST_SHOWN, True),
         ("n" * (_LONGEST_SHOWN + 1), False),
@@ -83,8 +89,8 @@ def test_paths_that_begin_like_a_home_folder(text: str, found: bool, tmp_path: P
         ("of ann-0007", False),
     ],
 )
-def test_names_are_shown_where_they_are_short_plain_and_tell_nobody(name: str, shown: bool) -> None:
-    assert (_shown(name, Names.of(["ann-0007"])) == f"'{name}'") is shown
+def test_names_are_shown_where_they_are_short_plain_and_tell_nobody(name: str, examined: bool) -> None:
+    assert (_safe_name(name, Names.of(["ann-0007"])) == f"'{name}'") is examined
 
 
 @pytest.mark.parametrize(("bytes_", "places"), [(9, 2), (10, 2), (11, 1)])
@@ -93,7 +99,7 @@ def test_a_strange_file_is_read_up_to_a_size_and_of_a_larger_one_the_name(
 ) -> None:
     monkeypatch.setattr(lint, "_LARGEST_READ", 10)
     (tmp_path / "notes").write_text("n" * bytes_)
-    assert len(list(_extra_file(tmp_path / "notes"))) == places
+    assert len(list(_extra_file_places(tmp_path / "notes"))) == places
 
 
 # --- order --------------------------------------------------------------------------------------------------
@@ -103,11 +109,11 @@ def orders(subjects: Any, names: Any = None) -> list[str]:
     n = len(subjects)
     original = small_city(max(subjects) + 1, 1)
     shuffled = np.random.default_rng(1).permutation(n)
-    told = [f"{number:04d}" for number in shuffled] if names is None else names
-    own = type(original)(**{**vars(original), "input_rank": None})
+    messages = [f"{number:04d}" for number in shuffled] if names is None else names
+    people_only = type(original)(**{**vars(original), "input_rank": None})
     return [
         finding.message.removeprefix("the order of the ").removesuffix("; expected a random one")
-        for finding in order_findings(own, np.array(subjects, dtype=np.int64), told)
+        for finding in order_findings(people_only, np.array(subjects, dtype=np.int64), messages)
     ]
 
 
@@ -117,12 +123,12 @@ def test_orders_repeat_from_four_records_and_ten_pseudonyms_on() -> None:
     assert orders(range(3, -1, -1), list("bdac")) == ["records reverses the order of the raw identifiers"]
     assert orders(range(3), list("bca")) == orders([2, 1, 0], list("bca")) == []
     mixed = [3, 0, 7, 9, 1, 5, 8, 2, 6, 4]
-    for n, found in ((9, False), (10, True)):
+    for n, result in ((9, False), (10, True)):
         some = [number for number in mixed if number < n]
         ascending = [f"{number:04d}" for number in some]
         descending = [f"{99 - number:04d}" for number in some]
-        assert orders(some, ascending) == ["pseudonyms repeats the order of the raw identifiers"] * found
-        assert orders(some, descending) == ["pseudonyms reverses the order of the raw identifiers"] * found
+        assert orders(some, ascending) == ["pseudonyms repeats the order of the raw identifiers"] * result
+        assert orders(some, descending) == ["pseudonyms reverses the order of the raw identifiers"] * result
 
 
 def test_one_step_in_the_other_direction_is_no_repetition() -> None:
@@ -132,23 +138,23 @@ def test_one_step_in_the_other_direction_is_no_repetition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("turned", "found"),
+    ("turned", "expected"),
     [
         (13, ["records is correlated (z = 4.5) with the order of the raw identifiers"]),  # 4.513
         (14, []),  # 4.295
     ],
 )
-def test_an_order_that_resembles_another_is_told_by_its_z(turned: int, found: list[str]) -> None:
+def test_an_order_that_resembles_another_is_told_by_its_z(turned: int, expected: list[str]) -> None:
     """Thirty people, of whom the first so many stand the other way round."""
     subjects = [*range(turned - 1, -1, -1), *range(turned, 30)]
-    assert [message for message in orders(subjects) if message.startswith("records")] == found
+    assert [message for message in orders(subjects) if message.startswith("records")] == expected
 
 
 # --- pieces of words ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("uid", "found"),
+    ("uid", "expected"),
     [
         ("ab12x", False),
         ("ab12xy", True),  # six letters and digits
@@ -161,9 +167,9 @@ def test_an_order_that_resembles_another_is_told_by_its_z(turned: int, found: li
         ("abcdefgh", False),
     ],
 )
-def test_how_long_an_identifier_must_be_to_be_looked_for_inside_words(uid: str, found: bool) -> None:
+def test_how_long_an_identifier_must_be_to_be_looked_for_inside_words(uid: str, expected: bool) -> None:
     inside = f"0{uid}0" if uid.isdigit() else f"z{uid}z"
-    assert glued(kinds_of([uid]), [inside]) == [int(found)]
+    assert count_glued(identifier_kinds([uid]), [inside]) == [int(expected)]
 
 
 @pytest.mark.parametrize(("alphabet", "length", "hidden"), [(16, 6, "ab12xy"), (10, 9, "123456789")])
@@ -172,15 +178,15 @@ def test_pieces_count_where_chance_explains_so_many_in_fewer_than_one_of_a_milli
 ) -> None:
     """Of so many pieces, one is expected to be it by chance just so often, and a few more are too many."""
     least = 1e-6 * float(alphabet) ** length
-    for n_pieces, found in ((ceil(least) - 1, True), (ceil(least), False)):
+    for n_pieces, result in ((ceil(least) - 1, True), (ceil(least), False)):
         pad = "q9" * 500 if alphabet == 16 else "8" * 1000
         longest = len(pad) - length + 1
-        words, left = [hidden], n_pieces - 1
-        while left:
-            here = min(left, longest)
-            words.append(pad[: here + length - 1])
-            left -= here
-        assert glued(kinds_of([hidden]), [" ".join(words)]) == [int(found)]
+        words, remaining = [hidden], n_pieces - 1
+        while remaining:
+            here_box = min(remaining, longest)
+            words.append(pad[: here_box + length - 1])
+            remaining -= here_box
+        assert count_glued(identifier_kinds([hidden]), [" ".join(words)]) == [int(result)]
 
 
 # --- words of a text ----------------------------------------------------------------------------------------
@@ -201,7 +207,7 @@ def test_pieces_count_where_chance_explains_so_many_in_fewer_than_one_of_a_milli
     ],
 )
 def test_how_long_a_telling_name_is(name: str, telling: bool) -> None:
-    assert is_telling(name) is telling
+    assert is_distinctive(name) is telling
 
 
 @pytest.mark.parametrize(
@@ -230,7 +236,7 @@ def test_names_in_a_text(text: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("0123456789abcde", []),
         ("0123456789abcdef", ["0123456789abcdef"] * 2),
@@ -241,11 +247,11 @@ def test_names_in_a_text(text: str, n: int) -> None:
         ("z" * 161, []),
     ],
 )
-def test_what_is_long_enough_to_be_a_hash(text: str, found: list[str]) -> None:
-    assert list(hash_like(text)) == found
+def test_what_is_long_enough_to_be_a_hash(text: str, expected: list[str]) -> None:
+    assert list(hash_like_words(text)) == expected
 
 
 def test_the_chance_of_any_is_one_less_that_of_none() -> None:
-    assert at_least(0, 2.0) == 1.0
-    assert at_least(1, 2.0) == pytest.approx(1 - np.exp(-2.0))
-    assert at_least(2, 2.0) == pytest.approx(1 - 3 * np.exp(-2.0))
+    assert chance_of_at_least(0, 2.0) == 1.0
+    assert chance_of_at_least(1, 2.0) == pytest.approx(1 - np.exp(-2.0))
+    assert chance_of_at_least(2, 2.0) == pytest.approx(1 - 3 * np.exp(-2.0))

@@ -21,7 +21,7 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    manifest_of,
+    build_manifest,
     read_manifest,
     write_manifest,
 )
@@ -29,7 +29,7 @@ from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
-from shoal.verification.files.stated import PAGE_NOT_HELD
+from shoal.verification.files.stated import PAGE_NOT_CHECKED
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
 
@@ -55,7 +55,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
     (folder / REPORT_FILE).write_text(PAGE)
     verdict = verify(original, release, linkage)
     assert verdict.holds, verdict.findings
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return original, folder, linkage
 
 
@@ -117,8 +117,8 @@ REFUSED: tuple[tuple[Change, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("change", "told"), REFUSED)
-def test_what_no_manifest_says_is_refused_in_words(change: Change, told: str, case: Case) -> None:
+@pytest.mark.parametrize(("change", "expected"), REFUSED)
+def test_what_no_manifest_says_is_refused_in_words(change: Change, expected: str, case: Case) -> None:
     import sys
 
     most = sys.get_int_max_str_digits()
@@ -129,7 +129,7 @@ def test_what_no_manifest_says_is_refused_in_words(change: Change, told: str, ca
         sys.set_int_max_str_digits(most)
     with pytest.raises(InputError) as raised:
         verify_folder(case[0], case[1], case[2])
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert "caller" not in str(raised.value)
     assert "37.77" not in str(raised.value)
 
@@ -168,7 +168,7 @@ def test_a_giant_manifest_is_refused_before_it_is_read(case: Case) -> None:
         read_manifest(case[1])
 
 
-# what else can be false is in test_statements_told.py; these are found in the folder, in memory and streamed
+# other false statements: test_statement_findings.py; these are found in the folder, in memory and streamed
 FALSE: tuple[tuple[Change, str], ...] = (
     (lambda m: m["verdict"].update(notes=["audited by nobody"]), "its verdict has other notes than"),
     (
@@ -184,13 +184,13 @@ FALSE: tuple[tuple[Change, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("change", "told"), FALSE)
+@pytest.mark.parametrize(("change", "expected"), FALSE)
 def test_what_the_check_derives_otherwise_is_found(
-    change: Change, told: str, case: Case, tmp_path: Path
+    change: Change, expected: str, case: Case, tmp_path: Path
 ) -> None:
     edit_manifest(case[1], change)
     verdict = verify_folder(case[0], case[1], case[2])
-    assert any(told in finding.message for finding in verdict.findings), verdict.findings
+    assert any(expected in finding.message for finding in verdict.findings), verdict.findings
     assert both_verdicts(case, tmp_path) == [{"false-statement"}] * 2
 
 
@@ -222,9 +222,9 @@ def test_without_the_linkage_other_notes_are_no_false_statement(case: Case) -> N
 
 
 def test_the_output_says_that_the_page_was_not_held_against_the_data(case: Case) -> None:
-    assert PAGE_NOT_HELD in verify_folder(case[0], case[1], case[2]).notes
+    assert PAGE_NOT_CHECKED in verify_folder(case[0], case[1], case[2]).notes
     edit_page(case[1], None)
-    assert PAGE_NOT_HELD not in verify_folder(case[0], case[1], case[2]).notes
+    assert PAGE_NOT_CHECKED not in verify_folder(case[0], case[1], case[2]).notes
 
 
 @pytest.mark.parametrize(
@@ -313,4 +313,4 @@ def test_a_release_that_no_manifest_can_state_is_misuse(tmp_path: Path) -> None:
     strange = type(release)(**{**vars(release), "parameters": {"who": ROWS}})
     write_table(release, tmp_path / RELEASE_FILE)
     with pytest.raises(MisuseError, match="no manifest can say this of a release: parameters"):
-        manifest_of(strange, verify(original, release, linkage), tmp_path / RELEASE_FILE)
+        build_manifest(strange, verify(original, release, linkage), tmp_path / RELEASE_FILE)

@@ -15,7 +15,7 @@ from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import parquet_writer
 from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
-from shoal.verification.files.written import OTHERWISE, TORN, Repacking
+from shoal.verification.files.written import PACKED_DIFFERENTLY, TOO_MANY_GROUPS, Repacking
 from small_points import crowd
 from test_verify_leaks import written
 
@@ -24,10 +24,10 @@ PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 
 def packing_notes(path: Path) -> list[str]:
     file = pq.ParquetFile(path)
-    again = Repacking(path.read_bytes(), file)
+    repeated = Repacking(path.read_bytes(), file)
     for group in range(file.num_row_groups):
-        again.pack(file.read_row_group(group))
-    return again.finish()
+        repeated.pack(file.read_row_group(group))
+    return repeated.finish()
 
 
 @pytest.mark.parametrize("crs", [None, PLANE])
@@ -58,7 +58,7 @@ OTHER: dict[str, dict[str, Any]] = {
 def test_other_packing_is_noted(how: str, tmp_path: Path) -> None:
     original = small_city(crs=PLANE)
     folder, linkage = written(original, tmp_path / "release")
-    assert OTHERWISE not in shoal.verify_folder(original, folder, linkage).notes
+    assert PACKED_DIFFERENTLY not in shoal.verify_folder(original, folder, linkage).notes
     path = folder / RELEASE_FILE
     table = pq.read_table(path)
     settings = {"compression": "zstd", "store_schema": False, **OTHER[how]}
@@ -68,7 +68,7 @@ def test_other_packing_is_noted(how: str, tmp_path: Path) -> None:
     edit_manifest(folder, lambda m: m.update(release_sha256=sha256_of(path)))
     verdict = shoal.verify_folder(original, folder, linkage)
     assert not verdict.findings
-    assert verdict.notes.count(OTHERWISE) == 1
+    assert verdict.notes.count(PACKED_DIFFERENTLY) == 1
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_groups_are_packed_one_by_one(
             at += size
         if described:
             writer.add_key_value_metadata({"a": "b"})
-    assert packing_notes(tmp_path / "t") == [TORN] * noted
+    assert packing_notes(tmp_path / "t") == [TOO_MANY_GROUPS] * noted

@@ -26,11 +26,11 @@ def written(width: int, pieces: list[tuple[bool, int]], draw: np.random.Generato
     for place, (packed, many) in enumerate(pieces):
         if packed:
             count = many if place == len(pieces) - 1 else 8 * many
-            own = draw.integers(0, 1 << width, count).tolist()
+            run_of_numbers = draw.integers(0, 1 << width, count).tolist()
             groups = -(-count // 8)
-            bits = sum(number << (width * at) for at, number in enumerate(own))
+            bits = sum(number << (width * at) for at, number in enumerate(run_of_numbers))
             body += varint(groups << 1 | 1) + bits.to_bytes(groups * width, "little")
-            numbers += own
+            numbers += run_of_numbers
         else:
             value = int(draw.integers(0, 1 << width))
             body += varint(many << 1) + value.to_bytes(-(-width // 8), "little")
@@ -59,8 +59,8 @@ def test_numbers_are_counted_as_they_were_written(
 
 @given(body=st.binary(max_size=12), n=st.integers(0, 60), width=st.integers(0, 32))
 def test_any_bytes_are_refused_or_counted(body: bytes, n: int, width: int) -> None:
-    told, counts = counted(body, n, width, 5)
-    assert told == BROKEN or (0 <= told <= BITS_BEHIND + BYTES_BEHIND and sum(counts) == n)
+    messages, counts = counted(body, n, width, 5)
+    assert messages == BROKEN or (0 <= messages <= BITS_BEHIND + BYTES_BEHIND and sum(counts) == n)
 
 
 def test_bits_behind_the_last_number_are_told() -> None:

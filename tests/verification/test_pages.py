@@ -8,7 +8,7 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.verification.files.loops import count_numbers
-from shoal.verification.files.pages import TEXT, Chunk, Values, hybrid, unpacked
+from shoal.verification.files.pages import TEXT, Chunk, Values, count_hybrid, decompress
 
 BEHIND_VALUES = "bytes behind the values of a page"
 BESIDE = "bytes beside the packed content of a page"
@@ -41,15 +41,15 @@ def longs(*values: int) -> bytes:
     ],
 )
 def test_values_fill_a_page_to_its_last_byte(body: bytes, n: int, physical: str, lengths: list[int]) -> None:
-    told: list[str] = []
-    values = Values(body, n, physical, told.append)
+    messages: list[str] = []
+    values = Values(body, n, physical, messages.append)
     assert values.lengths.tolist() == lengths
-    assert told == []
-    Values(body + b"\0", n, physical, told.append)
-    assert told == [BEHIND_VALUES]
+    assert messages == []
+    Values(body + b"\0", n, physical, messages.append)
+    assert messages == [BEHIND_VALUES]
     if n:
         with pytest.raises(InputError, match="truncated or another format"):
-            Values(body[:-1], n, physical, told.append)
+            Values(body[:-1], n, physical, messages.append)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_texts_that_end_early_are_refused(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "n", "physical", "held", "strange"),
+    ("body", "n", "physical", "n_covered", "strange"),
     [
         (longs(1, 2), 2, "<i8", longs(2), longs(3)),
         (longs(1, 2), 2, "<i8", longs(1), longs(1)[:-1]),
@@ -72,10 +72,10 @@ def test_texts_that_end_early_are_refused(body: bytes) -> None:
     ],
 )
 def test_what_a_statistic_states_is_a_value(
-    body: bytes, n: int, physical: str, held: bytes, strange: bytes
+    body: bytes, n: int, physical: str, n_covered: bytes, strange: bytes
 ) -> None:
     values = Values(body, n, physical, lambda _: None)
-    assert values.holds(held)
+    assert values.holds(n_covered)
     assert not values.holds(strange)
 
 
@@ -118,23 +118,23 @@ def test_what_a_statistic_states_is_a_value(
 def test_numbers_of_a_page_one_by_one(
     body: str, n: int, width: int, size: int, counts: list[int] | dict[int, int] | None
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     if counts is None:
         with pytest.raises(InputError, match="truncated or another format"):
-            hybrid(bytes.fromhex(body), n, width, size, told.append)
+            count_hybrid(bytes.fromhex(body), n, width, size, messages.append)
         return
     expected = counts if isinstance(counts, list) else [counts.get(number, 0) for number in range(size)]
-    assert hybrid(bytes.fromhex(body), n, width, size, told.append).tolist() == expected
-    assert told == []
+    assert count_hybrid(bytes.fromhex(body), n, width, size, messages.append).tolist() == expected
+    assert messages == []
     if n:
-        hybrid(bytes.fromhex(body) + b"\0", n, width, size, told.append)
-        assert told == [BEHIND_VALUES]
+        count_hybrid(bytes.fromhex(body) + b"\0", n, width, size, messages.append)
+        assert messages == [BEHIND_VALUES]
 
 
 def test_bits_behind_the_last_number_of_a_page_are_told() -> None:
-    told: list[str] = []
-    assert hybrid(b"\x03\x15", 3, 1, 2, told.append).tolist() == [1, 2]
-    assert told == ["bits behind the values of a page"]
+    messages: list[str] = []
+    assert count_hybrid(b"\x03\x15", 3, 1, 2, messages.append).tolist() == [1, 2]
+    assert messages == ["bits behind the values of a page"]
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_numbers_come_first_in_the_order_of_the_dictionary(
     body: str, n: int, before: list[int], after: list[int]
 ) -> None:
     order = np.array(before)
-    found = count_numbers(
+    result = count_numbers(
         np.frombuffer(bytes.fromhex(body), dtype=np.uint8), n, 2, np.zeros(4, dtype=np.int64), order
     )
-    assert found == 0
+    assert result == 0
     assert order.tolist() == after
 
 
@@ -168,14 +168,14 @@ def test_numbers_come_first_in_the_order_of_the_dictionary(
 def chunk_of(
     told: list[str], physical: str = TEXT, *, optional: bool = False, stated: tuple[bytes, ...] = ()
 ) -> Chunk:
-    return Chunk(physical, optional=optional, stated=set(stated), tell=told.append)
+    return Chunk(physical, optional=optional, stated_values=set(stated), tell=told.append)
 
 
 DICTIONARY = texts(b"ab", b"cde")
 
 
 @pytest.mark.parametrize(
-    ("head", "numbers", "stated", "found"),
+    ("head", "numbers", "parameters", "expected"),
     [
         ({}, "01 02 00 02 01", (b"ab", b"cde"), []),
         ({}, "01 02 01 02 00", (), [ORDER]),
@@ -187,16 +187,16 @@ DICTIONARY = texts(b"ab", b"cde")
     ],
 )
 def test_a_dictionary_holds_what_rows_have_in_their_order(
-    head: dict[str, Any], numbers: str, stated: tuple[bytes, ...], found: list[str]
+    head: dict[str, Any], numbers: str, parameters: tuple[bytes, ...], expected: list[str]
 ) -> None:
-    told: list[str] = []
-    chunk = chunk_of(told, stated=stated)
+    messages: list[str] = []
+    chunk = chunk_of(messages, stated=parameters)
     chunk.take_dictionary(DICTIONARY, {"values": 2, "encoding": 0, **head})
     assert chunk.take_page(bytes.fromhex(numbers), {"values": 2, "encoding": 8}, 2) == 0
     chunk.finish()
-    assert told == found
+    assert messages == expected
     assert (chunk.n_values, chunk.n_gaps) == (2, 0)
-    assert chunk.n_bytes == (4 if UNUSED in found else 5)
+    assert chunk.n_bytes == (4 if UNUSED in expected else 5)
     assert chunk.pages == {(2, head.get("encoding", 0)): 1, (0, 8): 1}
 
 
@@ -231,15 +231,15 @@ def test_empty_texts_make_a_dictionary_of_as_many_bytes_as_their_lengths() -> No
     ],
 )
 def test_gaps_are_rows_without_a_value(levels: str, values: bytes, n: int, gaps: int) -> None:
-    told: list[str] = []
-    chunk = chunk_of(told, "<i8", optional=True)
+    messages: list[str] = []
+    chunk = chunk_of(messages, "<i8", optional=True)
     raw = bytes.fromhex(levels)
     body = len(raw).to_bytes(4, "little") + raw + values
     assert chunk.take_page(body, {"values": n, "encoding": 0}, n) == gaps
     assert chunk.take_page(body, {"values": n, "encoding": 0}, n + 1) == gaps
     assert (chunk.n_values, chunk.n_gaps, chunk.n_bytes) == (2 * n, 2 * gaps, 0)
     assert chunk.pages == {(0, 0): 2}
-    assert told == []
+    assert messages == []
     with pytest.raises(InputError):
         chunk.take_page(body, {"values": n, "encoding": 0}, n - 1)
     with pytest.raises(InputError):
@@ -279,13 +279,13 @@ def test_a_page_by_a_dictionary_that_is_not_there_is_refused() -> None:
 
 
 def test_values_of_plain_pages_are_those_that_statistics_may_state() -> None:
-    told: list[str] = []
-    chunk = chunk_of(told, stated=(b"ab", b"xyz"))
+    messages: list[str] = []
+    chunk = chunk_of(messages, stated=(b"ab", b"xyz"))
     chunk.take_page(texts(b"ab", b"cde"), {"values": 2, "encoding": 0}, 2)
     assert chunk.n_bytes == 5
-    assert chunk.stated == {b"xyz"}
+    assert chunk.stated_values == {b"xyz"}
     chunk.finish()
-    assert told == [OF_NO_ROW]
+    assert messages == [OF_NO_ROW]
 
 
 def test_a_statistic_across_two_texts_is_that_of_no_row() -> None:
@@ -295,10 +295,10 @@ def test_a_statistic_across_two_texts_is_that_of_no_row() -> None:
     assert texts(across) in page
     chunk = chunk_of([], stated=(across, b"uvwxyz", b"uvwxy"))
     chunk.take_page(page, {"values": 3, "encoding": 0}, 3)
-    assert chunk.stated == {across, b"uvwxy"}
+    assert chunk.stated_values == {across, b"uvwxy"}
     chunk = chunk_of([], stated=(across,))
     chunk.take_page(page + texts(across), {"values": 4, "encoding": 0}, 4)
-    assert chunk.stated == set()
+    assert chunk.stated_values == set()
 
 
 # --- packing ------------------------------------------------------------------------------------------------
@@ -312,16 +312,16 @@ def packed(content: bytes) -> bytes:
     "content", [b"", b"a", b"a" * 300, bytes(range(256)) * 300, bytes(70_000), b"ab" * 200_000]
 )
 def test_frames_of_any_size_are_told_from_bytes_behind_them(content: bytes) -> None:
-    told: list[str] = []
-    assert unpacked(packed(content), len(content), "zstd", told.append) == content
-    assert told == []
-    assert unpacked(content, len(content), None, told.append) == content
+    messages: list[str] = []
+    assert decompress(packed(content), len(content), "zstd", messages.append) == content
+    assert messages == []
+    assert decompress(content, len(content), None, messages.append) == content
     skipped = bytes.fromhex("502a4d18 01000000 41")
-    assert unpacked(packed(content) + skipped, len(content), "zstd", told.append) == content
-    assert told == [BESIDE]
+    assert decompress(packed(content) + skipped, len(content), "zstd", messages.append) == content
+    assert messages == [BESIDE]
     for codec, body in ((None, content), ("zstd", packed(content)), ("zstd", packed(content)[:-1] or b"x")):
         with pytest.raises(InputError, match="truncated or another format"):
-            unpacked(body, len(content) + 1, codec, told.append)
+            decompress(body, len(content) + 1, codec, messages.append)
 
 
 RAW = b"hello, crowd"
@@ -354,11 +354,11 @@ BLOCK = (len(RAW) << 3 | 1).to_bytes(3, "little") + RAW  # the last block, store
     ],
 )
 def test_frames_are_followed_by_their_headers(frame: bytes, plain: bool) -> None:
-    told: list[str] = []
-    assert unpacked(frame, 12, "zstd", told.append) in (RAW, b"a" * 12)
-    assert told == ([] if plain else [BESIDE])
-    unpacked(frame + FRAME + b"\x20\x00\x01\0\0", 12, "zstd", told.append)
-    assert told == [BESIDE] * (2 - plain)
+    messages: list[str] = []
+    assert decompress(frame, 12, "zstd", messages.append) in (RAW, b"a" * 12)
+    assert messages == ([] if plain else [BESIDE])
+    decompress(frame + FRAME + b"\x20\x00\x01\0\0", 12, "zstd", messages.append)
+    assert messages == [BESIDE] * (2 - plain)
 
 
 def test_a_frame_that_readers_skip_is_told_even_where_its_bytes_look_like_a_header() -> None:
@@ -366,13 +366,13 @@ def test_a_frame_that_readers_skip_is_told_even_where_its_bytes_look_like_a_head
     frame = packed(RAW)
     to_the_end = (32 - 4 + len(frame)) << 3 | 1
     skipped = bytes.fromhex("502a4d18 20000000 00") + to_the_end.to_bytes(3, "little") + bytes(28)
-    told: list[str] = []
-    assert unpacked(skipped + frame, 12, "zstd", told.append) == RAW
-    assert told == [BESIDE]
+    messages: list[str] = []
+    assert decompress(skipped + frame, 12, "zstd", messages.append) == RAW
+    assert messages == [BESIDE]
 
 
 @pytest.mark.parametrize("codec", ["zstd", "snappy", None])
 def test_a_page_of_no_bytes_holds_nothing(codec: str | None) -> None:
-    assert unpacked(b"", 0, codec, print) == b""
+    assert decompress(b"", 0, codec, print) == b""
     with pytest.raises(InputError, match="truncated or another format"):
-        unpacked(b"", 5, codec, print)
+        decompress(b"", 5, codec, print)

@@ -10,7 +10,7 @@ from naive_release import naive_release, small_city
 from shoal.model.intake import DEGREES_IGNORED, Intake
 from shoal.model.release import Boxes, Linkage, Points
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
@@ -34,7 +34,7 @@ def written(original: Trajectories, folder: Path) -> Linkage:
     write_table(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
     assert verdict.holds, verdict.findings
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return linkage
 
 
@@ -65,7 +65,7 @@ def test_points_in_a_false_plane_are_found(tmp_path: Path) -> None:
     release, linkage = SwapLocations(k=3).anonymize(original, Randomness.for_research(1))
     write_table(release, tmp_path / RELEASE_FILE)
     verdict = verify(original, release, linkage)
-    write_manifest(manifest_of(release, verdict, tmp_path / RELEASE_FILE), tmp_path / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, tmp_path / RELEASE_FILE), tmp_path / MANIFEST_FILE)
     assert "plane-not-in-meters" in verify_folder(original, tmp_path, linkage).kinds
 
 
@@ -73,9 +73,9 @@ def test_local_meters_are_noted_loudly(tmp_path: Path) -> None:
     original = small_city()
     linkage = written(original, tmp_path / "release")
     assert verify_folder(original, tmp_path / "release", linkage).notes == (LOCAL_METERS,)
-    beside = f"{DEGREES_IGNORED}: nothing shows it"
-    told = replace(original, intake=Intake(notes=(beside,)))
-    assert verify_folder(told, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, beside)
+    suffix = f"{DEGREES_IGNORED}: nothing shows it"
+    original_read = replace(original, intake=Intake(notes=(suffix,)))
+    assert verify_folder(original_read, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, suffix)
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_a_plane_that_is_told_with_more_than_parameters_is_noted(crs: str, n: in
 def test_each_different_cell_is_looked_at_once(cells: list[tuple[int, int]]) -> None:
     x, y = np.array(cells, dtype=np.int64).T
     for parts in (((x,), (y,)), ((x, x[::-1]), (y, y[::-1]))):
-        found = list(zip(*(column.tolist() for column in _different(*parts)), strict=True))
-        assert sorted(found) == sorted(set(cells))
+        result = list(zip(*(column.tolist() for column in _different(*parts)), strict=True))
+        assert sorted(result) == sorted(set(cells))
 
 
 def test_a_table_without_boxes_has_no_cells() -> None:
     none = np.empty(0, dtype=np.int64)
     plane = PlaneCheck("EPSG:3035")
-    plane.look_at_boxes(Boxes.of_samples(none, none, none), Grid())
+    plane.add_boxes(Boxes.of_samples(none, none, none), Grid())
     assert list(plane.findings()) == []
 
 
@@ -114,8 +114,8 @@ def test_a_table_without_boxes_has_no_cells() -> None:
 def test_cells_that_one_number_cannot_tell_apart_are_all_looked_at(columns: int, n: int) -> None:
     """Of 2^63 places and more; below, two that are one are looked at once."""
     x, y = (np.array([0, columns - 1, 0]),), (np.array([0, (1 << 32) - 1, 0]),)
-    found = set(zip(*(column.tolist() for column in _different(x, y)), strict=True))
-    assert found == {(0, 0), (columns - 1, (1 << 32) - 1)}
+    result = set(zip(*(column.tolist() for column in _different(x, y)), strict=True))
+    assert result == {(0, 0), (columns - 1, (1 << 32) - 1)}
     assert len(_different(x, y)[0]) == n
 
 
@@ -129,28 +129,28 @@ def boxes_of(x: list[int], y: list[int]) -> Boxes:
 def test_both_corners_of_each_box_and_all_points_are_looked_at() -> None:
     """Around the middle of the plane; four corners, and then three points."""
     check, later = PlaneCheck(FALSE[0]), PlaneCheck(FALSE[0])
-    check.look_at_boxes(boxes_of([0, 1], [0, 5]), Grid(cell_m=0.1, slot_s=1.0))
-    check.look_at_boxes(boxes_of([], []), Grid(cell_m=0.1, slot_s=1.0))
-    (found,) = check.findings()
-    assert found.message.startswith("at 4 of 4 places of the release, distances in the manifest's plane")
-    assert found.message.endswith(", by a factor of 1e+03 at worst; 1% is allowed")
+    check.add_boxes(boxes_of([0, 1], [0, 5]), Grid(cell_m=0.1, slot_s=1.0))
+    check.add_boxes(boxes_of([], []), Grid(cell_m=0.1, slot_s=1.0))
+    (finding,) = check.findings()
+    assert finding.message.startswith("at 4 of 4 places of the release, distances in the manifest's plane")
+    assert finding.message.endswith(", by a factor of 1e+03 at worst; 1% is allowed")
     x, y = np.array([0.5, 0.6, 0.7]), np.zeros(3)
-    later.look_at_points(Points(t=x, x=x, y=y))
-    check.add(later)
-    (found,) = check.findings()
-    assert found.message.startswith("at 7 of 7 places")
+    later.add_points(Points(t=x, x=x, y=y))
+    check.merge(later)
+    (finding,) = check.findings()
+    assert finding.message.startswith("at 7 of 7 places")
     alone = PlaneCheck(None)
-    alone.look_at_points(Points(t=x, x=x, y=y))
-    alone.look_at_boxes(boxes_of([0], [0]), Grid(cell_m=0.1, slot_s=1.0))
-    alone.add(later)
-    later.add(alone)
+    alone.add_points(Points(t=x, x=x, y=y))
+    alone.add_boxes(boxes_of([0], [0]), Grid(cell_m=0.1, slot_s=1.0))
+    alone.merge(later)
+    later.merge(alone)
     assert [list(alone.findings()), len(list(later.findings()))] == [[], 1]
 
 
 def test_cells_far_from_the_middle_are_noted() -> None:
     """Cells of 100 m, one of three boxes 3,000 km away."""
     check = PlaneCheck(PLANE)
-    check.look_at_boxes(boxes_of([0, 10, 30_000], [0, 0, 0]), Grid(cell_m=100.0, slot_s=1.0))
+    check.add_boxes(boxes_of([0, 10, 30_000], [0, 0, 0]), Grid(cell_m=100.0, slot_s=1.0))
     assert list(check.findings()) == []
     (note,) = check.notes(small_city(crs=PLANE))
     assert note.startswith("2 of 6 places of the release lie so far from its middle")

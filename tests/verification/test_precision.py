@@ -41,7 +41,7 @@ def table_of(moved: dict[tuple[str, int], float] | None = None, *, corners: Any 
     for (name, row), more in (moved or {}).items():
         columns[name][row] += more
     if corners is not None:
-        texts = [polygon(each) for each in corners]
+        texts = [polygon(corners_of_one) for corners_of_one in corners]
         return described(pa.table({**columns, "geometry": pa.array(texts, pa.binary())}), BOUNDS)
     return pa.table(columns)
 
@@ -53,11 +53,11 @@ def check_of(table: pa.Table, parts: tuple[int, ...] = (), crs: str | None = PLA
     for start, end in pairwise(cuts):
         part = table.slice(start, end - start)
         check = PrecisionCheck(GRID, crs)
-        check.look(part, boxes_as_written(part, GRID))
+        check.add_rows(part, boxes_as_written(part, GRID))
         if whole is None:
             whole = check
         else:
-            whole.add(check)
+            whole.merge(check)
     assert whole is not None
     return whole
 
@@ -86,7 +86,7 @@ def test_rows_looked_at_one_after_the_other_count_on() -> None:
     check = PrecisionCheck(GRID, None)
     for row in (0, 2):
         part = table_of({("x_min", 3): 1.0, ("t_start", 1): 1.0}).slice(row, 2)
-        check.look(part, boxes_as_written(part, GRID))
+        check.add_rows(part, boxes_as_written(part, GRID))
     assert messages(check) == [
         "1 values of t_start are not multiples of 60 s; the first stands in row 2",
         "1 values of x_min are not multiples of 100 m; the first stands in row 4",
@@ -105,17 +105,17 @@ WRONG = "of 6 geometries are not the rectangle of their own box"
 
 @pytest.mark.parametrize("parts", ALL_PARTS)
 @pytest.mark.parametrize(
-    ("moved_deg", "told", "n_notes"), [(0.0, [], 0), (0.9e-9, [], 1), (1.2e-9, [f"2 {WRONG}"], 0)]
+    ("moved_deg", "expected", "n_notes"), [(0.0, [], 0), (0.9e-9, [], 1), (1.2e-9, [f"2 {WRONG}"], 0)]
 )
 def test_outlines_may_be_a_tenth_of_a_millimeter_off(
-    moved_deg: float, told: list[str], n_notes: int, parts: tuple[int, ...]
+    moved_deg: float, expected: list[str], n_notes: int, parts: tuple[int, ...]
 ) -> None:
     corners = CORNERS.copy()
     corners[[1, 4], 2, 0] += moved_deg
     table = table_of(corners=corners)
     flat = corners.reshape(-1, 2)
     check = check_of(described(table, [*flat.min(axis=0), *flat.max(axis=0)]), parts)
-    assert messages(check) == told
+    assert messages(check) == expected
     notes = list(check.notes())
     assert len(notes) == n_notes
     assert all(note.startswith("2 of 6 outlines have other last digits") for note in notes)
@@ -144,9 +144,9 @@ def test_each_byte_of_the_head_of_an_outline_counts(place: int) -> None:
 @pytest.mark.parametrize(
     "texts",
     [
-        [None, *(polygon(each) for each in CORNERS[1:])],
-        [b"", *(polygon(each) for each in CORNERS[1:])],
-        [polygon(CORNERS[0]) + b"\0", *(polygon(each) for each in CORNERS[1:])],
+        [None, *(polygon(corners_of_one) for corners_of_one in CORNERS[1:])],
+        [b"", *(polygon(corners_of_one) for corners_of_one in CORNERS[1:])],
+        [polygon(CORNERS[0]) + b"\0", *(polygon(corners_of_one) for corners_of_one in CORNERS[1:])],
     ],
 )
 def test_what_is_no_outline_is_one_that_is_wrong(texts: list[bytes | None]) -> None:
@@ -212,7 +212,7 @@ BAD_BOUNDS = "the bounds in the file's metadata are not those of the rectangles"
 
 @pytest.mark.parametrize("parts", ALL_PARTS)
 @pytest.mark.parametrize(
-    ("bounds", "told"),
+    ("bounds", "expected"),
     [
         (None, []),
         (BOUNDS, []),
@@ -223,9 +223,9 @@ BAD_BOUNDS = "the bounds in the file's metadata are not those of the rectangles"
     ],
 )
 def test_bounds_are_those_of_the_outlines_or_not_said(
-    bounds: Any, told: list[str], parts: tuple[int, ...]
+    bounds: Any, expected: list[str], parts: tuple[int, ...]
 ) -> None:
-    assert messages(check_of(described(table_of(corners=CORNERS), bounds), parts)) == told
+    assert messages(check_of(described(table_of(corners=CORNERS), bounds), parts)) == expected
 
 
 def test_bounds_without_a_plane_are_not_looked_at_here() -> None:
@@ -263,12 +263,12 @@ def test_cells_are_counted_up_to_what_a_float_tells_apart() -> None:
     fine = Grid(cell_m=0.5, slot_s=60.0)
     for value, fits in ((2.0**52 - 0.5, True), (2.0**52, False), (-(2.0**52), False)):
         table = pa.table({name: [value if name == "x_max" else 60.0] for name in BOX_COLUMNS})
-        told = ""
+        messages = ""
         try:
             boxes_as_written(table, fine)
         except InputError as error:
-            told = str(error)
-        assert ("does not fit the manifest's cell and slot" in told) is not fits
+            messages = str(error)
+        assert ("does not fit the manifest's cell and slot" in messages) is not fits
 
 
 @pytest.mark.parametrize(("ulps", "n"), [(0, 0), (2, 0), (-2, 0), (3, 1), (-3, 1)])
@@ -287,7 +287,7 @@ def test_instants_are_told_apart_to_half_a_microsecond(ulps: int, n: int) -> Non
     assert written.exact["t_start"].tolist() == [start]
     moved = {**written.exact, "t_start": np.array([start + ulps * np.spacing(start)])}
     check = PrecisionCheck(GRID, None)
-    check.look(table, replace(written, exact=moved))
+    check.add_rows(table, replace(written, exact=moved))
     assert len(messages(check)) == n
 
 
@@ -310,11 +310,11 @@ GIVEN = np.column_stack([DEGREES["lon"], DEGREES["lat"]])
 def seen_of_points(made: Points, drawn: Any, bounds: Any, crs: str | None) -> PointPrecision:
     table, seen = pa.table({"t": made.t}), PointPrecision(crs)
     if drawn is not None:
-        texts = [bytes([1, 1, 0, 0, 0]) + np.asarray(each, dtype="<f8").tobytes() for each in drawn]
+        texts = [bytes([1, 1, 0, 0, 0]) + np.asarray(item, dtype="<f8").tobytes() for item in drawn]
         table = table.append_column("geometry", pa.array(texts, pa.binary()))
         table = described(table, bounds)
     for rows in (slice(0, 2), slice(2, 3)):  # as they come, in pieces
-        seen.look(table.slice(rows.start, rows.stop - rows.start), made.take(rows))
+        seen.add_rows(table.slice(rows.start, rows.stop - rows.start), made.take(rows))
     return seen
 
 
@@ -323,7 +323,7 @@ def told_of_points(made: Points, drawn: Any = None, bounds: Any = None, crs: str
 
 
 @pytest.mark.parametrize(
-    ("moved_m", "told"),
+    ("moved_m", "expected"),
     [
         (0.0, []),
         (0.0009, []),
@@ -332,11 +332,13 @@ def told_of_points(made: Points, drawn: Any = None, bounds: Any = None, crs: str
         (-0.0011, ["1 of 3 points have x and y that are not those of their degrees"]),
     ],
 )
-def test_degrees_and_meters_of_a_point_are_one_place_to_a_millimeter(moved_m: float, told: list[str]) -> None:
+def test_degrees_and_meters_of_a_point_are_one_place_to_a_millimeter(
+    moved_m: float, expected: list[str]
+) -> None:
     moved = np.array([0.0, moved_m, 0.0])
     x, y = transform(WGS84, PLANE, DEGREES["lon"], DEGREES["lat"])
-    assert told_of_points(points(**DEGREES, x=x + moved, y=y)) == told
-    assert told_of_points(points(**DEGREES, x=x, y=y + moved)) == told
+    assert told_of_points(points(**DEGREES, x=x + moved, y=y)) == expected
+    assert told_of_points(points(**DEGREES, x=x, y=y + moved)) == expected
 
 
 def test_local_meters_have_no_degrees_beside_them() -> None:
@@ -357,13 +359,13 @@ def test_geometries_are_the_places_of_their_points(
     moved_deg: float, of_plane: list[str], of_degrees: list[str]
 ) -> None:
     for axis in range(2):
-        told = []
+        messages = []
         x, y = transform(WGS84, PLANE, DEGREES["lon"], DEGREES["lat"])
-        for made, places in ((points(), PLACES), (points(**DEGREES, x=x, y=y), GIVEN)):
+        for case, places in ((points(), PLACES), (points(**DEGREES, x=x, y=y), GIVEN)):
             drawn = places.copy()
             drawn[1, axis] += moved_deg
-            told.append(told_of_points(made, drawn, [*drawn.min(axis=0), *drawn.max(axis=0)]))
-        assert told == [of_plane, of_degrees]
+            messages.append(told_of_points(case, drawn, [*drawn.min(axis=0), *drawn.max(axis=0)]))
+        assert messages == [of_plane, of_degrees]
 
 
 def test_other_last_digits_of_places_are_noted() -> None:

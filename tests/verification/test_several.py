@@ -20,7 +20,7 @@ from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.verification.composition.candidates import Issued
+from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.several import reveal_together
 from small_data import populations
 from test_kte_hide import bursts, hidden
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.kernels
 
 def in_classes(people: Trajectories, classes: list[list[int]], *, k: int = 2) -> tuple[Release, Linkage]:
     """A release in which the people of each class share one box: the hull of all their samples."""
-    made = []
+    case = []
     for members in classes:
         t, x, y = (
             np.concatenate(columns) for columns in zip(*(people.samples_of(i) for i in members), strict=True)
@@ -43,14 +43,14 @@ def in_classes(people: Trajectories, classes: list[list[int]], *, k: int = 2) ->
                 strict=True,
             )
         )
-        made.append(EquivalenceClass(members=np.array(members), boxes=Boxes(**box)))
+        case.append(EquivalenceClass(members=np.array(members), boxes=Boxes(**box)))
     return assemble(
-        people, made, claim=KAnonymity(k=k), method="glove", parameters={}, rng=Randomness.from_system()
+        people, case, claim=KAnonymity(k=k), method="glove", parameters={}, rng=Randomness.from_system()
     )
 
 
-def issued(people: Trajectories, case: tuple[Release, Linkage], label: str = "the release") -> Issued:
-    return Issued(label=label, original=people, release=case[0], linkage=case[1])
+def issued(people: Trajectories, case: tuple[Release, Linkage], label: str = "the release") -> IssuedRelease:
+    return IssuedRelease(label=label, original=people, release=case[0], linkage=case[1])
 
 
 def twelve() -> Trajectories:
@@ -72,10 +72,10 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
     ]  # of those only 6 and 7, and 10 and 11, stay together
     cases = [in_classes(people, classes, k=3) for classes in (first, second, third)]
     two = reveal_together(issued(people, cases[0]), [issued(people, cases[1])])
-    assert set(two.left.tolist()) == {2}
+    assert set(two.remaining.tolist()) == {2}
     assert two.to_json() | {"people_below_k": 12, "least": 2, "mean_chance": 0.5, "k": 3} == two.to_json()
     three = reveal_together(issued(people, cases[0]), [issued(people, case) for case in cases[1:]])
-    assert sorted(three.left.tolist()) == [1] * 8 + [2] * 4
+    assert sorted(three.remaining.tolist()) == [1] * 8 + [2] * 4
     found = list(three.findings())
     assert len(found) == 12
     assert found[0].kind == "fewer-than-k-together"
@@ -103,13 +103,15 @@ def test_people_left_are_those_of_plain_sets(data: st.DataObject) -> None:
     assert len(together.record) == cases[0][0].n_records > 0
     for row, record in enumerate(together.record.tolist()):
         person = people.ids.index(uid_of[cases[0][0].trajectory_ids[record]])
-        own = [
+        uids_linked = [
             next((set(members) for members in classes if person in members), None) for classes in classes_of
         ]
-        assert together.left[row] == len(
-            set.intersection(*(members for members in own if members is not None))
+        assert together.remaining[row] == len(
+            set.intersection(*(members for members in uids_linked if members is not None))
         )
-        assert together.alone[row].tolist() == [-1 if members is None else len(members) for members in own]
+        assert together.alone[row].tolist() == [
+            -1 if members is None else len(members) for members in uids_linked
+        ]
 
 
 @pytest.mark.jit_only
@@ -121,7 +123,7 @@ def test_followers_of_hidden_people_are_those_of_brute_force() -> None:
     )
     tau = int(together.tau_s or 0) // 60 + 1  # slots that such an interval can touch
     links = [dict(zip(case[1].uids, case[1].trajectory_ids, strict=True)) for case in cases]
-    uid_of = [{name: uid for uid, name in each.items()} for each in links]
+    uid_of = [{name: uid for uid, name in item.items()} for item in links]
     rows = [dict(zip(case[0].trajectory_ids, rows_of(case[0]), strict=True)) for case in cases]
     subject_of = np.repeat(np.arange(people.n_subjects), people.lengths)
     published = np.array([people.ids[s] in links[0] for s in subject_of])
@@ -130,8 +132,8 @@ def test_followers_of_hidden_people_are_those_of_brute_force() -> None:
     expected = []
     for i in asked.tolist():
         uid, start, sets = people.ids[subject_of[i]], int(people.t[i]), []
-        for each in range(3):
-            own = rows[each].get(links[each].get(uid, ""), [])
+        for item in range(3):
+            person_samples = rows[item].get(links[item].get(uid, ""), [])
             samples = list(
                 zip(*(column.tolist() for column in people.samples_of(int(subject_of[i]))), strict=True)
             )
@@ -139,32 +141,35 @@ def test_followers_of_hidden_people_are_those_of_brute_force() -> None:
                 s
                 for s in samples
                 if start <= s[0] < start + tau
-                and any(b[0] <= s[0] < b[1] and b[2] <= s[1] < b[4] and b[3] <= s[2] < b[5] for b in own)
+                and any(
+                    b[0] <= s[0] < b[1] and b[2] <= s[1] < b[4] and b[3] <= s[2] < b[5]
+                    for b in person_samples
+                )
             ]
-            if each == 2:
-                sets.append({uid_of[2][name] for name, boxes in rows[2].items() if boxes == own})
+            if item == 2:
+                sets.append({uid_of[2][name] for name, boxes in rows[2].items() if boxes == person_samples})
             elif seen:
                 sets.append(
                     {
-                        uid_of[each][name]
-                        for name, boxes in rows[each].items()
+                        uid_of[item][name]
+                        for name, boxes in rows[item].items()
                         if is_candidate(boxes, seen, start, tau)
                     }
                 )
-            elif each == 0:
+            elif item == 0:
                 break
         if sets:
-            left = set.intersection(*sets)
-            expected.append((len(left), uid in left))
-    assert list(zip(together.left.tolist(), together.right.tolist(), strict=True)) == expected
-    assert min(together.left) < 2 <= min(together.alone[together.alone >= 0])
+            n_left = set.intersection(*sets)
+            expected.append((len(n_left), uid in n_left))
+    assert list(zip(together.remaining.tolist(), together.right.tolist(), strict=True)) == expected
+    assert min(together.remaining) < 2 <= min(together.alone[together.alone >= 0])
 
 
 @given(populations(least=4, most=8))
 def test_the_same_release_twice_reveals_nothing_more(people: Trajectories) -> None:
     case = shoal.Glove(k=2).anonymize(people, Randomness.from_system())
     together = reveal_together(issued(people, case), [issued(people, case)])
-    assert (together.left == together.alone[:, 0]).all()
+    assert (together.remaining == together.alone[:, 0]).all()
 
 
 def test_what_does_not_belong_together_is_refused() -> None:
@@ -209,7 +214,7 @@ def test_the_commands_take_earlier_releases(tmp_path: Path, capsys: pytest.Captu
     city = tmp_path / "city.parquet"
     assert call("synthesize", city, "--subjects", 60, "--days", 1).code == 0
     for name, words in {"a": ("--k", 3), "b": ("--k", 4, "--cell", "500m")}.items():
-        made = call(
+        case = call(
             "anonymize",
             city,
             *words,
@@ -220,7 +225,7 @@ def test_the_commands_take_earlier_releases(tmp_path: Path, capsys: pytest.Captu
             "--risk-tries",
             0,
         )
-        assert made.code == 0
+        assert case.code == 0
     linkage, earlier = (
         ("--linkage", tmp_path / "b.parquet"),
         ("--earlier", f"{tmp_path / 'a'}={tmp_path / 'a.parquet'}"),
@@ -228,9 +233,9 @@ def test_the_commands_take_earlier_releases(tmp_path: Path, capsys: pytest.Captu
     alone = call("verify", city, tmp_path / "b", *linkage)
     assert alone.code == 0
     both = call("verify", city, tmp_path / "b", *linkage, *earlier, "--json")
-    told = json.loads(both.out)
-    assert (told["together"]["k"], told["together"]["releases"]) == (3, 2)
-    assert both.code == (1 if told["together"]["people_below_k"] else 0)
+    output = json.loads(both.out)
+    assert (output["together"]["k"], output["together"]["releases"]) == (3, 2)
+    assert both.code == (1 if output["together"]["people_below_k"] else 0)
     assert not any(f'"{uid}"' in both.out for uid in shoal.read(city).ids)
     assert "together, 2 releases" in call("verify", city, tmp_path / "b", *linkage, *earlier).out
     rates = json.loads(
@@ -239,7 +244,7 @@ def test_the_commands_take_earlier_releases(tmp_path: Path, capsys: pytest.Captu
     joint = [rate for rate in rates if rate["name"] == "intersection"]
     assert [rate["knowledge"] for rate in joint] == ["this release alone", "2 releases together"]
     assert joint[0]["rate"] <= 1 / 4 < joint[1]["rate"]
-    assert joint[1]["rate"] == pytest.approx(told["together"]["mean_chance"])
+    assert joint[1]["rate"] == pytest.approx(output["together"]["mean_chance"])
     refusals: list[tuple[tuple[object, ...], str]] = [
         ((*linkage, "--earlier", tmp_path / "a"), "names no linkage"),
         (earlier, "needs the linkage of each"),

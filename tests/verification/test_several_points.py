@@ -28,9 +28,9 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.verification.composition.candidates import Issued
-from shoal.verification.composition.several import Together, candidates_of, reveal_together
-from shoal.verification.points.co_location import co_located_with
+from shoal.verification.composition.candidates import IssuedRelease
+from shoal.verification.composition.several import Composition, candidates_of, reveal_together
+from shoal.verification.points.co_location import co_located_records
 from small_points import crowd, drivers, town
 from test_every_point_method import points_only, table_of_fleet
 
@@ -57,9 +57,9 @@ def walkers(n: int = 18, seed: int = 0) -> Trajectories:
     return Trajectories.from_rows(ids, t, x, y)
 
 
-def issued(original: Trajectories, case: Case, label: str = "the release") -> Issued:
+def issued(original: Trajectories, case: Case, label: str = "the release") -> IssuedRelease:
     raw = original if case[0].kind == "points" else original.snapped_to(Grid())
-    return Issued(label=label, original=raw, release=case[0], linkage=case[1])
+    return IssuedRelease(label=label, original=raw, release=case[0], linkage=case[1])
 
 
 def people_like(case: Case) -> Sets:
@@ -91,10 +91,13 @@ def people_like(case: Case) -> Sets:
         trace.swap_set.tolist(), trace.place_of, strict=True
     ):  # all points of a set are published
         owners.setdefault(number, set()).add(uid)
-    return {uid: set.intersection(*(own for own in owners.values() if uid in own)) for uid in linkage.uids}
+    return {
+        uid: set.intersection(*(members for members in owners.values() if uid in members))
+        for uid in linkage.uids
+    }
 
 
-def insist_on_sets(together: Together, cases: list[Case]) -> None:
+def insist_on_sets(together: Composition, cases: list[Case]) -> None:
     """Everybody of the first release is left with the intersection of plain sets."""
     sets = [people_like(case) for case in cases]
     uid_of = dict(zip(cases[0][1].trajectory_ids, cases[0][1].uids, strict=True))
@@ -102,9 +105,11 @@ def insist_on_sets(together: Together, cases: list[Case]) -> None:
     assert asked
     assert sorted(asked) == sorted(cases[0][1].uids)
     for row, uid in enumerate(asked):
-        own = [each.get(uid) for each in sets]
-        assert together.left[row] == len(set.intersection(*(one for one in own if one is not None)))
-        assert together.alone[row].tolist() == [-1 if one is None else len(one) for one in own]
+        uids_linked = [item.get(uid) for item in sets]
+        assert together.remaining[row] == len(
+            set.intersection(*(one for one in uids_linked if one is not None))
+        )
+        assert together.alone[row].tolist() == [-1 if one is None else len(one) for one in uids_linked]
     assert together.right.all()
     assert together.right_alone.all()
 
@@ -167,7 +172,7 @@ def test_boxes_and_points_are_put_together(names: tuple[str, ...]) -> None:
 
 def test_co_location_is_told_from_the_whole_record_and_not_passed_on() -> None:
     row = [[(0.0, 0.0, 0.0)], [(0.0, 2.0, 0.0)], [(0.0, 4.0, 0.0)], [(1.0, 0.0, 0.0)]]
-    near = co_located_with(KDeltaAnonymity(k=2, delta_m=2.0), points_only(row, 2, 2.0)[1])
+    near = co_located_records(KDeltaAnonymity(k=2, delta_m=2.0), points_only(row, 2, 2.0)[1])
     assert [near(record).tolist() for record in range(4)] == [[0, 1], [0, 1, 2], [1, 2], [3]]
 
 
@@ -187,16 +192,16 @@ def test_co_location_is_that_of_every_pair(
 ) -> None:
     records = [[(float(start + step), x, y) for step, (x, y) in enumerate(walk)] for start, walk in walks]
     _, release = points_only(records, 2, delta_m)
-    near = co_located_with(KDeltaAnonymity(k=2, delta_m=delta_m), release)
+    near = co_located_records(KDeltaAnonymity(k=2, delta_m=delta_m), release)
     assert release.n_records == len(records) > 0
-    for own, a in enumerate(records):
+    for record, a in enumerate(records):
         expected = [
             other
             for other, b in enumerate(records)
             if [p[0] for p in a] == [p[0] for p in b]
             and all(np.hypot(p[1] - q[1], p[2] - q[2]) <= delta_m for p, q in zip(a, b, strict=True))
         ]
-        assert near(own).tolist() == expected
+        assert near(record).tolist() == expected
 
 
 def test_people_swapped_in_different_sets_are_those_who_were_in_all_of_them() -> None:
@@ -215,10 +220,10 @@ def test_people_swapped_in_different_sets_are_those_who_were_in_all_of_them() ->
         points_only([[(0.0, 0.0, 0.0)]] * 5, 2, 0)[1],
         claim=TrajectoryPrivacy(k=2, time_threshold_s=9, space_threshold_m=9),
     )
-    one = Issued(label="it", original=people, release=release, linkage=Linkage((), (), trace))
+    one = IssuedRelease(label="it", original=people, release=release, linkage=Linkage((), (), trace))
     fit = candidates_of(one, np.array([3, 2, 1, 0]), np.array([4, 3, 2, 1]), None)
-    found = [fit(person, 0.0) for person in range(4)]
-    assert [None if who is None else who.tolist() for who in found] == [None, [1, 2, 3], [2, 3], [2, 3]]
+    result = [fit(person, 0.0) for person in range(4)]
+    assert [None if who is None else who.tolist() for who in result] == [None, [1, 2, 3], [2, 3], [2, 3]]
 
 
 def test_the_same_release_twice_reveals_nothing_more_and_delta_is_said() -> None:
@@ -230,7 +235,7 @@ def test_the_same_release_twice_reveals_nothing_more_and_delta_is_said() -> None
     ):
         case = MAKERS[name](people)
         together = reveal_together(issued(people, case), [issued(people, case)])
-        assert (together.left == together.alone[:, 0]).all()
+        assert (together.remaining == together.alone[:, 0]).all()
         assert not list(together.findings())
         assert together.to_json()["knowledge"] == words
         rates = attack_together([(people, *case)] * 2)
@@ -242,11 +247,16 @@ def averaged(people: Trajectories, classes: list[list[int]], *, k: int) -> Case:
 
     All people have samples at the same times.
     """
-    members = [person for own in classes for person in own]
+    members = [person for person_samples in classes for person in person_samples]
     t = people.samples_of(0)[0]
     x, y = (
         np.concatenate(
-            [np.tile(np.mean([people.samples_of(i)[axis] for i in own], axis=0), len(own)) for own in classes]
+            [
+                np.tile(
+                    np.mean([people.samples_of(i)[axis] for i in person_samples], axis=0), len(person_samples)
+                )
+                for person_samples in classes
+            ]
         )
         for axis in (1, 2)
     )
@@ -272,11 +282,11 @@ def test_planted_classes_have_the_intersections_that_were_planted() -> None:
     second = averaged(people, [[0, 3, 6], [1, 4, 7], [2, 5, 8]], k=3)
     third = averaged(people, [[0, 1, 2], [4, 5]], k=2)  # the others are in no class
     both = reveal_together(issued(people, first), [issued(people, second)])
-    assert both.left.tolist() == [1] * 9
+    assert both.remaining.tolist() == [1] * 9
     assert [finding.kind for finding in both.findings()] == ["fewer-than-k-together"] * 9
     assert both.to_json() | {"people_below_k": 9, "least": 1, "mean_chance": 1.0, "k": 3} == both.to_json()
     with_third = reveal_together(issued(people, first), [issued(people, third)])
-    assert sorted(with_third.left.tolist()) == [2, 2, 3, 3, 3, 3, 3, 3, 3]
+    assert sorted(with_third.remaining.tolist()) == [2, 2, 3, 3, 3, 3, 3, 3, 3]
     assert not list(with_third.findings()), "two are as many as the least of the claims promises"
 
 
@@ -307,7 +317,7 @@ def test_followers_are_asked_for_beside_points() -> None:
         expected = []
         for i in every[np.unique(np.linspace(0, len(every) - 1, 50).astype(int))].tolist():
             uid, start = people.ids[owner[i]], int(base.t[i] // (1 if base is snapped else 60))
-            own = boxes.get(record_of.get(uid, ""), [])
+            person_samples = boxes.get(record_of.get(uid, ""), [])
             samples = list(
                 zip(*(column.tolist() for column in snapped.samples_of(int(owner[i]))), strict=True)
             )
@@ -315,7 +325,10 @@ def test_followers_are_asked_for_beside_points() -> None:
                 s
                 for s in samples
                 if start <= s[0] < start + 11  # ten minutes touch eleven slots
-                and any(b[0] <= s[0] < b[1] and b[2] <= s[1] < b[4] and b[3] <= s[2] < b[5] for b in own)
+                and any(
+                    b[0] <= s[0] < b[1] and b[2] <= s[1] < b[4] and b[3] <= s[2] < b[5]
+                    for b in person_samples
+                )
             ]
             fitting = (
                 {uid_of[name] for name, of in boxes.items() if is_candidate(of, seen, start, 11)}
@@ -324,9 +337,9 @@ def test_followers_are_asked_for_beside_points() -> None:
             )
             if newest is hidden and fitting is None:
                 continue
-            left = set.intersection(*(one for one in (fitting, co_located.get(uid)) if one is not None))
-            expected.append((len(left), uid in left))
-        assert list(zip(together.left.tolist(), together.right.tolist(), strict=True)) == expected
+            n_left = set.intersection(*(one for one in (fitting, co_located.get(uid)) if one is not None))
+            expected.append((len(n_left), uid in n_left))
+        assert list(zip(together.remaining.tolist(), together.right.tolist(), strict=True)) == expected
         assert len(expected) > 20
 
 
@@ -447,14 +460,14 @@ def test_the_commands_take_earlier_releases_of_points(
             "--earlier",
             f"{tmp_path / earlier}={links[earlier]}",
         )
-        told = call("verify", *words, "--json")
-        facts = json.loads(told.out)["together"]
+        output = call("verify", *words, "--json")
+        facts = json.loads(output.out)["together"]
         assert (facts["releases"], facts["k"]) == (2, 2)
-        assert told.code == (1 if facts["people_below_k"] else 0)
+        assert output.code == (1 if facts["people_below_k"] else 0)
         attacked = json.loads(call("attack", *words, "--knowledge", "points:1", "--json").out)["attacks"]
         assert attacked[-1]["name"] == "intersection"
         assert attacked[-1]["rate"] == pytest.approx(facts["mean_chance"])
-        assert not any(f'"{uid}"' in told.out for uid in shoal.read(raw).ids)
+        assert not any(f'"{uid}"' in output.out for uid in shoal.read(raw).ids)
     (links["swap"].parent / "origin.parquet").unlink()
     refused = call(
         "verify",

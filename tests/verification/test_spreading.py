@@ -13,8 +13,8 @@ from shoal.model.trajectories import Grid
 from shoal.release_folder import box_table
 from shoal.release_folder.box_table import write_boxes
 from shoal.verification.files import spreading, streamed
-from shoal.verification.files.spreading import Spread, Spreading, records_of_bucket, spread_groups
-from test_points_told import published
+from shoal.verification.files.spreading import Spreading, SpreadRecords, read_bucket, spread_groups
+from test_point_findings import published
 
 GRID = Grid(cell_m=1.0, slot_s=1.0)
 Rows = list[list[int]]
@@ -22,12 +22,12 @@ Rows = list[list[int]]
 
 def file_of(records: list[tuple[str, Rows]], path: Path) -> Path:
     """A table of these records, (t_start, t_end, x_min, y_min, x_max, y_max) each row."""
-    rows = np.array([row for _, own in records for row in own], dtype=np.int64).reshape(-1, 6)
+    rows = np.array([row for _, record in records for row in record], dtype=np.int64).reshape(-1, 6)
     release = published(
         [],
         KAnonymity(k=2),
         trajectory_ids=tuple(name for name, _ in records),
-        offsets=np.cumsum([0, *(len(own) for _, own in records)]),
+        offsets=np.cumsum([0, *(len(record) for _, record in records)]),
         payload=Boxes(**dict(zip(BOX_COLUMNS, rows.T.copy(), strict=True))),
         grid=GRID,
     )
@@ -35,19 +35,19 @@ def file_of(records: list[tuple[str, Rows]], path: Path) -> Path:
     return path
 
 
-def spread(path: Path, scratch: Path, n_buckets: int) -> tuple[Spread, Spreading, int]:
+def spread(path: Path, scratch: Path, n_buckets: int) -> tuple[SpreadRecords, Spreading, int]:
     """What all tasks saw, one after the other, and how many there were."""
     scratch.mkdir()
     how = Spreading(
         folder=path.parent, scratch=scratch, grid=GRID, crs=None, n_buckets=n_buckets, key=bytes(range(32))
     )
-    layout, file = streamed._opened(path)
+    layout, file = streamed._open_table(path)
     tasks = list(streamed._spread_tasks(how, layout, file.metadata))
-    found = Spread(how)
+    spread_records = SpreadRecords(how)
     for task in tasks:
-        found.add(task, spread_groups(task))
-    found.finish()
-    return found, how, len(tasks)
+        spread_records.add(task, spread_groups(task))
+    spread_records.finish()
+    return spread_records, how, len(tasks)
 
 
 def drawn(draw: np.random.Generator, n: int) -> list[tuple[str, Rows]]:
@@ -81,26 +81,26 @@ def test_spread_records_come_back_whole(
     monkeypatch.setattr(streamed, "_PART_ROWS", rows_of_part)
     monkeypatch.setattr(box_table, "ROWS_PER_GROUP", rows_of_group)
     records = drawn(np.random.default_rng(1), 18)
-    n_rows = sum(len(own) for _, own in records)
+    n_rows = sum(len(record) for _, record in records)
     path = file_of(records, tmp_path / "release.parquet")
-    found, how, n_tasks = spread(path, tmp_path / "scratch", n_buckets)
-    assert found.names == [name for name, _ in records]
-    assert (found.n_rows, list(found.faults())) == (n_rows, [])
+    spread_records, how, n_tasks = spread(path, tmp_path / "scratch", n_buckets)
+    assert spread_records.names == [name for name, _ in records]
+    assert (spread_records.n_rows, list(spread_records.faults())) == (n_rows, [])
     n_groups = pq.read_metadata(path).num_row_groups
     assert n_tasks == {1: n_groups, 12: -(-n_groups // 2), 20: -(-n_groups // 5)}[rows_of_part]
     bucket_of: dict[str, int] = {}
     digest_of: dict[str, bytes] = {}
     seen = []
     for bucket in range(n_buckets):
-        numbers, lengths, stored, boxes = records_of_bucket(how, found.chunks, bucket)
+        numbers, lengths, stored, boxes = read_bucket(how, spread_records.chunks, bucket)
         assert numbers.tolist() == sorted(numbers.tolist())
         rows, at = np.stack(boxes.columns(), axis=1).tolist(), 0
         for number, length, digest in zip(numbers.tolist(), lengths.tolist(), stored, strict=True):
-            own = records[number][1]
-            assert rows[at : at + length] == own
+            record = records[number][1]
+            assert rows[at : at + length] == record
             at += length
-            assert bucket_of.setdefault(str(own), bucket) == bucket
-            assert digest_of.setdefault(str(own), digest.tobytes()) == digest.tobytes()
+            assert bucket_of.setdefault(str(record), bucket) == bucket
+            assert digest_of.setdefault(str(record), digest.tobytes()) == digest.tobytes()
             seen.append(number)
     assert sorted(seen) == list(range(len(records)))
     assert len(set(digest_of.values())) == len(digest_of) == 12
@@ -117,11 +117,11 @@ ORDERS: list[tuple[list[tuple[str, Rows]], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("records", "found"), ORDERS, ids=str)
+@pytest.mark.parametrize(("records", "expected"), ORDERS, ids=str)
 @pytest.mark.parametrize(("rows_of_group", "rows_of_part"), [(1, 1), (1, 3), (99, 1)])
 def test_rows_out_of_order_are_found_wherever_the_file_is_cut(
     records: Any,
-    found: list[str],
+    expected: list[str],
     rows_of_group: int,
     rows_of_part: int,
     tmp_path: Path,
@@ -131,8 +131,8 @@ def test_rows_out_of_order_are_found_wherever_the_file_is_cut(
     monkeypatch.setattr(streamed, "_PART_ROWS", rows_of_part)
     path = file_of(records, tmp_path / "release.parquet")
     whole, how, _ = spread(path, tmp_path / "scratch", 4)
-    told = [each.message for each in whole.faults()]
-    assert [any(words in message for message in told) for words in found] == [True] * len(found)
-    assert len(told) == len(found)
-    numbers = [records_of_bucket(how, whole.chunks, bucket)[0].tolist() for bucket in range(4)]
-    assert sorted(number for own in numbers for number in own) == list(range(3))
+    messages = [finding.message for finding in whole.faults()]
+    assert [any(words in message for message in messages) for words in expected] == [True] * len(expected)
+    assert len(messages) == len(expected)
+    numbers = [read_bucket(how, whole.chunks, bucket)[0].tolist() for bucket in range(4)]
+    assert sorted(number for bucket_numbers in numbers for number in bucket_numbers) == list(range(3))

@@ -14,7 +14,7 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import write_boxes
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.runtime.arrays import Flags
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
@@ -23,7 +23,7 @@ from shoal.verification.files import stored as stored_module
 from shoal.verification.files.stored import (
     records_stored_differently,
     stored_bytes,
-    strange_pseudonyms,
+    unexpected_pseudonyms,
     wrong_types,
 )
 from test_verify_streamed import streamed_verdict
@@ -40,7 +40,7 @@ def written(tmp_path: Path) -> Written:
     folder.mkdir()
     write_boxes(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder, original, linkage
 
 
@@ -68,8 +68,8 @@ def of_first(table: pa.Table) -> Flags:
 def with_last_digits(table: pa.Table) -> pa.Table:
     """One float further in the first record: the same cell, and another number."""
     x = table["x_min"].to_numpy().copy()
-    own = of_first(table)
-    x[own] = np.nextafter(x[own], np.inf)
+    rows_of_record = of_first(table)
+    x[rows_of_record] = np.nextafter(x[rows_of_record], np.inf)
     return table.set_column(table.column_names.index("x_min"), "x_min", pa.array(x))
 
 
@@ -111,7 +111,7 @@ def test_a_zero_with_a_sign_is_another_number(written: Written) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "told"),
+    ("edit", "expected"),
     [
         (as_text, "the column x_min is stored as string; expected numbers of 64 bits"),
         (
@@ -123,11 +123,14 @@ def test_a_zero_with_a_sign_is_another_number(written: Written) -> None:
     ],
 )
 def test_columns_of_other_types_do_not_hold(
-    edit: Callable[[pa.Table], pa.Table], told: str, written: Written
+    edit: Callable[[pa.Table], pa.Table], expected: str, written: Written
 ) -> None:
     change(written[0], edit)
     verdicts = in_both_ways(written)
-    assert [told in {finding.message for finding in verdict.findings} for verdict in verdicts] == [True, True]
+    assert [expected in {finding.message for finding in verdict.findings} for verdict in verdicts] == [
+        True,
+        True,
+    ]
 
 
 def test_rows_are_alike_exactly_where_their_bytes_are() -> None:
@@ -174,23 +177,23 @@ def test_rows_are_alike_exactly_where_their_bytes_are() -> None:
 )
 def test_each_column_has_its_types(name: str, kind: pa.DataType, expected: str) -> None:
     schema = pa.schema([("x_max", pa.int64()), (name, kind), ("y_max", pa.float64())])
-    told = [finding.message for finding in wrong_types(schema)]
-    assert told == ([f"the column {name} is stored as {kind}; expected {expected}"] if expected else [])
+    messages = [finding.message for finding in wrong_types(schema)]
+    assert messages == ([f"the column {name} is stored as {kind}; expected {expected}"] if expected else [])
 
 
 def test_the_name_of_a_zone_is_not_shown() -> None:
     """It may be any text, such as somebody's identifier."""
     kind = pa.timestamp("ns", tz="caller-0007")
-    (found,) = wrong_types(pa.schema([("t_start", kind)]))
-    assert found.message == "the column t_start is stored as timestamp[ns]; expected numbers of 64 bits"
+    (finding,) = wrong_types(pa.schema([("t_start", kind)]))
+    assert finding.message == "the column t_start is stored as timestamp[ns]; expected numbers of 64 bits"
 
 
 def test_pseudonyms_are_sixteen_hexadecimal_digits() -> None:
     good = ["0123456789abcdef", "f" * 16]
-    assert not list(strange_pseudonyms(good))
+    assert not list(unexpected_pseudonyms(good))
     strange = ["0" * 15, "0" * 17, "0" * 15 + "g", "0" * 15 + "A", "0" * 16 + "\n", ""]
-    (found,) = strange_pseudonyms([*good, *strange])
-    assert found.message == "6 pseudonyms are not 16 hexadecimal digits"
+    (finding,) = unexpected_pseudonyms([*good, *strange])
+    assert finding.message == "6 pseudonyms are not 16 hexadecimal digits"
 
 
 def test_what_is_stored_is_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +213,7 @@ def test_what_is_stored_is_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) 
     assert bits[1, 0] == -(1 << 63)
     assert bits[:, 1].tolist() == [1, 2, 0, 4, 5]
     for half in bits[:, 2:].T.tolist():
-        assert [half.index(each) for each in half] == [0, 1, 0, 3, 1]
+        assert [half.index(item) for item in half] == [0, 1, 0, 3, 1]
     assert bits.shape == (5, 4)
     assert (bits[:, 2] != bits[:, 3]).all()
     for outlines in ([b"a", b"ab"], [b"", b""]):
@@ -230,19 +233,19 @@ def test_an_outline_is_mixed_with_an_odd_factor_and_its_high_bits_with_the_low()
             state = (state ^ word) * factor % (1 << 64)
             state ^= state >> 29
         expected.append(state)
-    found = stored_bytes(pa.table({"geometry": [outline]}), key)
-    assert found.view(np.uint64).tolist() == [expected]
+    digests = stored_bytes(pa.table({"geometry": [outline]}), key)
+    assert digests.view(np.uint64).tolist() == [expected]
 
 
 def test_records_of_the_same_boxes_are_counted_where_they_are_stored_otherwise() -> None:
     boxes = np.array([[1], [2], [1], [2], [1], [3], [3]])
     table = pa.table({"x_min": [1.0, 2.0, 1.5, 2.0, 1.0, 3.0, 3.0]})
     ends = np.array([0, 1, 2, 3, 4, 5, 6, 7])
-    (found,) = records_stored_differently(table, boxes, ends, None)
-    assert found.message.startswith("1 record is stored otherwise, ")
+    (finding,) = records_stored_differently(table, boxes, ends, None)
+    assert finding.message.startswith("1 record is stored otherwise, ")
     order = np.array([2, 1, 0, 3, 4, 5, 6])
-    (found,) = records_stored_differently(table, boxes, ends, order)
-    assert found.message.startswith("2 records are stored otherwise, ")
+    (finding,) = records_stored_differently(table, boxes, ends, order)
+    assert finding.message.startswith("2 records are stored otherwise, ")
     apart, two = np.array([1, 0, 3, 4, 2, 5, 6]), np.array([0, 2, 4])
     assert not list(records_stored_differently(table, boxes, two, apart))
     assert list(records_stored_differently(table, boxes, two, None))

@@ -78,10 +78,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "found"), READ, ids=str)
-def test_fields_are_read_as_the_protocol_says(content: str, found: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("content", "expected"), READ, ids=str)
+def test_fields_are_read_as_the_protocol_says(content: str, expected: dict[str, Any]) -> None:
     source = Source(bytes.fromhex(content) + b"\x00behind", "it")
-    assert read_struct(source, SHAPE) == found
+    assert read_struct(source, SHAPE) == expected
     assert source.at == len(bytes.fromhex(content))
 
 

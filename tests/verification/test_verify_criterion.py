@@ -53,8 +53,8 @@ def lies_in(sample: Sample, box: Box) -> bool:
 def kinds_by_hand(original: Trajectories, release: Release, linkage: Linkage) -> set[str]:
     """The criterion in plain Python, one question after the other."""
     records = [sorted(record) for record in rows_of(release)]
-    subject, found = subjects_by_hand(original, release, linkage)
-    return found | shapes_by_hand(records, release) | matches_by_hand(original, records, subject, release)
+    subject, result = subjects_by_hand(original, release, linkage)
+    return result | shapes_by_hand(records, release) | matches_by_hand(original, records, subject, release)
 
 
 def shapes_by_hand(records: list[list[Box]], release: Release) -> set[str]:
@@ -97,7 +97,7 @@ def matches_by_hand(
     original: Trajectories, records: list[list[Box]], subject: list[int | None], release: Release
 ) -> set[str]:
     """What the boxes break against the raw samples of their subjects."""
-    found: set[str] = set()
+    findings: set[str] = set()
     lost = sum(
         not any(
             lies_in(sample, box)
@@ -110,25 +110,25 @@ def matches_by_hand(
     )
     without = sum(len(samples_of(original, one)) for one in range(original.n_subjects) if one not in subject)
     reasons = {PERSON_LEFT_OUT: without, OUTSIDE_ALL_BOXES: lost - without}
-    told = release.losses.samples_by_reason
+    messages = release.losses.samples_by_reason
     if lost != release.losses.samples_suppressed or (
-        told and dict(told) != {reason: n for reason, n in reasons.items() if n}
+        messages and dict(messages) != {reason: n for reason, n in reasons.items() if n}
     ):
-        found.add("lost-samples-not-counted")
+        findings.add("lost-samples-not-counted")
     for record in records if release.claim.truthful else []:
-        people = [owner for each, owner in zip(records, subject, strict=True) if each == record]
+        people = [owner for item, owner in zip(records, subject, strict=True) if item == record]
         for box in record:
             inside = [
                 [s for s in samples_of(original, person) if lies_in(s, box)]
                 for person in people
                 if person is not None
             ]
-            together = [sample for own in inside for sample in own]
+            together = [sample for person_samples in inside for sample in person_samples]
             if not all(inside):
-                found.add("sample-without-own-point")
+                findings.add("sample-without-own-point")
             if None not in people and (not together or hull(together) != box):
-                found.add("box-not-tight")
-    return found
+                findings.add("box-not-tight")
+    return findings
 
 
 @st.composite
@@ -139,7 +139,11 @@ def cities(draw: st.DrawFn, most_subjects: int = 8) -> Trajectories:
     people = [draw(st.lists(place, min_size=1, max_size=6)) for _ in range(n)]
     rows = draw(
         st.permutations(
-            [(f"person-{number:05d}", *sample) for number, own in enumerate(people) for sample in own]
+            [
+                (f"person-{number:05d}", *sample)
+                for number, person_samples in enumerate(people)
+                for sample in person_samples
+            ]
         )
     )
     ids, t, x, y = zip(*rows, strict=True)
@@ -165,8 +169,10 @@ def broken_releases(draw: st.DrawFn) -> Case:
     for _ in range(draw(st.integers(1, 3))):
         records = rows_of(release)
         record = draw(st.integers(0, len(records) - 1))
-        alike = draw(st.booleans())
-        touched = [p for p in range(len(records)) if p == record or (alike and records[p] == records[record])]
+        are_alike = draw(st.booleans())
+        touched = [
+            p for p in range(len(records)) if p == record or (are_alike and records[p] == records[record])
+        ]
         what = draw(
             st.sampled_from(
                 ["bound", "drop", "double", "claim", "losses", "uids", "names", "links", "same name"]
@@ -233,15 +239,15 @@ def test_a_sound_release_always_holds(case: Case) -> None:
 @given(case=broken_releases())
 def test_the_check_agrees_with_the_slow_one_on_broken_releases(case: Case) -> None:
     original, release, linkage = case
-    found, expected = (
+    result, expected = (
         verdict_on_claim(original, release, linkage).kinds,
         kinds_by_hand(original, release, linkage),
     )
     assert expected <= THE_CLAIM
     if "duplicate-pseudonym" in expected:  # the linkage is ambiguous then, and so is what follows from it
-        assert "duplicate-pseudonym" in found
+        assert "duplicate-pseudonym" in result
     else:
-        assert found == expected
+        assert result == expected
 
 
 @examples(2)
@@ -259,9 +265,9 @@ def test_a_class_needs_as_many_possible_members_as_records() -> None:
     release, _ = naive_release(original, k=3, n_boxes=1)
     two = with_records(release, [[hull([(0, 0, 0), (0, 1, 0)])]] * 3)
     (finding,) = [
-        each
-        for each in verdict_on_claim(original, two, None).findings
-        if each.kind == "class-without-subjects"
+        one_finding
+        for one_finding in verdict_on_claim(original, two, None).findings
+        if one_finding.kind == "class-without-subjects"
     ]
     assert (
         finding.message

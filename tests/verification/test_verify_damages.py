@@ -19,7 +19,7 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    manifest_of,
+    build_manifest,
     write_manifest,
 )
 from shoal.verification import verify, verify_folder
@@ -52,7 +52,7 @@ def write_folder(folder: Path, release: Release, verdict: Verdict) -> Path:
     folder.mkdir()
     write_boxes(release, folder / RELEASE_FILE)
     (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder
 
 

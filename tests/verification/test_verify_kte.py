@@ -20,10 +20,10 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import slots_touched
 from shoal.verification import verify
-from shoal.verification.boxes.box_index import boxes_with, index_of
-from shoal.verification.boxes.kte import leaked_slots, published_of
-from shoal.verification.boxes.kte_loops import Raw, short_intervals
-from shoal.verification.boxes.records import records_of
+from shoal.verification.boxes.box_index import find_boxes, index_boxes
+from shoal.verification.boxes.kte import measure_leaked_slots, published_records
+from shoal.verification.boxes.kte_loops import RawSamples, find_short_intervals
+from shoal.verification.boxes.records import classify_records
 from test_verify_criterion import broken_releases, cities
 
 pytestmark = pytest.mark.kernels
@@ -63,8 +63,8 @@ def loose_releases(draw: st.DrawFn) -> Case:
                     box[5] + grow,
                 )
             )
-        kept = [box for box in record if draw(st.sampled_from([True, True, True, False]))]
-        records.append(kept or record)
+        remaining_boxes = [box for box in record if draw(st.sampled_from([True, True, True, False]))]
+        records.append(remaining_boxes or record)
     return original, with_records(release, records), linkage
 
 
@@ -87,7 +87,7 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
     verdict = verdict_on_claim(original, release, linkage)
     assert ("too-few-candidates" in verdict.kinds) == bool(expected.candidates)
     assert ("too-few-covers" in verdict.kinds) == bool(expected.covers)
-    records = records_of(release)
+    records = classify_records(release)
     covered = np.zeros(original.n_samples, dtype=np.bool_)
     subjects = np.array(subject_positions(original, release, linkage))
     for row, subject in zip(rows_of(release), subjects.tolist(), strict=True):
@@ -95,19 +95,21 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
             samples_of(original, subject), start=int(original.offsets[subject])
         ):
             covered[place] = any(b[0] <= t < b[1] and b[2] <= x < b[4] and b[3] <= y < b[5] for b in row)
-    raw = Raw(original.t, original.x, original.y, original.offsets, covered)
+    raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
     outcome = np.zeros((len(subjects), 7), dtype=np.int64)
-    short_intervals(raw, published_of(records.boxes, records.offsets), subjects, tau, k, 1 << 40, outcome)
+    find_short_intervals(
+        raw, published_records(records.boxes, records.offsets), subjects, tau, k, 1 << 40, outcome
+    )
     assert not outcome[:, 6].any()
     assert len(subjects) == release.n_records > 0
-    for subject, found in zip(subjects.tolist(), outcome.tolist(), strict=True):
-        assert found[0] == sum(key[0] == subject for key in expected.candidates)
-        assert found[3] == sum(key[0] == subject for key in expected.covers)
-        assert found[5] == sum(key[0] == subject for key in expected.strict)
-        if found[0]:
-            assert found[1] == expected.first_start[subject]
-    measured, chance = leaked_slots(
-        raw, published_of(records.boxes, records.offsets), np.sort(subjects), tau, tau, Run()
+    for subject, result in zip(subjects.tolist(), outcome.tolist(), strict=True):
+        assert result[0] == sum(key[0] == subject for key in expected.candidates)
+        assert result[3] == sum(key[0] == subject for key in expected.covers)
+        assert result[5] == sum(key[0] == subject for key in expected.strict)
+        if result[0]:
+            assert result[1] == expected.first_start[subject]
+    measured, chance = measure_leaked_slots(
+        raw, published_records(records.boxes, records.offsets), np.sort(subjects), tau, tau, Run()
     )
     expected_leaks, expected_chances = (
         leaked(original, release, linkage, tau),
@@ -143,11 +145,11 @@ def test_the_index_finds_every_box_that_holds_a_sample_once(
 ) -> None:
     rows = [(t, t + dt, x, y, x + dx, y + dy) for t, dt, x, dx, y, dy in sides]
     boxes = np.array(rows, dtype=np.int64)
-    found = np.empty(len(rows), dtype=np.int64)
-    count = boxes_with(index_of(boxes), boxes, *sample, found)
+    hits = np.empty(len(rows), dtype=np.int64)
+    count = find_boxes(index_boxes(boxes), boxes, *sample, hits)
     t, x, y = sample
     expected = [i for i, b in enumerate(rows) if b[0] <= t < b[1] and b[2] <= x < b[4] and b[3] <= y < b[5]]
-    assert sorted(found[:count].tolist()) == expected
+    assert sorted(hits[:count].tolist()) == expected
 
 
 @pytest.mark.jit_only
@@ -173,7 +175,7 @@ def test_a_search_without_end_stops_and_counts_as_failure(monkeypatch: pytest.Mo
     patient = verify(*case)
     assert "too-few-candidates" in patient.kinds
     assert "not-decided" not in patient.kinds
-    monkeypatch.setattr("shoal.verification.boxes.kte.LOOKS_A_SAMPLE", 1)
+    monkeypatch.setattr("shoal.verification.boxes.kte.LOOKS_PER_SAMPLE", 1)
     hasty = verify(*case)
     assert {"too-few-candidates", "not-decided"} <= hasty.kinds
     assert any("not measured" in note for note in hasty.notes)
@@ -184,7 +186,7 @@ def test_a_sound_release_that_takes_too_long_to_check_does_not_hold(monkeypatch:
         ["a", "b", "c", "d"] * 3, [0] * 4 + [40] * 4 + [90] * 4, range(12), [0] * 12, grid=Grid()
     )
     case = with_kte_claim((original, *naive_release(original, k=2)), 30)
-    monkeypatch.setattr("shoal.verification.boxes.kte.LOOKS_A_SAMPLE", 0)
+    monkeypatch.setattr("shoal.verification.boxes.kte.LOOKS_PER_SAMPLE", 0)
     assert verify(*case).kinds == {"not-decided"}
 
 
@@ -253,10 +255,10 @@ def test_an_interval_that_begins_within_a_slot_is_looked_at() -> None:
         ["a", "a", "b", "c"], [0, 30, 0, 30], [0, 5, 0, 5], [0, 0, 0, 0], grid=Grid(slot_s=60)
     )
     release, linkage = naive_release(original, k=2)
-    here, there = (0, 1, 0, 0, 1, 1), (30, 31, 5, 0, 6, 1)
-    own = {0: [here, there], 1: [here], 2: [there]}
+    here_box, other = (0, 1, 0, 0, 1, 1), (30, 31, 5, 0, 6, 1)
+    own_items = {0: [here_box, other], 1: [here_box], 2: [other]}
     order = subject_positions(original, release, linkage)
-    case = original, with_records(release, [list(own[subject]) for subject in order]), linkage
+    case = original, with_records(release, [list(own_items[subject]) for subject in order]), linkage
     assert verify(*with_kte_claim(case, 30)).holds  # 29 min
     verdict = verify(*with_kte_claim(case, 31))  # 30 min
     assert verdict.kinds == {"too-few-candidates"}

@@ -25,15 +25,15 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    manifest_of,
+    build_manifest,
     write_manifest,
 )
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
-from shoal.verification.leaks.digests import hashes_among
-from shoal.verification.leaks.identifiers import Names, is_telling, plain
-from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.leaks.digests import find_hashed_names
+from shoal.verification.leaks.identifiers import Names, is_distinctive, searchable_text
 from shoal.verification.leaks.order import order_findings, spearman_z
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 
 REPORT = (
     f"<!doctype html><html><head>{PUBLIC}<style>:root {{ --ink: #1f77b4 }} .u17 "
@@ -62,7 +62,7 @@ def written(original: Trajectories, folder: Path, report: str = REPORT) -> tuple
     write_boxes(release, folder / RELEASE_FILE)
     (folder / REPORT_FILE).write_text(report)
     write_manifest(
-        manifest_of(release, verify(original, release, linkage), folder / RELEASE_FILE),
+        build_manifest(release, verify(original, release, linkage), folder / RELEASE_FILE),
         folder / MANIFEST_FILE,
     )
     return folder, linkage
@@ -128,7 +128,7 @@ def test_ordinary_identifiers_refuse_no_honest_release(name: str, tmp_path: Path
     ],
 )
 def test_telling_names(name: str, telling: bool) -> None:
-    assert is_telling(name) is telling
+    assert is_distinctive(name) is telling
 
 
 IDS = ("caller-0007", "Anne O'Neil 3", "33123456789", "élodie&marc-1", "deadbeef01")
@@ -158,12 +158,12 @@ CHANCE = (
 
 @pytest.mark.parametrize("text", FOUND)
 def test_an_identifier_in_running_text_is_found(text: str) -> None:
-    assert Names.of(IDS).in_text(plain(text)) == 1
+    assert Names.of(IDS).in_text(searchable_text(text)) == 1
 
 
 @pytest.mark.parametrize("text", CHANCE)
 def test_pieces_of_other_words_and_numbers_are_no_identifiers(text: str) -> None:
-    assert Names.of(IDS).in_text(plain(text)) == 0
+    assert Names.of(IDS).in_text(searchable_text(text)) == 0
 
 
 def test_a_word_of_six_letters_is_an_identifier_where_it_stands_alone() -> None:
@@ -185,15 +185,15 @@ def test_colors_are_no_identifiers() -> None:
 def test_hashes_and_their_first_digits_are_found(algorithm: str, digits: int | None) -> None:
     digest = hashlib.new(algorithm, b"caller-0007").hexdigest()[:digits]
     other = hashlib.new(algorithm, b"nobody").hexdigest()[:digits]
-    assert hashes_among(IDS, [digest, other, "glove", ""]) == {digest}
-    assert hashes_among(IDS, [digest.upper()]) == {digest.upper()}
-    assert hashes_among(IDS, [digest[:7], digest[:11] + "zz"]) == frozenset()
+    assert find_hashed_names(IDS, [digest, other, "glove", ""]) == {digest}
+    assert find_hashed_names(IDS, [digest.upper()]) == {digest.upper()}
+    assert find_hashed_names(IDS, [digest[:7], digest[:11] + "zz"]) == frozenset()
 
 
 def test_a_hash_in_the_form_of_a_uuid_is_found() -> None:
     digest = hashlib.md5(b"caller-0007").hexdigest()
     dashed = "-".join([digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:]])
-    assert hashes_among(IDS, [dashed]) == {dashed}
+    assert find_hashed_names(IDS, [dashed]) == {dashed}
 
 
 def test_the_person_of_a_person_day_is_an_identifier_too() -> None:
@@ -207,11 +207,11 @@ def test_a_raw_identifier_as_part_of_a_pseudonym_is_found_and_never_shown() -> N
     original = small_city()
     release, linkage = naive_release(original)
     names = (f"x-{linkage.uids[0]}", *release.trajectory_ids[1:])
-    told = Linkage(
+    renamed_linkage = Linkage(
         linkage.uids, tuple(names[release.trajectory_ids.index(name)] for name in linkage.trajectory_ids)
     )
     broken = type(release)(**{**vars(release), "trajectory_ids": names, "claim": KAnonymity(k=9)})
-    verdict = verify(original, broken, told)
+    verdict = verify(original, broken, renamed_linkage)
     assert {"raw-identifier", "class-below-k"} <= verdict.kinds
     assert linkage.uids[0] not in str(verdict)
 

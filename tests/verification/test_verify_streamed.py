@@ -27,14 +27,14 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    manifest_of,
+    build_manifest,
     write_manifest,
 )
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run
 from shoal.verification import verify, verify_folder
 from shoal.verification.files import spreading, streamed
-from shoal.verification.files.stated import PAGE_NOT_HELD
+from shoal.verification.files.stated import PAGE_NOT_CHECKED
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
 
@@ -55,7 +55,7 @@ def written(folder: Path, release: Release, verdict: Verdict) -> Path:
     folder.mkdir()
     write_boxes(release, folder / RELEASE_FILE)
     (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder
 
 
@@ -76,10 +76,16 @@ def test_a_sound_folder_holds(tmp_path: Path, suppressed: tuple[int, ...]) -> No
     release, linkage = naive_release(original, n_boxes=4, suppressed=suppressed)
     verdict = verify(original, release, linkage)
     folder = written(tmp_path / "release", release, verdict)
-    told = verify_folder(original, folder, linkage)
+    in_memory = verify_folder(original, folder, linkage)
     # small groups of rows are this test's
-    told = replace(told, notes=tuple(note for note in told.notes if "in more groups" not in note))
-    assert streamed_verdict(original, folder, linkage) == told == replace(verdict, notes=(PAGE_NOT_HELD,))
+    in_memory = replace(
+        in_memory, notes=tuple(note for note in in_memory.notes if "in more groups" not in note)
+    )
+    assert (
+        streamed_verdict(original, folder, linkage)
+        == in_memory
+        == replace(verdict, notes=(PAGE_NOT_CHECKED,))
+    )
     assert verdict.holds
 
 
@@ -120,13 +126,15 @@ def test_tasks_done_twice_and_elsewhere_find_the_same(kind: str, tmp_path: Path)
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=4)
     folder = written(tmp_path / "release", release, verify(original, release, linkage))
-    damage = next((each for each in FOLDER_DAMAGES if each.expected_kind == kind), None)
+    damage = next(
+        (damage_of_kind for damage_of_kind in FOLDER_DAMAGES if damage_of_kind.expected_kind == kind), None
+    )
     assert (damage is None) == (kind == "")
     if damage is not None:
         damage.applied_to(folder, original, linkage)
-    here = streamed_verdict(original, folder, linkage)
-    assert {kind} - {""} <= here.kinds
-    assert streamed_verdict(original, folder, linkage, Elsewhere()) == here
+    here_box = streamed_verdict(original, folder, linkage)
+    assert {kind} - {""} <= here_box.kinds
+    assert streamed_verdict(original, folder, linkage, Elsewhere()) == here_box
 
 
 def test_a_geometry_without_a_plane_is_found_with_what_it_holds(tmp_path: Path) -> None:

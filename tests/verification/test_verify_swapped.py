@@ -16,8 +16,8 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.verification.linking import links_of
-from shoal.verification.points.shuffle import shuffle_of
+from shoal.verification.linking import link_records
+from shoal.verification.points.shuffle import judge_shuffle
 from shoal.verification.points.tails import chi_squared_tail
 from small_points import crowd, drivers, town
 
@@ -192,14 +192,14 @@ def beside_the_streets() -> Case:
     return original, *method.anonymize(original, Randomness.for_research(1))
 
 
-@pytest.mark.parametrize("told", [{"most_off_street_m": 1e9}, {}])
-def test_how_far_off_the_streets_points_may_lie_stands_in_the_claim_alone(told: dict[str, float]) -> None:
+@pytest.mark.parametrize("expected", [{"most_off_street_m": 1e9}, {}])
+def test_how_far_off_the_streets_points_may_lie_stands_in_the_claim_alone(expected: dict[str, float]) -> None:
     """The verifier once took it from the release's own parameters, and without them took any distance."""
     original, release, linkage = beside_the_streets()
     assert shoal.verify(original, release, linkage).holds
     assert isinstance(release.claim, LocationPrivacy)
     assert release.claim.most_off_street_m == 50.0
-    lenient = replace(release, parameters=told, claim=replace(release.claim, most_off_street_m=10.0))
+    lenient = replace(release, parameters=expected, claim=replace(release.claim, most_off_street_m=10.0))
     verdict = shoal.verify(original, lenient, linkage)
     assert verdict.kinds == {"off-street"}
     assert "farther from every street than the 10 m claimed" in verdict.findings[0].message
@@ -240,9 +240,9 @@ def test_without_its_trace_a_swapped_release_is_not_checked_whatever_k_it_claims
     original, release, linkage = claiming(make(), k=50)
     verdict = shoal.verify(original, release, replace(linkage, trace=None))
     assert (verdict.holds, verdict.word, verdict.findings) == (False, "NOT CHECKED", ())
-    told = " ".join(verdict.unchecked)
-    assert "its swap set and the thresholds (needs origin.parquet beside the linkage)" in told
-    assert "whether the shuffle was fair" in told
+    messages = " ".join(verdict.unchecked)
+    assert "its swap set and the thresholds (needs origin.parquet beside the linkage)" in messages
+    assert "whether the shuffle was fair" in messages
     without = shoal.verify(original, release)
     assert without.word == "NOT CHECKED"
     assert set(verdict.unchecked) < set(without.unchecked)
@@ -290,11 +290,11 @@ def shuffle_with(kind: type[Randomness], k: int = 3) -> float:
     release, linkage = SwapLocations(k=k).anonymize(original, rng)
     trace = linkage.trace
     assert trace is not None
-    found = shuffle_of(
-        original, release, links_of(original, release, linkage).subject_of, trace, times_stay=False
+    shuffle = judge_shuffle(
+        original, release, link_records(original, release, linkage).subject_of, trace, times_stay=False
     )
-    assert found.points >= 10_000
-    return found.p_value
+    assert shuffle.points >= 10_000
+    return shuffle.p_value
 
 
 def test_a_biased_shuffle_is_caught_and_a_fair_one_passes() -> None:
@@ -330,21 +330,21 @@ def test_p_values_of_fair_shuffles_are_spread_evenly() -> None:
     A fair test fails in 1 of 200 streams.
     """
     original = crowd(30, 40, spread_s=20)
-    found = []
+    shuffle = []
     for seed in range(40):
         release, linkage = SwapLocations(k=3).anonymize(original, Randomness.for_research(seed))
         assert linkage.trace is not None
-        found.append(
-            shuffle_of(
+        shuffle.append(
+            judge_shuffle(
                 original,
                 release,
-                links_of(original, release, linkage).subject_of,
+                link_records(original, release, linkage).subject_of,
                 linkage.trace,
                 times_stay=False,
             ).p_value
         )
-    assert min(found) > 1e-4
-    assert 0.2 < float(np.median(found)) < 0.8
+    assert min(shuffle) > 1e-4
+    assert 0.2 < float(np.median(shuffle)) < 0.8
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from shoal.methods.parameters import declared_parameters
 from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.verification.files.visible import VISIBLE, beyond_parameters, parameter_findings
+from shoal.verification.files.visible import VISIBLE, count_beyond_parameters, parameter_findings
 from small_points import crowd
 from test_verify_streamed import streamed_verdict
 
@@ -49,7 +49,7 @@ FALSE: dict[tuple[str, str], float | str] = {
 
 
 @pytest.fixture(scope="module", params=MADE)
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Case]:
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Case]:
     original, method = MADE[request.param]()
     folder = tmp_path_factory.mktemp(request.param) / "release"
     published = shoal.publish(original, method, folder, rng=shoal.Randomness.for_research(4), tries=0)
@@ -68,13 +68,13 @@ def test_every_row_names_a_parameter_and_has_a_false_value() -> None:
         assert METHODS[method].about.publishes == row.payload
 
 
-def test_true_parameters_hold(made: tuple[str, Case]) -> None:
-    assert told(made[1][1], made[1]) == []
+def test_true_parameters_hold(case: tuple[str, Case]) -> None:
+    assert told(case[1][1], case[1]) == []
 
 
-def test_false_parameters_are_found(made: tuple[str, Case], tmp_path: Path) -> None:
-    method, case = made
-    rows = {name: value for (own, name), value in FALSE.items() if own == method}
+def test_false_parameters_are_found(created: tuple[str, Case], tmp_path: Path) -> None:
+    method, case = created
+    rows = {name: value for (own_items, name), value in FALSE.items() if own_items == method}
     assert rows
     for name, value in rows.items():
         folder = tmp_path / name
@@ -99,12 +99,12 @@ def test_thresholds_of_samples_bound_no_box(tmp_path: Path) -> None:
 def test_cells_that_begin_elsewhere_than_stated_are_found() -> None:
     original, method = MADE["static, moved"]()
     release, _ = method.anonymize(original, shoal.Randomness.for_research(4))
-    assert beyond_parameters(release)["grid_m"] == 0
+    assert count_beyond_parameters(release)["grid_m"] == 0
     (wide, *_) = (release.boxes.x_max - release.boxes.x_min > 1).nonzero()[0]
     inside_m = (release.boxes.x_min[wide] + 1) * 100 % 20_000
     parameters = {**release.parameters, "grid_offset_m": float(inside_m)}
     changed = type(release)(**{**vars(release), "parameters": parameters})
-    assert beyond_parameters(changed)["grid_m"] > 0
+    assert count_beyond_parameters(changed)["grid_m"] > 0
 
 
 @pytest.mark.parametrize("value", [None, "wide", True, -5.0, 1e300, 0])
@@ -114,14 +114,14 @@ def test_what_is_no_length_bounds_nothing(value: Any, tmp_path: Path) -> None:
     changed = type(release)(
         **{**vars(release), "parameters": {**release.parameters, "suppress_space_m": value}}
     )
-    assert beyond_parameters(changed)["suppress_space_m"] == 0
+    assert count_beyond_parameters(changed)["suppress_space_m"] == 0
 
 
 def test_points_under_the_name_of_a_method_of_boxes_are_not_looked_at() -> None:
     original, method = MADE["nwa"]()
     release, _ = method.anonymize(original, shoal.Randomness.for_research(4))
     changed = type(release)(**{**vars(release), "method": "glove", "parameters": {"suppress_space_m": 1.0}})
-    assert not beyond_parameters(changed)
+    assert not count_beyond_parameters(changed)
 
 
 @pytest.mark.parametrize("step_s", [600.0, 0.1, 7.3])
@@ -135,7 +135,7 @@ def test_a_clock_of_today_is_kept_to_the_last_digits(step_s: float) -> None:
     def off(moved_s: float) -> int:
         points = replace(release.points, t=t + moved_s)
         stated = {"step_s": step_s}
-        return beyond_parameters(replace(release, payload=points, parameters=stated))["step_s"]
+        return count_beyond_parameters(replace(release, payload=points, parameters=stated))["step_s"]
 
     assert off(0.0) == 0
     assert off(step_s / 100 if step_s < 1 else 0.25) == release.n_samples
@@ -160,7 +160,7 @@ def told_of(payload: Payload, method: str, offsets: tuple[int, ...], **parameter
         unit_of_protection="each subject",
         publishable=True,
     )
-    return {name: n for name, n in beyond_parameters(release).items() if n}
+    return {name: n for name, n in count_beyond_parameters(release).items() if n}
 
 
 def box(*bounds: int) -> Boxes:

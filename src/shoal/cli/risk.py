@@ -239,10 +239,10 @@ def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
 def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars) -> Any:
     """The raw data, read as the release's manifest says (points: as they are)."""
     from shoal.io import read_with
-    from shoal.release_folder.folder import reading_of_raw
+    from shoal.release_folder.folder import raw_reading
     from shoal.runtime.run import Run
 
-    return read_with(raw, reading_of_raw(release, **reading), Run(progress=bars))
+    return read_with(raw, raw_reading(release, **reading), Run(progress=bars))
 
 
 def _read_release(folder: Path, original: Any) -> Any:

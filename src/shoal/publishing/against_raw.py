@@ -18,12 +18,12 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.exported import as_release_folder, is_read_at_once
 from shoal.publishing.promised import add_claim_shortfalls, open_folder, verify_opened
-from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
+from shoal.release_folder.folder import raw_reading, read_linkage, read_release
 from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Engine, Run
 from shoal.runtime.staging import explain_write_errors
-from shoal.verification.composition.candidates import Issued
-from shoal.verification.composition.several import Together, reveal_together
+from shoal.verification.composition.candidates import IssuedRelease
+from shoal.verification.composition.several import Composition, reveal_together
 from shoal.verification.files.folder import with_notes
 from shoal.verification.files.streamed import require_streamed, verify_streamed_folder
 
@@ -115,7 +115,7 @@ def stream_against_raw(
         as_release_folder(folder, Path(scratch)) as (checked, findings, notes),
     ):
         people = store_people(
-            raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run, engine=engine
+            raw, raw_reading(folder, **overrides), Path(scratch) / "people", run, engine=engine
         )
         (Path(scratch) / "spread").mkdir()
         spread = Path(scratch) / "spread"
@@ -136,12 +136,12 @@ def leftover_scratch_folders(folder: Path) -> list[Path]:
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
     """Read the raw input of a release as its manifest says, except for the overrides."""
-    return read_with(raw, reading_of_raw(folder, **overrides), run)
+    return read_with(raw, raw_reading(folder, **overrides), run)
 
 
 def reveal(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
-) -> Together:
+) -> Composition:
     """What a release and earlier ones of the same raw data reveal together.
 
     Raises InputError when one cannot be read or does not belong; parameters as for ``read_issued_releases``.
@@ -152,13 +152,13 @@ def reveal(
 
 def read_issued_releases(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
-) -> list[Issued]:
+) -> list[IssuedRelease]:
     """A release folder and earlier ones, each with its raw data and linkage, the newest first.
 
     earlier: folders with their linkage tables.
     """
     return [
-        Issued(
+        IssuedRelease(
             label=f"the release {one}",
             original=read_raw_of(raw, one, run, **overrides),
             release=read_release(one),

@@ -87,7 +87,7 @@ def make(method: str, folder: Path) -> None:
 def go_through(method: str, folder: Path, steps: list[str]) -> None:
     """Run these steps of a report, which compiles their kernels."""
     from shoal.io import read_with
-    from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
+    from shoal.release_folder.folder import raw_reading, read_linkage, read_release
     from shoal.report.facts.evidence import Evidence
     from shoal.runtime.run import Run
     from shoal.utility import Facts
@@ -97,7 +97,7 @@ def go_through(method: str, folder: Path, steps: list[str]) -> None:
     subprocess.run(_command(method, _MAKE, str(folder)), env=environment, check=True)  # noqa: S603  (this file)
     people, release, linkage = _toy_files(folder)
     run = Run(threads=1)
-    raw = read_with(people, reading_of_raw(release), run)
+    raw = read_with(people, raw_reading(release), run)
     evidence = Evidence(Facts(raw, read_release(release), read_linkage(linkage), run=run))
     for step in steps:
         _STEPS[step](evidence)

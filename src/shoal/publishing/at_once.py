@@ -27,8 +27,8 @@ from shoal.runtime.staging import staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
 from shoal.verification.checks import verdict_on
-from shoal.verification.files.folder import Looked, looked_at, verify_looked, with_its_page
-from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.files.folder import FolderReading, read_folder, verify_reading, with_new_page
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator[C
             release_idle_memory()
         with run.stage("check"):
             identifiers = RawIdentifiers.of(original)
-            verdict = verdict_on(original, release, linkage, run=run, known=identifiers)
+            verdict = verdict_on(original, release, linkage, run=run, raw_identifiers=identifiers)
             release_idle_memory()
         require_holds(verdict)
         facts = Facts(original, release, linkage, run=run, exact=job.options.exact_figures)
@@ -79,10 +79,10 @@ class CandidateInMemory:
         evidence.measure_exposure()
         with run.alongside(self._write, stage="writing") as written:
 
-            def read_again() -> Looked:
+            def read_again() -> FolderReading:
                 written()
                 release_idle_memory()
-                looked = looked_at(self.staging, self.release)
+                looked = read_folder(self.staging, self.release)
                 release_idle_memory()
                 return looked
 
@@ -103,13 +103,13 @@ class CandidateInMemory:
 
     def check(self) -> Verdict:
         """The verdict on the written files, which must hold the release that was judged."""
-        return verify_looked(
+        return verify_reading(
             self.facts.original,
-            with_its_page(self._looked, self.release),
+            with_new_page(self._looked, self.release),
             self.linkage,
             run=self.facts.run,
             judged=(self.release, self._verdict),
-            known=self._identifiers,
+            raw_identifiers=self._identifiers,
         )
 
     @property

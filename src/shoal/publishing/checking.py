@@ -34,7 +34,14 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import counted
-from shoal.verification.foreign import OWN_SAMPLES, SAME_PEOPLE, Shown, findings_on, look_at, telling_names
+from shoal.verification.foreign import (
+    OWN_SAMPLES,
+    SAME_PEOPLE,
+    ExaminedFile,
+    examine_file,
+    file_findings,
+    identifying_names,
+)
 
 TRIES: Final = 200
 _GRID: Final = Grid()
@@ -182,11 +189,11 @@ def check(
     linked = _link_records(published, original, samples_in_units, linkage, raw if row_order else None)
     boxes, samples = between_ends(published, samples_in_units)
     release = _release(published, boxes, original, k=2)
-    disclosure = look_at(release, samples, linked.person_of if linked.true else None)
+    disclosure = examine_file(release, samples, linked.person_of if linked.true else None)
     k = 2 if expected is None else int(expected.numbers.get("k", 2))
     truthful = bool(expected and expected.numbers.get("truthful"))
-    telling, findings = telling_names(original, published.records) if published.has_ids else (0, [])
-    faults = list(findings_on(disclosure, release, k, truthful=truthful)) if expected is not None else []
+    telling, findings = identifying_names(original, published.records) if published.has_ids else (0, [])
+    faults = list(file_findings(disclosure, release, k, truthful=truthful)) if expected is not None else []
     if telling:
         faults = [replace(fault, trajectory_id=None) for fault in faults]
     verdict = Verdict.of(
@@ -246,9 +253,9 @@ def _release(published: Foreign, boxes: Boxes, original: Trajectories, *, k: int
     )
 
 
-def _unchecked(published: Foreign, disclosure: Shown, claimed: bool) -> list[str]:
-    parts = [] if disclosure.known or not claimed else [SAME_PEOPLE]
-    if not disclosure.known and claimed and published.has_ids:
+def _unchecked(published: Foreign, disclosure: ExaminedFile, claimed: bool) -> list[str]:
+    parts = [] if disclosure.linked or not claimed else [SAME_PEOPLE]
+    if not disclosure.linked and claimed and published.has_ids:
         parts.append(OWN_SAMPLES)
     return parts + ([_UNREAD.format(rows=published.unreadable)] if published.unreadable else [])
 

@@ -23,7 +23,7 @@ from shoal.model.verdicts import Finding
 from shoal.publishing.exporting import PACKAGE_FILE, files_in, package_of, schema_of, text_of_package
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
 from shoal.release_folder.files import require_plain_file
-from shoal.release_folder.folder import release_in
+from shoal.release_folder.folder import release_from_table
 from shoal.release_folder.joining import join_table
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -40,8 +40,8 @@ from shoal.runtime.files import sha256_of
 from shoal.runtime.json_values import require_unique_keys
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.precision import SAME_PLACE_DEG, stated_bounds
-from shoal.verification.files.stated import respelled
-from shoal.verification.files.written import OTHERWISE
+from shoal.verification.files.stated import respelled_manifest
+from shoal.verification.files.written import PACKED_DIFFERENTLY
 
 OTHER_DIGEST: Final = (
     "the manifest gives the SHA-256 of another table than these rows make here: another version of pyarrow "
@@ -153,7 +153,7 @@ def _rebuild_release(
     parts = [] if form in _NOT_LOOKED_AT else parts
     for part in parts:
         yield from _layout_findings(part, _safe_name(str(part.relative_to(folder))))
-    yield from respelled(folder / MANIFEST_FILE, manifest)  # the copy's manifest is written again
+    yield from respelled_manifest(folder / MANIFEST_FILE, manifest)  # the copy's manifest is written again
     schema = _listed_schema(folder, package, manifest)
     rows = row.read(folder / row.where, schema)
     try:
@@ -267,7 +267,7 @@ def _compare_files(
         ):
             yield Finding("row-order", f"files of {row.where} hold other rows than those of their day")
         elif unlike:
-            notes.append(OTHERWISE.replace(RELEASE_FILE, row.where))
+            notes.append(PACKED_DIFFERENTLY.replace(RELEASE_FILE, row.where))
     if strange:
         yield Finding("unexpected-file", f"the folder holds what {form} does not write: {len(strange)} more")
 
@@ -290,7 +290,7 @@ def _compare_package(
 
 def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Path) -> pa.Table:
     """Write table and manifest of the release that rows make; return its table."""
-    write_table(release_in(rows, folder, manifest), inner / RELEASE_FILE)
+    write_table(release_from_table(rows, folder, manifest), inner / RELEASE_FILE)
     digest = sha256_of(inner / RELEASE_FILE)
     write_manifest(manifest.model_copy(update={"release_sha256": digest}), inner / MANIFEST_FILE)
     return pq.read_table(inner / RELEASE_FILE)

@@ -21,7 +21,7 @@ from shoal.io.sources.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
 from shoal.release_folder.files import require_plain_file
-from shoal.release_folder.folder import read_parquet, release_in
+from shoal.release_folder.folder import read_parquet, release_from_table
 from shoal.release_folder.joining import split_table
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -94,7 +94,7 @@ def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
     """Manifest and table of a release; raises InputError unless they belong together."""
     manifest = _read_exportable_manifest(release_folder)
     # what is no release is refused before anything is written
-    release_in(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
+    release_from_table(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
     return manifest, pq.read_table(release_folder / RELEASE_FILE)
 
 

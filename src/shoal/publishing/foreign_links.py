@@ -21,7 +21,7 @@ from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.coarseness import RawSamples, closed
 from shoal.runtime.arrays import Floats, Integers
-from shoal.verification.boxes.records import Samples
+from shoal.verification.boxes.loops import Samples
 
 _NAMED: Final = 32  # equally likely people considered per record
 _WIDER: Final = ((0.0, 0.0), (200.0, 600.0), (1_000.0, 1_800.0), (5_000.0, 7_200.0))  # meters and seconds

@@ -47,7 +47,7 @@ from shoal.runtime.staging import explain_write_errors, find_partials, require_a
 from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of, split_into_blocks
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
-from shoal.verification.files.streamed import known_in_tasks, verify_streamed_folder
+from shoal.verification.files.streamed import identifiers_in_tasks, verify_streamed_folder
 
 _NEEDS_EVERYONE: Final = (
     "work in blocks needs shoal.Glove, no private report and no exact figures; read the data with shoal.read "
@@ -150,7 +150,7 @@ class CandidateOnDisk:
             people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
         )
         self._scratch = _emptied(crowds.job / "scratch")
-        self._identifiers = known_in_tasks(people, _emptied(crowds.job / "hashing"), engine, job.run)
+        self._identifiers = identifiers_in_tasks(people, _emptied(crowds.job / "hashing"), engine, job.run)
         with job.run.stage("hashes of identifiers"):
             notes = self._identifiers.hashes_in(pseudonyms).notes()
         # stated in manifest and report; the check must come to the same
@@ -202,7 +202,7 @@ class CandidateOnDisk:
             _emptied(self._scratch),
             self._job.run,
             engine=self._engine,
-            known=self._identifiers,
+            raw_identifiers=self._identifiers,
         )
 
     @property

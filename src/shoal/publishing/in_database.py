@@ -19,7 +19,7 @@ from shoal.publishing.exported import OTHER_DIGEST, compare_rows, release_of_row
 from shoal.publishing.exporting import ExportResult, read_exportable_table, schema_of
 from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
 from shoal.runtime.files import sha256_of
-from shoal.verification.files.stated import respelled
+from shoal.verification.files.stated import respelled_manifest
 
 FORMS: Final = ("postgis", "mobilitydb")
 _MOVING: Final[Mapping[str, str]] = {"boxes": "stbox", "points": "tgeompoint"}
@@ -79,7 +79,8 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     rows = stored.rows.select(schema.names).combine_chunks()
     if any(column.null_count for column in rows.columns):
         raise InputError(f"{place.shown} is not the table of a release: it has empty values")
-    respelling = list(respelled(folder / MANIFEST_FILE, manifest))  # before the manifest is written again
+    # before the manifest is written again
+    respelling = list(respelled_manifest(folder / MANIFEST_FILE, manifest))
     table = release_of_rows(rows, folder, manifest, folder)
     findings = [
         *respelling,

@@ -24,9 +24,9 @@ from shoal.publishing.exported import OTHER_DIGEST, as_release_folder
 from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
 from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
-from shoal.verification.files.folder import Looked, looking, verify_looked, with_notes
-from shoal.verification.leaks.digests import hashes_among
-from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.files.folder import FolderReading, read_in_background, verify_reading, with_notes
+from shoal.verification.leaks.digests import find_hashed_names
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal.version import __version__
 
 STRANGE_METHOD: Final = (
@@ -44,7 +44,7 @@ class FolderInCheck:
     """A release folder that is being read; findings, notes: on the files of an export."""
 
     folder: Path
-    looked: Looked
+    looked: FolderReading
     findings: list[Finding]
     notes: list[str]
 
@@ -55,7 +55,7 @@ def open_folder(folder: Path, run: Run) -> Iterator[FolderInCheck]:
 
     Raises InputError when the manifest, or the files of an export, cannot be read.
     """
-    with as_release_folder(folder) as (whole, findings, notes), looking(whole, run) as looked:
+    with as_release_folder(folder) as (whole, findings, notes), read_in_background(whole, run) as looked:
         yield FolderInCheck(folder=folder, looked=looked, findings=findings, notes=notes)
 
 
@@ -111,12 +111,12 @@ def verify_opened(
 ) -> Verdict:
     """As ``verify_folder``, for a folder that is being read."""
     least = None if expected is None else ExpectedClaim.parse(expected)
-    verdict = verify_looked(original, opened.looked, linkage, run=run)
+    verdict = verify_reading(original, opened.looked, linkage, run=run)
     verdict = with_notes(verdict.with_findings(opened.findings), opened.notes)
     manifest = read_manifest(opened.folder)
     if manifest.release_sha256 != opened.looked.manifest.release_sha256:  # of an export
         verdict = with_notes(verdict, [OTHER_DIGEST])
-        if hashes_among(RawIdentifiers.of(original).digests, [manifest.release_sha256]):
+        if find_hashed_names(RawIdentifiers.of(original).digests, [manifest.release_sha256]):
             verdict = verdict.with_findings([Finding("raw-identifier", _DIGEST_OF_ONE)])
     return add_claim_shortfalls(verdict, manifest, least)
 

@@ -19,7 +19,7 @@ from shoal.release_folder.manifest import (
     RELEASE_FILE,
     REPORT_FILE,
     Manifest,
-    manifest_of,
+    build_manifest,
     write_manifest,
 )
 from shoal.release_folder.statement import NOTHING_STATED, Statement
@@ -141,7 +141,7 @@ def write_manifest_of(staging: Path, release: Release, verdict: Verdict, stateme
     Raises InputError when places lie off the plane.
     """
     require_places_on_earth(staging / RELEASE_FILE)
-    manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
+    manifest = build_manifest(release, verdict, staging / RELEASE_FILE, statement)
     write_manifest(manifest, staging / MANIFEST_FILE)
     return manifest
 

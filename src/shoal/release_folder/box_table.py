@@ -1,7 +1,6 @@
-"""The table of boxes: ``trajectory_id``, the six columns of a box, and ``geometry`` where there is a plane.
+"""Write and read the table of boxes: ``trajectory_id``, the six columns, and ``geometry`` with a plane.
 
-Times are seconds since 1970 UTC, or since step 0; coordinates are meters of the plane. All lie on the grid of
-the release.
+Times are seconds since 1970 UTC, or since step 0; coordinates are meters. All lie on the release's grid.
 """
 
 import json
@@ -21,10 +20,10 @@ from shoal.release_folder.joining import join_files
 from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter
 from shoal.runtime.arrays import Floats, Integers
 
-_CELLS_PER_CORNER: Final = 4  # of the rectangle around all boxes, up to which each has a place in a table
+_CELLS_PER_CORNER: Final = 4  # below this, a table with a place for each cell is used
 _RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
 _DRAWN_AT_ONCE: Final = 1 << 16  # outlines
-_BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
+_BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots; float64 is exact below
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
 )  # well-known binary of a polygon with one ring of five corners: 93 bytes
@@ -39,19 +38,19 @@ def write_boxes(release: Release, path: Path) -> None:
 
 
 def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
-    """The same for a release that comes in parts (at least one), each some records, in the file's order."""
+    """Write a release that comes in parts (at least one), each some records, in file order."""
     _write(parts, path, described=True)
 
 
 def write_some_boxes(release: Release, path: Path) -> Bounds:
-    """Some records of a release as a file of their own, for ``join_boxes``."""
+    """Write some records of a release as a file for ``join_boxes``; return the bounds of their rectangles."""
     return _write([release], path, described=False)
 
 
 def join_boxes(parts: Sequence[Path], bounds: Bounds, path: Path) -> None:
-    """Put files of ``write_some_boxes`` behind each other: the bytes that ``write_boxes_in_parts`` writes.
+    """Join files of ``write_some_boxes`` to the bytes that ``write_boxes_in_parts`` writes.
 
-    bounds: all that it gave, one after the other.
+    bounds: all that it returned.
     """
     pairs = {key.encode(): text.encode() for key, text in _description(bounds).items()}
     with path.open("wb") as file:
@@ -62,7 +61,7 @@ def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
     corners: Bounds = []
     with path.open("wb") as file:
         writer: ColumnwiseWriter | None = None
-        for release, rows in _groups_in(parts):
+        for release, rows in _row_groups(parts):
             writer = writer or ColumnwiseWriter(file, _schema_of(release))
             _write_group(writer, release, rows)
             corners += _write_outlines(writer, release, rows)
@@ -73,7 +72,6 @@ def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
 
 
 def _description(corners: Bounds) -> dict[str, str]:
-    """What GeoParquet asks for; nothing where there are no rectangles."""
     if not corners:
         return {}
     low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
@@ -86,15 +84,13 @@ def _description(corners: Bounds) -> dict[str, str]:
     return {"geo": json.dumps(geo)}
 
 
-def _groups_in(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:
-    """Rows that stand in one group of the file, so that no more of them are made ready at once."""
+def _row_groups(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:
     for release in parts:
         for first in range(0, max(release.n_samples, 1), ROWS_PER_GROUP):
             yield release, slice(first, min(first + ROWS_PER_GROUP, release.n_samples))
 
 
 def _schema_of(release: Release) -> pa.Schema:
-    """The columns of the file: times are whole numbers where slots are whole seconds."""
     grid = release.snapped_grid()
     kinds = {name: pa.float64() for name in BOX_COLUMNS}
     if float(grid.slot_s).is_integer():
@@ -104,7 +100,6 @@ def _schema_of(release: Release) -> pa.Schema:
 
 
 def _write_group(writer: ColumnwiseWriter, release: Release, rows: slice) -> None:
-    """Write some boxes but for their outlines, one column after the other: each is as long as the group."""
     record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
     names = pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
     writer.write(pa.table({"trajectory_id": names}))
@@ -119,7 +114,6 @@ def _write_group(writer: ColumnwiseWriter, release: Release, rows: slice) -> Non
 
 
 def _write_outlines(writer: ColumnwiseWriter, release: Release, rows: slice) -> Bounds:
-    """Write their rectangles where there is a plane, and give the bounds of these."""
     if release.crs is None:
         return []
     column, bounds = _rectangles(release.boxes.take(rows), release.snapped_grid().cell_m, release.crs)
@@ -127,8 +121,8 @@ def _write_outlines(writer: ColumnwiseWriter, release: Release, rows: slice) -> 
     return [bounds]
 
 
-def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
-    """The boxes in the file's row order, rounded to the grid.
+def decode_boxes(table: pa.Table, grid: Grid, where: str) -> Boxes:
+    """The boxes in file order, rounded to the grid.
 
     Raises InputError when a column is missing or no number, or has gaps.
     """
@@ -150,9 +144,9 @@ def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
 
 
 def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Integers]:
-    """(longitude and latitude [p, 2] of corners, which of them each box has [m, 4], from the lower left).
+    """Longitude and latitude [p, 2] of corners, and the four places of each box [m, 4] from the lower left.
 
-    Places repeat, so each is projected once. In 32 bits where so many cells lie in the rectangle around all.
+    Each place is projected once. Indexes are int32 where the rectangle around all boxes is small.
     """
     if not len(boxes):
         return np.empty((0, 2)), np.empty((0, 4), dtype=np.int64)
@@ -168,7 +162,7 @@ def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Intege
         corners = np.empty((len(boxes), 4), dtype=np.int32 if columns * rows < 1 << 31 else np.int64)
         for corner, (column, row) in enumerate(zip(x_of_each, y_of_each, strict=True)):
             corners[:, corner] = (column - west) * rows + (row - south)
-        cells, at = _numbered(corners, columns * rows)
+        cells, at = _index_cells(corners, columns * rows)
         x, y = cells // rows + west, cells % rows + south
     else:
         x, y = np.stack(x_of_each, axis=1).ravel(), np.stack(y_of_each, axis=1).ravel()
@@ -177,13 +171,13 @@ def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Intege
     return np.stack(degrees, axis=1), at
 
 
-def _numbered(cells: Integers, n: int) -> tuple[Integers, Integers]:
-    """(the different ones among cells, all below n; which of these each is, in the width of cells)."""
+def _index_cells(cells: Integers, n: int) -> tuple[Integers, Integers]:
+    """The different cells, all below n, and the index of each cell among them."""
     if n > _CELLS_PER_CORNER * cells.size:
         coded = pa.array(cells.ravel()).dictionary_encode()
         indices = coded.indices.to_numpy().astype(cells.dtype, copy=False)
         return coded.dictionary.to_numpy().astype(np.int64), indices.reshape(cells.shape)
-    number = np.zeros(n, dtype=cells.dtype)  # few enough for a place each
+    number = np.zeros(n, dtype=cells.dtype)  # a flag for each place fits into memory
     number[cells] = 1
     different = np.flatnonzero(number)
     number[different] = np.arange(len(different))
@@ -191,7 +185,6 @@ def _numbered(cells: Integers, n: int) -> tuple[Integers, Integers]:
 
 
 def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
-    """Well-known binary of every box's rectangle, and their bounds as [west, south, east, north]."""
     places, at = corner_places(boxes, cell_m, crs)
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
@@ -203,16 +196,14 @@ def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[f
         pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.view(np.uint8))]
     )
     bounds = [*places.min(axis=0).tolist(), *places.max(axis=0).tolist()]
-    if not all(
-        bounds
-    ):  # of zeros, the bounds have the sign of the first, which corners tell and places do not
+    if not all(bounds):  # bounds of zeros have the sign of the first corner, which places do not keep
         corners = polygons["corners"].reshape(-1, 2)
         bounds = [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
     return column, bounds
 
 
 def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:
-    """A column as floats; times written as timestamps by other tools count in seconds."""
+    """A column as floats; timestamps from other tools become seconds."""
     if pa.types.is_timestamp(column.type):
         column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
     try:

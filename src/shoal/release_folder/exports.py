@@ -1,8 +1,7 @@
-"""EXPORTS, the table of formats that a release is handed over in: how each is written and read.
+"""EXPORTS, the formats in which a release is handed over: how each is written and read.
 
-Every format holds the rows of ``release.parquet`` and nothing else, in their order; a partition by day holds
-the rows of each day, those of records that begin on earlier days first. Geometry follows from the other
-columns: it is written where a format needs it, and never read back. One format is the file itself in parts.
+Every format holds the rows of ``release.parquet`` in their order; a partition by day, records that begin on
+earlier days first. Geometry is written where a format needs it, and not read back.
 """
 
 import csv
@@ -18,7 +17,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.tables import numbered
+from shoal.release_folder.tables import number_records
 from shoal.units import DAY_S
 
 _DIGITS: Final = 7
@@ -27,7 +26,7 @@ _DATA: Final = "data"  # folder of formats that need one
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """A row of EXPORTS. where: the file or folder, below the export's."""
+    """A row of EXPORTS. where: the file or folder inside the export."""
 
     where: str
     mediatype: str
@@ -35,12 +34,10 @@ class Export:
 
 @dataclass(frozen=True, kw_only=True)
 class RowsExport(Export):
-    """One whose rows are written and read.
+    """A format whose rows are written and read.
 
-    write: a table into a folder. read: the rows from such a folder, in the types of a schema, and all other
-    columns behind them; geometry where it is to be held against the rows. arranged: the rows of a table as
-    the format orders them. text: whether the same rows give the same bytes, so that nothing beside them can
-    stand in the files.
+    read: rows in the types of a schema, then all other columns. arranged: the rows in the order of the
+    format. text: the same rows always give the same bytes, so the files can hold nothing else.
     """
 
     write: Callable[[pa.Table, Path], None]
@@ -92,7 +89,6 @@ def _write_lines(table: pa.Table, path: Path) -> None:
 
 
 def _shape(wkb: bytes) -> dict[str, Any]:
-    """A point or a rectangle of one ring, as GeoJSON."""
     kind = int.from_bytes(wkb[1:5], "little")
     start = 5 if kind == 1 else 13
     places = np.round(np.frombuffer(wkb[start:], dtype="<f8").reshape(-1, 2), _DIGITS).tolist()
@@ -121,19 +117,16 @@ def _read_lines(path: Path, schema: pa.Schema) -> pa.Table:
 def _write_days(table: pa.Table, folder: Path) -> None:
     """A file for each UTC day on which rows begin: day=2024-05-01/part-0.parquet."""
     for day, rows in _days(table):
-        own = folder / f"day={day}"
-        own.mkdir(parents=True)
-        pq.write_table(rows, own / "part-0.parquet", compression="zstd", store_schema=False)
+        day_folder = folder / f"day={day}"
+        day_folder.mkdir(parents=True)
+        pq.write_table(rows, day_folder / "part-0.parquet", compression="zstd", store_schema=False)
 
 
 def _days(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each day; within all of them the records that begin earlier come first.
-
-    So the order of the records in a table that is made of the days, one after the other, is the same.
-    """
+    """The rows of each day, records that begin earlier first, so joined days keep the order."""
     start = table["t_start" if "t_start" in table.column_names else "t"].to_numpy()
     days = np.floor(start / DAY_S).astype(np.int64)
-    record, ids = numbered(table["trajectory_id"])
+    record, ids = number_records(table["trajectory_id"])
     first = np.full(len(ids), np.iinfo(np.int64).max)
     np.minimum.at(first, record, days)
     order = np.argsort(first[record], kind="stable")
@@ -198,7 +191,7 @@ def _write_delta(table: pa.Table, folder: Path) -> None:
     deltalake = _deltalake()
     try:
         deltalake.write_deltalake(str(folder), _plain(table))
-    except deltalake.exceptions.DeltaError as error:  # it knows no errors of the system
+    except deltalake.exceptions.DeltaError as error:  # deltalake wraps system errors
         raise OutputError(
             f"the Delta table cannot be written to {folder}; see whether the disk is full, or write elsewhere"
         ) from error
@@ -214,7 +207,6 @@ def _read_delta(folder: Path, schema: pa.Schema) -> pa.Table:
 
 
 def _in_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The columns of a schema in its types, and behind them whatever else there is."""
     rows = _plain(table).select(schema.names).cast(schema)
     for name in table.column_names:
         if name not in schema.names:

@@ -1,4 +1,8 @@
-"""Files of a folder that somebody else made: looked at before they are opened."""
+"""Files of a release folder: the check before one is opened, and the mark that says for whom a page is.
+
+The folder comes from others, so a file is checked before it is opened. Only the record of a release is
+public.
+"""
 
 import re
 import stat

@@ -1,7 +1,7 @@
-"""The release folder: ``release.parquet``, ``manifest.json`` and ``report.html``, complete or absent.
+"""Read and write the release folder, which is complete or absent.
 
-Names, columns and JSON are those that others script against. The linkage table is a file of its own, readable
-by its owner alone, and never inside the folder.
+It holds ``release.parquet``, ``manifest.json`` and ``report.html``; scripts rely on these names, columns and
+JSON. The linkage table is a separate file, readable by its owner alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,25 +23,22 @@ from shoal.model.names import Pseudonyms, TextNames, column
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.release_folder.files import require_plain_file
-from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest, reading_in
-from shoal.release_folder.packing import table_in
-from shoal.release_folder.tables import records_in
+from shoal.release_folder.manifest import RELEASE_FILE, Manifest, manifest_reading, read_manifest
+from shoal.release_folder.packing import read_table
+from shoal.release_folder.tables import decode_records
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import local_path
 from shoal.runtime.staging import staged_file
 
 
-def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
-    """How the raw input of a release folder was read, for reading it again, but for the overrides.
-
-    Raises InputError when the manifest cannot be read.
-    """
+def raw_reading(folder: Path, **overrides: Any) -> Reading:
+    """How the raw input of a release folder was read, with overrides."""
     manifest = read_manifest(folder)
     grid = manifest.grid
     on_grid = (
         {"snap": False} if grid is None else {"snap": True, "cell_m": grid.cell_m, "slot_s": grid.slot_s}
     )
-    return replace(reading_in(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
+    return replace(manifest_reading(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
 
 
 def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Release:
@@ -52,14 +49,14 @@ def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Rele
     folder
         A release folder, with its manifest and its table.
     kind
-        "boxes" or "points" where the caller can use nothing else. None = either; ``Release.kind`` says which.
+        "boxes" or "points" to accept only these; None = either.
 
     Returns
     -------
     Release
-        Records in the order in which they first appear, boxes in canonical order, points by (t, x, y).
-        Coordinates of boxes are rounded to the manifest's cell and slot; ``verify_folder`` says where they
-        are not on them.
+        Records in the order of first appearance, boxes in canonical order, points by (t, x, y). Boxes are
+        rounded to
+        the manifest's cell and slot; ``verify_folder`` finds those that are not on them.
 
     Raises
     ------
@@ -71,19 +68,19 @@ def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Rele
     if kind is not None:
         _require_kind(folder, manifest, kind)
     require_plain_file(folder / RELEASE_FILE)
-    return release_in(read_parquet(folder / RELEASE_FILE, outlines=False), folder, manifest)
+    return release_from_table(read_parquet(folder / RELEASE_FILE, outlines=False), folder, manifest)
 
 
-def release_in(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
+def release_from_table(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
     """The release in a folder whose table has been read already."""
-    names, offsets, payload = records_in(table, manifest.kind, manifest.grid, str(folder / RELEASE_FILE))
-    return release_with(folder, manifest, trajectory_ids=names, offsets=offsets, payload=payload)
+    names, offsets, payload = decode_records(table, manifest.kind, manifest.grid, str(folder / RELEASE_FILE))
+    return build_release(folder, manifest, trajectory_ids=names, offsets=offsets, payload=payload)
 
 
-def without_boxes(folder: Path, manifest: Manifest) -> Release:
-    """What the manifest of a release of boxes says, without a record; raises InputError for one of points."""
+def release_header(folder: Path, manifest: Manifest) -> Release:
+    """A release of boxes without records, from its manifest; raises InputError for points."""
     _require_kind(folder, manifest, "boxes")
-    return release_with(
+    return build_release(
         folder,
         manifest,
         trajectory_ids=(),
@@ -92,7 +89,7 @@ def without_boxes(folder: Path, manifest: Manifest) -> Release:
     )
 
 
-def release_with(
+def build_release(
     folder: Path, manifest: Manifest, *, trajectory_ids: Sequence[str], offsets: Integers, payload: Payload
 ) -> Release:
     """The release of a manifest with these records; raises InputError when the manifest is wrong."""
@@ -111,7 +108,6 @@ def _require_kind(folder: Path, manifest: Manifest, kind: PayloadKind) -> None:
 
 
 def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
-    """What the manifest says of a release of any kind."""
     return {
         "claim": claim_from_json(manifest.claim),
         "method": manifest.method,
@@ -120,19 +116,16 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
         "crs": manifest.crs,
         "unit_of_protection": manifest.unit_of_protection,
         "publishable": manifest.publishable,
-        "reading": reading_in(folder, manifest),
+        "reading": manifest_reading(folder, manifest),
         "rows_repaired": manifest.rows_repaired,
     }
 
 
 def read_parquet(path: Path, *, outlines: bool = True) -> pa.Table:
-    """A whole Parquet file; raises InputError when it is missing, truncated or no Parquet.
-
-    outlines: whether the column of geometries is read, too.
-    """
+    """Read a whole Parquet file, with or without its geometries; raises InputError when it cannot be read."""
     try:
         with pq.ParquetFile(path) as file:
-            return table_in(file, outlines=outlines)
+            return read_table(file, outlines=outlines)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist") from error
     except (pa.ArrowException, OSError) as error:
@@ -143,7 +136,7 @@ def read_parquet(path: Path, *, outlines: bool = True) -> pa.Table:
 
 @contextmanager
 def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterator[None]:
-    """Write the linkage table at once (mode 0600); it gets its final name when the block succeeds.
+    """Write the linkage table (mode 0600); it gets its final name when the block succeeds.
 
     Raises OutputError when the file exists or would lie inside the release folder.
     """
@@ -154,7 +147,7 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
 
 
 def staged_trace(trace: Trace, release: Release, path: Path) -> AbstractContextManager[None]:
-    """Write the origins of swapped points at once (mode 0600); their name comes when the block succeeds."""
+    """Write the origins of swapped points (mode 0600); the file gets its name when the block succeeds."""
     return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
 
 
@@ -171,7 +164,7 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
 
 
 def read_linkage(path: Path | str) -> Linkage:
-    """Read a linkage table, with the trace of the same release where one lies beside it.
+    """Read a linkage table, with the trace of the same release where there is one next to it.
 
     Parameters
     ----------
@@ -206,11 +199,11 @@ def read_linkage(path: Path | str) -> Linkage:
             names.validate(full=True)  # a file may hold bytes that are no text
     except pa.ArrowException as error:
         raise InputError(f"{path} is not a linkage table: its columns hold no text") from error
-    beside, trace = path.with_name(TRACE_FILE), None
-    if beside.exists() and beside != path:
-        origins = read_parquet(beside)
+    trace_file, trace = path.with_name(TRACE_FILE), None
+    if trace_file.exists() and trace_file != path:
+        origins = read_parquet(trace_file)
         if "trajectory_id" in origins.column_names and set(
             pc.unique(origins["trajectory_id"]).to_pylist()
         ) == set(trajectory_ids.to_pylist()):
-            trace = Trace.of_table(origins, str(beside))
+            trace = Trace.of_table(origins, str(trace_file))
     return Linkage(TextNames(uids), Pseudonyms.of(TextNames(trajectory_ids)), trace)

@@ -1,10 +1,7 @@
-"""Parquet files put behind each other, or columns beside each other, to the bytes that one writer would make.
+"""Join Parquet files by rows or by columns, to the bytes that one writer would make, and split them again.
 
-And one parted into several, which makes the same files again of what was put behind each other.
-
-Pages do not know where in a file they stand; only the footer does. So the pages of each file are copied as
-they are, and the footers become one, with their offsets moved. A footer is Thrift's compact protocol, read
-here into plain values and written again without knowing what they mean.
+Only the footer knows where pages are. So pages are copied, and the footers become one with moved offsets. A
+footer in Thrift's compact protocol is read into plain values and written again.
 """
 
 import struct
@@ -18,7 +15,7 @@ from shoal.errors import InputError
 GROUPS_PER_PART: Final = 4  # some four million rows
 _NO_FILE: Final = (IndexError, KeyError, TypeError, ValueError, OverflowError, AttributeError, AssertionError)
 MAGIC: Final = b"PAR1"
-_TAIL: Final = 8  # the footer's length, and the mark again
+_TAIL: Final = 8  # the footer's length and the magic number
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 12
 # fields of the footer, of its schema, of a group of rows, of a column's chunk and of its metadata
 # (parquet.thrift)
@@ -31,10 +28,7 @@ _PAGE_OFFSETS: Final = (_DATA, _INDEX, _DICTIONARY)
 
 
 class Value(NamedTuple):
-    """A value and its type: a number, bytes, eight bytes of a double, a dict of fields, or a list of values.
-
-    inner: the type of a list's values.
-    """
+    """A number, bytes, a dict of fields, or a list; with its type and that of its items."""
 
     kind: int
     value: Any
@@ -44,37 +38,34 @@ class Value(NamedTuple):
 def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes]) -> None:
     """Write the row groups of all parts (at least one) into one file; pairs: its metadata, by key.
 
-    The parts have the same columns and no metadata of their own, or all the same, and then no ``pairs``.
+    The parts have the same columns, and no metadata, or the same and no ``pairs``.
     """
     target.write(MAGIC)
     at, groups, n_rows = len(MAGIC), list[Value](), 0
     footer: dict[int, Value] = {}
     for part in parts:
-        pages, code = parted(part.read_bytes())
+        pages, code = split_file(part.read_bytes())
         footer = _Reader(code, 0).struct()
         for group in footer[_GROUPS].value:
-            groups.append(_moved(group, at - len(MAGIC), len(groups)))
+            groups.append(_move_group(group, at - len(MAGIC), len(groups)))
         n_rows += footer[_ROWS].value
         target.write(pages)
         at += len(pages)
     footer[_ROWS] = Value(_I64, n_rows)
     footer[_GROUPS] = Value(_LIST, groups, _STRUCT)
-    target.write(tail_of(_packed(footer, pairs)))
+    target.write(file_tail(_encode_footer(footer, pairs)))
 
 
 class Piece(NamedTuple):
-    """Some groups of rows of a file: where their pages stand in it, from begin to before end, and a tail.
-
-    The mark, the pages and the tail are a file of their own, with the metadata of the whole one.
-    """
+    """Some row groups of a file: pages from begin to before end, and a tail that makes them a file."""
 
     begin: int
     end: int
     tail: bytes
 
 
-def pieces_of(whole: Path, n_groups: int) -> Iterator[Piece]:
-    """Part a file into so many groups of rows each; ``join_files`` makes the same file of the pieces."""
+def split_pieces(whole: Path, n_groups: int) -> Iterator[Piece]:
+    """Split a file into pieces of n_groups row groups; ``join_files`` makes the same file from them."""
     with whole.open("rb") as file:
         ending = file.seek(max(file.seek(0, SEEK_END) - _TAIL, 0))
         size = int.from_bytes(file.read(4), "little")
@@ -83,65 +74,62 @@ def pieces_of(whole: Path, n_groups: int) -> Iterator[Piece]:
     groups = footer[_GROUPS].value
     starts = [*map(_first_page, groups), ending - size]
     for first in range(0, len(groups), n_groups):
-        own = groups[first : first + n_groups]
-        begin, end = starts[first], starts[first + len(own)]
-        moved = [_moved(group, len(MAGIC) - begin, number) for number, group in enumerate(own)]
+        piece_groups = groups[first : first + n_groups]
+        begin, end = starts[first], starts[first + len(piece_groups)]
+        moved = [_move_group(group, len(MAGIC) - begin, number) for number, group in enumerate(piece_groups)]
         fields = dict(footer)
-        fields[_ROWS] = Value(_I64, sum(group.value[_GROUP_ROWS].value for group in own))
+        fields[_ROWS] = Value(_I64, sum(group.value[_GROUP_ROWS].value for group in piece_groups))
         fields[_GROUPS] = Value(_LIST, moved, _STRUCT)
-        yield Piece(begin, end, tail_of(_packed(fields, {})))
+        yield Piece(begin, end, file_tail(_encode_footer(fields, {})))
 
 
 def _first_page(group: Value) -> int:
-    """Where a group's pages begin."""
     data = group.value[_COLUMNS].value[0].value[_CHUNK_DATA].value
     where: int = data[_DICTIONARY if _DICTIONARY in data else _DATA].value
     return where
 
 
-def parted(content: bytes) -> tuple[memoryview, bytes]:
+def split_file(content: bytes) -> tuple[memoryview, bytes]:
     """(pages, footer) of a file."""
     end = len(content) - _TAIL - int.from_bytes(content[-_TAIL:-4], "little")
     return memoryview(content)[len(MAGIC) : end], content[end:-_TAIL]
 
 
-def tail_of(footer: bytes) -> bytes:
-    """A footer and what stands behind it in a file."""
+def file_tail(footer: bytes) -> bytes:
+    """A footer and the bytes after it in a file."""
     return footer + len(footer).to_bytes(4, "little") + MAGIC
 
 
 class ColumnFile(NamedTuple):
-    """A file of one column and at most one group of rows: its footer, and by how much its pages move."""
+    """A file of one column and at most one row group: its footer, and by how much its pages move."""
 
     footer: bytes
     moved: int
 
 
 def footer_of_columns(groups: Sequence[Sequence[ColumnFile]], pairs: dict[bytes, bytes]) -> bytes:
-    """The footer of a file that holds the pages of all these, for each group (at least one) all columns.
-
-    pairs: as in ``join_files``.
-    """
-    each = [[_Reader(file.footer, 0).struct() for file in files] for files in groups]
-    first = each[0]
+    """The footer of a file with the pages of all column files; groups: at least one."""
+    footers = [[_Reader(file.footer, 0).struct() for file in files] for files in groups]
+    first = footers[0]
     footer = dict(first[0])
     root = dict(footer[_SCHEMA].value[0].value)
     root[_CHILDREN] = Value(_I32, len(first))
     below = [element for one in first for element in one[_SCHEMA].value[1:]]
     footer[_SCHEMA] = Value(_LIST, [Value(_STRUCT, root), *below], _STRUCT)
-    footer[_ROWS] = Value(_I64, sum(files[0][_ROWS].value for files in each))
+    footer[_ROWS] = Value(_I64, sum(files[0][_ROWS].value for files in footers))
     together = []
-    for number, (files, read) in enumerate(zip(groups, each, strict=True)):
+    for number, (files, read) in enumerate(zip(groups, footers, strict=True)):
         for parts in zip(*(one[_GROUPS].value for one in read), strict=True):
-            own = zip(parts, files, strict=True)
-            together.append(_beside([_moved(part, file.moved, number) for part, file in own]))
+            parts_and_files = zip(parts, files, strict=True)
+            together.append(
+                _join_columns([_move_group(part, file.moved, number) for part, file in parts_and_files])
+            )
     footer[_GROUPS] = Value(_LIST, together, _STRUCT)
     footer[_ORDERS] = Value(_LIST, [order for one in first for order in one[_ORDERS].value], _STRUCT)
-    return _packed(footer, pairs)
+    return _encode_footer(footer, pairs)
 
 
-def _beside(parts: Sequence[Value]) -> Value:
-    """One group of rows with the columns of all these."""
+def _join_columns(parts: Sequence[Value]) -> Value:
     fields = dict(parts[0].value)
     chunks = [chunk for part in parts for chunk in part.value[_COLUMNS].value]
     fields[_COLUMNS] = Value(_LIST, chunks, _STRUCT)
@@ -150,47 +138,43 @@ def _beside(parts: Sequence[Value]) -> Value:
     return Value(_STRUCT, fields)
 
 
-def _packed(footer: dict[int, Value], pairs: dict[bytes, bytes]) -> bytes:
-    """A footer with this metadata, as it is written."""
+def _encode_footer(footer: dict[int, Value], pairs: dict[bytes, bytes]) -> bytes:
     if pairs:
         texts = [{1: Value(_BINARY, key), 2: Value(_BINARY, text)} for key, text in pairs.items()]
-        footer[_PAIRS] = Value(_LIST, [Value(_STRUCT, each) for each in texts], _STRUCT)
+        footer[_PAIRS] = Value(_LIST, [Value(_STRUCT, pair) for pair in texts], _STRUCT)
     written = bytearray()
     _write(written, Value(_STRUCT, footer))
     return bytes(written)
 
 
-def _moved(group: Value, by: int, ordinal: int) -> Value:
-    """A group of rows whose pages stand so many bytes later."""
+def _move_group(group: Value, by: int, ordinal: int) -> Value:
     fields = dict(group.value)
     chunks = []
     for chunk in fields[_COLUMNS].value:
-        own = dict(chunk.value)
-        _move(own, _CHUNK_OFFSET, by)
-        own[_CHUNK_DATA] = Value(_STRUCT, dict(own[_CHUNK_DATA].value))
+        chunk_fields = dict(chunk.value)
+        _move_offset(chunk_fields, _CHUNK_OFFSET, by)
+        chunk_fields[_CHUNK_DATA] = Value(_STRUCT, dict(chunk_fields[_CHUNK_DATA].value))
         for field in _PAGE_OFFSETS:
-            _move(own[_CHUNK_DATA].value, field, by)
-        chunks.append(Value(_STRUCT, own))
+            _move_offset(chunk_fields[_CHUNK_DATA].value, field, by)
+        chunks.append(Value(_STRUCT, chunk_fields))
     fields[_COLUMNS] = Value(_LIST, chunks, _STRUCT)
-    _move(fields, _GROUP_OFFSET, by)
+    _move_offset(fields, _GROUP_OFFSET, by)
     if _ORDINAL in fields:
         fields[_ORDINAL] = Value(_I16, ordinal)
     return Value(_STRUCT, fields)
 
 
-def _move(fields: dict[int, Value], field: int, by: int) -> None:
+def _move_offset(fields: dict[int, Value], field: int, by: int) -> None:
     if field in fields and fields[field].value:  # 0 is no offset
         fields[field] = Value(_I64, fields[field].value + by)
 
 
 class _Reader:
-    """Values of the compact protocol, from a place on."""
-
     def __init__(self, content: bytes, at: int) -> None:
         self._content, self._at = content, at
 
     def struct(self) -> dict[int, Value]:
-        """All fields by their numbers, in their order."""
+        """All fields by number, in their order."""
         fields: dict[int, Value] = {}
         field = 0
         while head := self._byte():
@@ -199,7 +183,7 @@ class _Reader:
         return fields
 
     def _value(self, kind: int) -> Value:
-        value: Any = None  # of a truth, the type itself
+        value: Any = None  # booleans are encoded in their type
         inner = 0
         if kind == _BYTE:
             value = self._byte()
@@ -214,8 +198,8 @@ class _Reader:
         elif kind == _LIST:
             head = self._byte()
             n, inner = head >> 4 if head >> 4 < 15 else self._number(), head & 15
-            each = _BYTE if inner in {_TRUE, _FALSE} else inner
-            value = [self._value(each) for _ in range(n)]
+            item_kind = _BYTE if inner in {_TRUE, _FALSE} else inner
+            value = [self._value(item_kind) for _ in range(n)]
         elif kind not in {_TRUE, _FALSE}:
             raise AssertionError(f"a footer that pyarrow wrote holds no values of type {kind}")
         return Value(kind, value, inner)
@@ -244,7 +228,6 @@ class _Reader:
 
 
 def _write(out: bytearray, value: Value) -> None:
-    """Append a value as the compact protocol writes it."""
     kind, content = value.kind, value.value
     if kind == _BYTE:
         out.append(content)
@@ -259,8 +242,8 @@ def _write(out: bytearray, value: Value) -> None:
         out.append(min(len(content), 15) << 4 | value.inner)
         if len(content) >= 15:
             _write_number(out, len(content))
-        for each in content:
-            _write(out, each)
+        for item in content:
+            _write(out, item)
     elif kind == _STRUCT:
         before = 0
         for field in sorted(content):
@@ -282,9 +265,9 @@ def _write_number(out: bytearray, number: int) -> None:
 
 
 def split_table(table: Path, folder: Path) -> None:
-    """Write the parts of a table into a new folder.
+    """Write the parts of a table, whole row groups as they are, into a new folder.
 
-    Raises InputError for a file that is no Parquet.
+    The same table always makes the same parts. Raises InputError for a file that is no Parquet.
     """
     folder.mkdir()
     for name, content in _parts_of(table):
@@ -292,10 +275,9 @@ def split_table(table: Path, folder: Path) -> None:
 
 
 def join_table(folder: Path, table: Path) -> list[str]:
-    """Write the table that the parts in a folder make; returns the names of files that are none of its parts.
+    """Join the parts in a folder to a table; return the names of files that are not its parts.
 
-    Those hold something else than the rows, or groups that do not stand together. Raises InputError when
-    there are no parts, or they do not make a table.
+    Raises InputError when there are no parts, or they make no table.
     """
     parts = sorted(folder.glob("part-*.parquet"))
     if not parts:
@@ -304,25 +286,24 @@ def join_table(folder: Path, table: Path) -> list[str]:
         with table.open("wb") as target:
             join_files(parts, target, {})
     except (*_NO_FILE, RecursionError, MemoryError, struct.error) as error:
-        raise _no_parts(folder) from error
-    right = {name for name, content in _parts_of(table) if _same(folder / name, content)}
+        raise _not_a_table(folder) from error
+    right = {name for name, content in _parts_of(table) if _has_content(folder / name, content)}
     return sorted(path.name for path in folder.iterdir() if path.name not in right)
 
 
 def _parts_of(table: Path) -> Iterator[tuple[str, bytes]]:
-    """The name and the content of each part."""
     try:
         with table.open("rb") as file:
-            for number, piece in enumerate(pieces_of(table, GROUPS_PER_PART)):
+            for number, piece in enumerate(split_pieces(table, GROUPS_PER_PART)):
                 file.seek(piece.begin)
                 yield f"part-{number:05}.parquet", MAGIC + file.read(piece.end - piece.begin) + piece.tail
     except (*_NO_FILE, RecursionError, MemoryError, struct.error) as error:
-        raise _no_parts(table) from error
+        raise _not_a_table(table) from error
 
 
-def _same(path: Path, content: bytes) -> bool:
+def _has_content(path: Path, content: bytes) -> bool:
     return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
-def _no_parts(path: Path) -> InputError:
+def _not_a_table(path: Path) -> InputError:
     return InputError(f"{path} is not the table of a release; fetch or write it again")

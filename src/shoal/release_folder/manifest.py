@@ -1,7 +1,7 @@
-"""The manifest of a release: its JSON, entry by entry, and nothing besides.
+"""The manifest of a release: its JSON, entry by entry.
 
-A manifest comes from somebody else. So unknown entries, entries that stand there twice, values of another
-type and numbers out of bounds are refused before anything is made of them.
+A manifest comes from others. So unknown or repeated entries, wrong types and numbers out of bounds are
+refused first.
 """
 
 import json
@@ -42,7 +42,7 @@ REPORT_FILE: Final = "report.html"
 FORMAT_VERSION: Final = 2
 
 
-_LARGEST: Final = 1 << 24  # bytes of a manifest that is read
+_LARGEST: Final = 1 << 24  # bytes of a readable manifest
 _MOST_COUNTED: Final = 1 << 53
 _MOST_ENTRIES: Final = 64
 _LONGEST_SETTING: Final = 4000
@@ -79,7 +79,7 @@ class LossesJson(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, entries: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Only boxes that lost samples have reasons for that; earlier versions wrote none."""
+        """Only boxes that lost samples have such reasons; earlier versions wrote none."""
         return {
             name: value for name, value in entries(self).items() if value != {} or name != "samples_by_reason"
         }
@@ -113,7 +113,7 @@ class Manifest(BaseModel):
     @field_validator("parameters")
     @classmethod
     def _are_settings(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Numbers, switches and plain words; of what is larger (a street graph) its sizes by their names."""
+        """Numbers, switches and plain words; of larger values (a street graph) their sizes by name."""
         for value in parameters.values():
             inner = value if isinstance(value, dict) and len(value) <= _MOST_ENTRIES else {"value": value}
             for name, one in inner.items():
@@ -152,7 +152,7 @@ class Manifest(BaseModel):
 
     @property
     def kind(self) -> PayloadKind:
-        """What the table holds: boxes have a grid, points have none."""
+        """Boxes have a grid, points have none."""
         return "points" if self.cell_m is None else "boxes"
 
     @property
@@ -165,12 +165,12 @@ class Manifest(BaseModel):
         )
 
 
-def manifest_of(
+def build_manifest(
     release: Release, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
 ) -> Manifest:
-    """What the manifest says of a release, its verdict, its written table, and the page beside that.
+    """The manifest of a release, its verdict, its written table, and the page next to that.
 
-    Raises MisuseError when a parameter is nothing that a manifest holds.
+    Raises MisuseError when a parameter cannot stand in a manifest.
     """
     grid = release.grid
     report = parquet.with_name(REPORT_FILE)
@@ -198,7 +198,7 @@ def manifest_of(
     try:
         return Manifest.model_validate(entries)
     except ValidationError as error:
-        raise MisuseError(f"no manifest can say this of a release: {_first_of(error)}") from error
+        raise MisuseError(f"no manifest can say this of a release: {_first_error(error)}") from error
 
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
@@ -207,14 +207,14 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The manifest as indented JSON, its entries in the order of the format."""
+    """The manifest as indented JSON, entries in the order of the format."""
     return json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n"
 
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a release folder.
 
-    Raises InputError when there is none, it cannot be read, or it has entries that no manifest has.
+    Raises InputError when it is missing, unreadable or has unknown entries.
     """
     path = folder / MANIFEST_FILE
     if not folder.exists():
@@ -229,8 +229,8 @@ def read_manifest(folder: Path) -> Manifest:
             path.read_bytes(), object_pairs_hook=require_unique_keys, parse_constant=_no_number
         )
     except (ValueError, RecursionError) as error:
-        told = str(error) if isinstance(error, (NotJsonError, json.JSONDecodeError)) else "no JSON"
-        raise InputError(f"{path} cannot be read: {told}") from error
+        reason = str(error) if isinstance(error, (NotJsonError, json.JSONDecodeError)) else "no JSON"
+        raise InputError(f"{path} cannot be read: {reason}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     if isinstance(entries, dict) and entries.get("format_version") == 1:
@@ -241,11 +241,11 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate(entries)
     except ValidationError as error:
-        raise InputError(f"{path} cannot be read: {_first_of(error)}") from error
+        raise InputError(f"{path} cannot be read: {_first_error(error)}") from error
 
 
-def reading_in(folder: Path, manifest: Manifest) -> Reading:
-    """How the manifest says that the raw input was read; raises InputError when it cannot be."""
+def manifest_reading(folder: Path, manifest: Manifest) -> Reading:
+    """How the raw input was read, as the manifest says; raises InputError when that is invalid."""
     try:
         require_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
@@ -253,8 +253,8 @@ def reading_in(folder: Path, manifest: Manifest) -> Reading:
         raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
 
 
-def _first_of(error: ValidationError) -> str:
-    """Where a manifest is wrong first, and how; a name that somebody else chose may name a person."""
+def _first_error(error: ValidationError) -> str:
+    """Where a manifest is wrong first, without names chosen by others, which may name a person."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "extra_forbidden":
         parents = [part for part in first["loc"][:-1] if part in _NAMES]
@@ -264,7 +264,6 @@ def _first_of(error: ValidationError) -> str:
 
 
 def _no_number(_text: str) -> float:
-    """NaN and Infinity, which JSON does not have."""
     raise NotJsonError("a number is not finite")
 
 

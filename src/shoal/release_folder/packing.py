@@ -1,4 +1,4 @@
-"""How the table of a release is packed: one writer and one reader of all kinds, also for the verifier."""
+"""Pack and read the table of a release: one writer and one reader for all kinds, also for the verifier."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.release_folder.joining import MAGIC, ColumnFile, footer_of_columns, parted, tail_of
+from shoal.release_folder.joining import MAGIC, ColumnFile, file_tail, footer_of_columns, split_file
 
 ROWS_PER_GROUP: Final = 1 << 20
 GEOMETRY: Final = "geometry"
 _READ_AT_ONCE: Final = 1 << 16
-_MOST_BYTES: Final = 1 << 30  # that 32 bits count, and more than a group of shoal's own has
+_MOST_BYTES: Final = 1 << 30  # 32-bit offsets reach so far
 
 
 def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
@@ -21,12 +21,11 @@ def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.Parquet
     return pq.ParquetWriter(where, schema, compression="zstd", store_schema=False)
 
 
-def pieces_in(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
-    """The columns of a group of rows, read on this thread: outlines by themselves, the others before them.
+def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
+    """Read the columns of a row group on this thread, outlines (the widest column) last and alone.
 
-    They are the widest column, and nothing but boxes is asked for beside them. pyarrow's own threads hold
-    what they read after it is let go of, until they are asked for another group. Where outlines are not the
-    last column, or names are not plain, the group comes in one piece.
+    pyarrow's own threads keep what they read until they are asked for another group. Where outlines are not
+    the last column, or names are not plain, the group comes in one piece.
     """
     schema = file.schema_arrow
     names = schema.names
@@ -44,40 +43,40 @@ def pieces_in(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
 
 
 def _end_to_end(file: pq.ParquetFile, number: int) -> pa.Array | pa.ChunkedArray:
-    """The outlines of a group in one array, read some at a time where all are of one length.
+    """The outlines of a group in one array, read in batches where all have one length.
 
-    pyarrow takes twice their memory while it reads them at once.
+    pyarrow needs twice their memory to read them at once.
     """
-    n_rows, found, at = file.metadata.row_group(number).num_rows, np.empty(0, dtype=np.uint8), 0
+    n_rows, content, at = file.metadata.row_group(number).num_rows, np.empty(0, dtype=np.uint8), 0
     batches = file.iter_batches(_READ_AT_ONCE, row_groups=[number], columns=[GEOMETRY], use_threads=False)
     for batch in batches:
         some = batch.column(0)
         if some.type != pa.binary() or some.null_count or not len(some):
-            break  # of another kind, which a release does not hold
+            break  # not as in a release
         ends = np.frombuffer(some.buffers()[1], dtype=np.int32)[some.offset : some.offset + len(some) + 1]
         size = int(ends[1] - ends[0])
         if not at and n_rows * size <= _MOST_BYTES:
-            found = np.empty(n_rows * size, dtype=np.uint8)
-        if (np.diff(ends) != size).any() or not size or size * n_rows != len(found):
+            content = np.empty(n_rows * size, dtype=np.uint8)
+        if (np.diff(ends) != size).any() or not size or size * n_rows != len(content):
             break
-        found[at : at + size * len(some)] = np.frombuffer(some.buffers()[2], dtype=np.uint8)[
+        content[at : at + size * len(some)] = np.frombuffer(some.buffers()[2], dtype=np.uint8)[
             ends[0] : ends[-1]
         ]
         at += size * len(some)
     else:
-        if at and at == len(found):
+        if at and at == len(content):
             begins = np.arange(0, at + 1, at // n_rows, dtype=np.int32)
             return pa.Array.from_buffers(
-                pa.binary(), n_rows, [None, pa.py_buffer(begins), pa.py_buffer(found)]
+                pa.binary(), n_rows, [None, pa.py_buffer(begins), pa.py_buffer(content)]
             )
-    del found
+    del content
     return file.read_row_group(number, [GEOMETRY], use_threads=False)[GEOMETRY]
 
 
-def table_in(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
-    """All rows of a file, read one group after the other; without their outlines where nobody needs them.
+def read_table(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
+    """All rows of a file, one row group after the other, with or without outlines.
 
-    As one piece, ``pq.read_table`` takes five times as long for two million boxes, and loads pandas.
+    ``pq.read_table`` takes five times as long for two million boxes, and loads pandas.
     """
     columns = None if outlines else [name for name in file.schema_arrow.names if name != GEOMETRY]
     groups = [file.read_row_group(group, columns) for group in range(file.num_row_groups)]
@@ -85,14 +84,18 @@ def table_in(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
 
 
 class Target(Protocol):
-    """What takes the bytes of a file, in their order."""
+    """An object that takes the bytes of a file in order."""
 
     def write(self, part: bytes | memoryview, /) -> Any:
-        """Take the next ones."""
+        """Take the next bytes."""
 
 
 class ColumnwiseWriter:
-    """Writes a table with this schema; close it at the end, else the file has no footer."""
+    """Writes a table column by column, to the bytes of pyarrow's own writer; close it to write the footer.
+
+    pyarrow takes all columns of a row group at once. Here each becomes a small file, whose pages go into the
+    large one.
+    """
 
     def __init__(self, target: Target, schema: pa.Schema) -> None:
         self._target, self._at = target, 0
@@ -101,7 +104,7 @@ class ColumnwiseWriter:
         self._write(MAGIC)
 
     def write(self, columns: pa.Table) -> None:
-        """Write the next columns of a group of rows, as many of them as there are; groups come in full."""
+        """Write the next columns of a row group, any number; groups come in full."""
         for column in columns.columns:
             if not self._groups or len(self._groups[-1]) == len(self._fields):
                 self._groups.append([])
@@ -114,7 +117,7 @@ class ColumnwiseWriter:
         """Write the footer; pairs: the file's metadata, by key."""
         if self._fields:
             groups = self._groups or [[ColumnFile(_file_of(field)[1], 0) for field in self._fields]]
-            self._write(tail_of(footer_of_columns(groups, pairs)))
+            self._write(file_tail(footer_of_columns(groups, pairs)))
 
     def _write(self, part: bytes | memoryview) -> None:
         self._target.write(part)
@@ -122,9 +125,8 @@ class ColumnwiseWriter:
 
 
 def _file_of(schema: pa.Schema, table: pa.Table | None = None) -> tuple[memoryview, bytes]:
-    """(pages, footer) of a file with one group of rows, or with none."""
     sink = pa.BufferOutputStream()
     with parquet_writer(sink, schema) as writer:
         if table is not None:
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-    return parted(sink.getvalue().to_pybytes())
+    return split_file(sink.getvalue().to_pybytes())

@@ -1,4 +1,4 @@
-"""The table of points: ``trajectory_id, t, x, y``, ``lat, lon`` of points in degrees, and ``geometry``.
+"""Write and read the table of points: ``trajectory_id, t, x, y``, ``lat, lon`` for degrees, and ``geometry``.
 
 Times are seconds since 1970 UTC, or since step 0. Coordinates are written to the last digit: points are
 published as given.
@@ -48,7 +48,6 @@ def write_points(release: Release, path: Path) -> None:
 
 
 def _description(bounds: list[Floats]) -> dict[str, str]:
-    """What GeoParquet asks for; nothing where there is no plane. bounds: of each group."""
     if not bounds:
         return {}
     low, high = np.min(bounds, axis=0)[:2], np.max(bounds, axis=0)[2:]
@@ -58,8 +57,8 @@ def _description(bounds: list[Floats]) -> dict[str, str]:
     }
 
 
-def points_as_written(table: pa.Table, where: str) -> Points:
-    """The points in the file's row order.
+def decode_points(table: pa.Table, where: str) -> Points:
+    """The points in file order.
 
     Raises InputError when a column is missing or holds anything but finite numbers.
     """
@@ -75,13 +74,13 @@ def points_as_written(table: pa.Table, where: str) -> Points:
 
 
 def lon_lat(points: Points, crs: str) -> Floats:
-    """float64 [m, 2]: longitude and latitude, as given where they were, otherwise from the plane."""
+    """float64 [m, 2]: longitude and latitude, as given, or from the plane."""
     if points.lon is not None and points.lat is not None:
         return np.column_stack([points.lon, points.lat])
     return np.column_stack(transform(crs, WGS84, points.x, points.y))
 
 
-def places_in(column: pa.ChunkedArray) -> Floats | None:
+def decode_places(column: pa.ChunkedArray) -> Floats | None:
     """float64 [m, 2]: longitude and latitude of a geometry column; None when it is no column of points."""
     try:
         chunks = column.cast(pa.large_binary()).chunks
@@ -95,10 +94,10 @@ def places_in(column: pa.ChunkedArray) -> Floats | None:
         if not len(chunk):
             continue
         _, ends, content = chunk.buffers()
-        own = np.frombuffer(ends, dtype=np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
-        if (np.diff(own) != _POINT.itemsize).any():
+        offsets = np.frombuffer(ends, dtype=np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+        if (np.diff(offsets) != _POINT.itemsize).any():
             return None
-        points = np.frombuffer(content, dtype=_POINT, count=len(chunk), offset=int(own[0]))
+        points = np.frombuffer(content, dtype=_POINT, count=len(chunk), offset=int(offsets[0]))
         if not ((points["order"] == 1) & (points["type"] == 1)).all():
             return None
         places[begin : begin + len(chunk)] = points["place"]
@@ -107,7 +106,6 @@ def places_in(column: pa.ChunkedArray) -> Floats | None:
 
 
 def _geometry(lonlat: Floats) -> pa.Array:
-    """Well-known binary of every point."""
     points = np.zeros(len(lonlat), dtype=_POINT)
     points["order"], points["type"], points["place"] = 1, 1, lonlat
     ends = pa.py_buffer(np.arange(len(points) + 1, dtype=np.int64) * _POINT.itemsize)
@@ -115,7 +113,6 @@ def _geometry(lonlat: Floats) -> pa.Array:
 
 
 def _finite(column: pa.ChunkedArray, name: str, where: str) -> Floats:
-    """A column as float64."""
     try:
         values = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     except pa.ArrowException as error:

@@ -1,9 +1,7 @@
-"""What a publisher states about a release beside what can be measured.
+"""What a publisher states about a release: purpose, recipients, contact, earlier releases, next review.
 
-Purpose, recipients, contact, earlier releases, next look.
-
-It comes from a small TOML file, stands in the manifest under ``record``, and is printed in the report as it
-was given.
+It comes from a small TOML file, stands in the manifest under ``record``, and is printed in the report as
+given.
 """
 
 from datetime import date
@@ -19,10 +17,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class EarlierRelease(BaseModel):
-    """A release of the same people that is already out.
-
-    overlap: whom and what both have in common, in the publisher's words.
-    """
+    """An earlier release of the same people. overlap: what both share, in the publisher's words."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,7 +27,7 @@ class EarlierRelease(BaseModel):
 
 
 class Statement(BaseModel):
-    """Everything is optional; what is missing is shown as not stated.
+    """All entries are optional; missing ones are shown as not stated.
 
     earlier_releases: None = not stated, empty = none are known.
     """
@@ -52,7 +47,7 @@ class Statement(BaseModel):
     contact: Text | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the manifest holds it: what was stated, dates as text."""
+        """The stated entries as in the manifest, dates as text."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -60,15 +55,12 @@ NOTHING_STATED: Final = Statement()
 
 
 def read_statement(path: Path | str) -> Statement:
-    """The statement in a TOML file.
-
-    Raises InputError when it cannot be read or says something that no statement has.
-    """
+    """Read a statement from a TOML file; raises InputError when it cannot be read or has unknown entries."""
     entries = read_settings(path)
     try:
         return Statement.model_validate(entries)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        known = f"; known: {', '.join(Statement.model_fields)}" if first["type"] == "extra_forbidden" else ""
-        raise InputError(f"{path}: {where}: {first['msg']}{known}") from error
+        hint = f"; known: {', '.join(Statement.model_fields)}" if first["type"] == "extra_forbidden" else ""
+        raise InputError(f"{path}: {where}: {first['msg']}{hint}") from error

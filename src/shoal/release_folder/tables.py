@@ -1,4 +1,4 @@
-"""TABLES, the one table of payload kinds: the columns of each in the file, and how it is written and read."""
+"""TABLES, the columns of each kind of payload in the file, and how they are written and read."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +14,8 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.claims import PayloadKind
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Payload, Release
 from shoal.model.trajectories import Grid
-from shoal.release_folder.box_table import boxes_in, write_boxes
-from shoal.release_folder.point_table import points_as_written, write_points
+from shoal.release_folder.box_table import decode_boxes, write_boxes
+from shoal.release_folder.point_table import decode_points, write_points
 from shoal.runtime.arrays import Integers, Numbers
 
 
@@ -23,9 +23,8 @@ from shoal.runtime.arrays import Integers, Numbers
 class Table:
     """A row of TABLES.
 
-    columns: those that every table of this kind has, and by which the rows of a record ascend. write: a
-    release as GeoParquet. read: the payload in the file's row order, from a table, the manifest's grid and
-    the name of the file for messages.
+    columns: of every table of this kind; rows of a record ascend by them. read: the payload in file order,
+    from a table, the manifest's grid and the file's name.
     """
 
     columns: tuple[str, ...]
@@ -36,11 +35,11 @@ class Table:
 def _boxes(table: pa.Table, grid: Grid | None, where: str) -> Payload:
     if grid is None:
         raise MisuseError("boxes are counted in cells and slots; give the manifest's grid")
-    return boxes_in(table, grid, where)
+    return decode_boxes(table, grid, where)
 
 
 def _points(table: pa.Table, _grid: Grid | None, where: str) -> Payload:
-    return points_as_written(table, where)
+    return decode_points(table, where)
 
 
 TABLES: Final[Mapping[PayloadKind, Table]] = {
@@ -54,36 +53,36 @@ def write_table(release: Release, path: Path) -> None:
     TABLES[release.kind].write(release, path)
 
 
-def records_in(
+def decode_records(
     table: pa.Table, kind: PayloadKind, grid: Grid | None, where: str
 ) -> tuple[tuple[str, ...], Integers, Payload]:
-    """(pseudonyms, offsets [n + 1], payload): records in the order of their first rows, rows ascending.
+    """Pseudonyms, offsets [n + 1] and payload; records in the order of their first rows, rows ascending.
 
-    Coordinates of boxes are rounded to the grid; the check of a folder says where they are not on it. Raises
-    InputError when a column is missing or holds what no column may hold.
+    Boxes are rounded to the grid. Raises InputError when a column is missing or has invalid values.
     """
     payload = TABLES[kind].read(table, grid, where)
-    record, ids = numbered(table["trajectory_id"])
+    record, ids = number_records(table["trajectory_id"])
     keys = [getattr(payload, name) for name in reversed(TABLES[kind].columns)]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(ids)))]).astype(np.int64)
     return ids, offsets, payload if _ascend(record, keys) else payload.take(np.lexsort((*keys, record)))
 
 
-def numbered(names: pa.ChunkedArray) -> tuple[Integers, tuple[str, ...]]:
+def number_records(names: pa.ChunkedArray) -> tuple[Integers, tuple[str, ...]]:
     """(the record of each row, the pseudonym of each record): records in the order of their first rows."""
     coded = names.combine_chunks().cast(pa.string()).dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):  # more text than one array holds
+    if isinstance(coded, pa.ChunkedArray):  # more text than fits one array
         coded = coded.combine_chunks()
     return coded.indices.to_numpy(), tuple(coded.dictionary.to_pylist())
 
 
 def _ascend(record: Integers, keys: Sequence[Numbers]) -> bool:
-    """Whether rows stand in the order of ``lexsort``, as in files that shoal wrote; sorting takes long."""
-    alike = np.ones(max(len(record) - 1, 0), dtype=np.bool_)  # each row and its next one, so far
+    equal_so_far = np.ones(
+        max(len(record) - 1, 0), dtype=np.bool_
+    )  # rows equal to their next one in the columns so far
     for column in (record, *reversed(keys)):
-        if (alike & ~(column[1:] >= column[:-1])).any():  # also where a number is none
+        if (equal_so_far & ~(column[1:] >= column[:-1])).any():  # false for NaN, too
             return False
-        alike &= column[1:] == column[:-1]
+        equal_so_far &= column[1:] == column[:-1]
     return True
 
 

@@ -1,4 +1,4 @@
-"""A release in memory against its claim: one row for each type of claim, and the leaks that need no file."""
+"""CHECKS, the check of each type of claim for a release in memory, and the search for identifying names."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,10 +26,10 @@ from shoal.runtime.run import Run
 from shoal.units import counted
 from shoal.verification.boxes.blurred import examine_blurred
 from shoal.verification.boxes.k_anonymity import (
-    beyond_shares,
+    check_members,
     examine_k_anonymity,
-    faults_of_records,
-    members_against_boxes,
+    record_faults,
+    too_much_missing,
 )
 from shoal.verification.boxes.kte import examine_kte_anonymity
 from shoal.verification.boxes.records import Records
@@ -43,10 +43,10 @@ from shoal.verification.composition.candidates import (
     Candidates,
 )
 from shoal.verification.examination import Examination
-from shoal.verification.leaks.forms import among
-from shoal.verification.leaks.glued import inside
-from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.leaks.forms import is_among
+from shoal.verification.leaks.glued import find_glued
 from shoal.verification.leaks.order import order_findings
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal.verification.linking import Links
 from shoal.verification.points.co_location import examine_co_location
 from shoal.verification.points.swapped import examine_location_privacy, examine_trajectory_privacy
@@ -54,11 +54,11 @@ from shoal.verification.points.swapped import examine_location_privacy, examine_
 
 @dataclass(frozen=True, kw_only=True)
 class StreamedCheck:
-    """What a check asks when records come in parts, all that are identical in one part.
+    """A check of records in parts, with all identical records in one part.
 
-    of_records: findings on (claim, records, release) alone. of_members: on (claim, raw data, records,
-    release, links), and how many raw samples a box of their own subject's record covers. of_losses: on
-    (claim, people, how many such samples of all, links).
+    of_records: findings from (claim, records, release). of_members: from (claim, raw data, records, release,
+    links), with the number of raw samples in a box of their subject's record. of_losses: from (claim, people,
+    that number, links).
     """
 
     of_records: Callable[[Any, Records, Release], Iterable[Finding]]
@@ -68,11 +68,11 @@ class StreamedCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What the verifier knows of one type of claim; the functions take this type as their first argument.
+    """How one type of claim is checked; the functions take the claim first.
 
-    parts: what the claim consists of, keys of PARTS. examine: the check, of (claim, examination, run), which
-    marks each part that it looked at; one that it did not mark is unchecked. candidates: who could be whom.
-    streamed: the same check in little memory, None where it needs all records at once.
+    parts: what the claim consists of, keys of PARTS. examine: called with (claim, examination, run); marks
+    each part that it checked. candidates: who could be whom. streamed: the check in parts, None where it
+    needs all records.
     """
 
     parts: tuple[str, ...]
@@ -87,7 +87,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
         examine=examine_k_anonymity,
         candidates=OF_CLASSES,
         streamed=StreamedCheck(
-            of_records=faults_of_records, of_members=members_against_boxes, of_losses=beyond_shares
+            of_records=record_faults, of_members=check_members, of_losses=too_much_missing
         ),
     ),
     KteAnonymity: Check(
@@ -123,15 +123,15 @@ CHECKS: Final[dict[type[Claim], Check]] = {
 }
 
 
-def check_of(claim: Claim) -> Check:
-    """The row of a claim; raises MisuseError where there is none, for no claim is checked by default."""
+def find_check(claim: Claim) -> Check:
+    """The row of a claim; raises MisuseError where there is none, since no claim is checked by default."""
     if type(claim) not in CHECKS:
         raise MisuseError(f"no check is known for a claim of {claim.type}; give it a row in CHECKS")
     return CHECKS[type(claim)]
 
 
 def require_payload(release: Release) -> None:
-    """Raise MisuseError unless the release holds what its claim is about."""
+    """Raise MisuseError unless the release holds the kind of payload that its claim is about."""
     if release.claim.payload != release.kind:
         raise MisuseError(
             f"a claim of {release.claim.type} is about {release.claim.payload}, and this release holds "
@@ -142,14 +142,14 @@ def require_payload(release: Release) -> None:
 def verify(
     original: Trajectories, release: Release, linkage: Linkage | None = None, *, run: Run | None = None
 ) -> Verdict:
-    """Check a release against its claim, and for what its names, their order and its parameters give away.
+    """Check a release against its claim, and whether names, order or parameters identify people.
 
     Parameters
     ----------
     original
         The raw data, read as the release says: snapped for boxes, as given for points.
     release
-        What is to be checked. Nothing in its parameters bounds a check.
+        The release to check. No parameter of it bounds a check.
     linkage
         Who became which record. Without it, parts of every claim are unchecked, and the claim does not hold.
     run
@@ -158,14 +158,13 @@ def verify(
     Returns
     -------
     Verdict
-        It holds when every part of the claim was checked and nothing was found. Parts that were not checked
-        stand in its ``unchecked``.
+        It holds when every part of the claim was checked and there are no findings.
 
     Raises
     ------
     MisuseError
         When the raw data is not snapped and the release holds boxes, or the other way round; or when the
-        claim is about another kind of payload than the release holds.
+        claim is about another kind of payload.
 
     Examples
     --------
@@ -185,71 +184,66 @@ def verdict_on(
     linkage: Linkage | None,
     *,
     run: Run,
-    known: RawIdentifiers | None = None,
+    raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
-    """The verdict of ``verify``; known: the raw identifiers, where others search for them, too."""
+    """The verdict of ``verify``; raw_identifiers: where the caller searches for them, too."""
     require_trajectories(original)
     require_release(release)
     require_linkage(linkage)
     require_payload(release)
-    check = check_of(release.claim)
+    check = find_check(release.claim)
     case = Examination(original, release, linkage, check.parts)
-    known = known or RawIdentifiers.of(original)
-    with run.alongside(partial(known.hashes_in, Pseudonyms.of(release.trajectory_ids))):
+    raw_identifiers = raw_identifiers or RawIdentifiers.of(original)
+    with run.alongside(partial(raw_identifiers.hashes_in, Pseudonyms.of(release.trajectory_ids))):
         check.examine(release.claim, case, run)
-    find_telling_names(case, known)
+    check_names(case, raw_identifiers)
     return case.verdict()
 
 
-def find_telling_names(case: Examination[Any], known: RawIdentifiers | None = None) -> None:
-    """Add what the records' names, their order and the parameters give away.
-
-    The boxes or points of the release are not looked at. known: the raw identifiers; made where there are
-    none.
-    """
+def check_names(case: Examination[Any], raw_identifiers: RawIdentifiers | None = None) -> None:
+    """Add findings on the records' names, their order and the parameters."""
     original, release = case.original, case.release
-    known = known or RawIdentifiers.of(original)
+    raw_identifiers = raw_identifiers or RawIdentifiers.of(original)
     pseudonyms = Pseudonyms.of(release.trajectory_ids)
-    hashes = known.hashes_in(pseudonyms)
+    hashes = raw_identifiers.hashes_in(pseudonyms)
     case.notes.extend(hashes.notes())
-    told = _telling_pseudonyms(known, pseudonyms) | hashes.names
+    names_to_hide = _identifying_pseudonyms(raw_identifiers, pseudonyms) | hashes.names
     case.findings[:] = [
-        replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in case.findings
+        replace(finding, trajectory_id=None) if finding.trajectory_id in names_to_hide else finding
+        for finding in case.findings
     ]
-    if told:
-        message = (
-            f"{counted(len(told), 'pseudonym is or holds', 'pseudonyms are or hold')} a raw identifier, or "
-            "a plain hash of one"
-        )
-        case.find([Finding("raw-identifier", message)])
+    if names_to_hide:
+        subject = counted(len(names_to_hide), "pseudonym is or holds", "pseudonyms are or hold")
+        message = f"{subject} a raw identifier, or a plain hash of one"
+        case.add([Finding("raw-identifier", message)])
     if case.links is not None:
-        case.find(order_findings(original, case.links.subject_of, release.trajectory_ids))
-        case.looked_at("order")
-    case.find(
+        case.add(order_findings(original, case.links.subject_of, release.trajectory_ids))
+        case.mark_checked("order")
+    case.add(
         Finding("seed", "a parameter names a seed; leave it out")  # its name may be a person's, too
-        for _ in seeds_in(release.parameters)
+        for _ in seed_names(release.parameters)
     )
 
 
-def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The names, at any depth, that speak of a seed."""
+def seed_names(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Names of settings, at any depth, that contain "seed"."""
     for name, value in settings.items():
         if "seed" in name.casefold():
             yield name
         for inner in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(inner, Mapping):
-                yield from seeds_in(inner)
+                yield from seed_names(inner)
 
 
-def _telling_pseudonyms(known: RawIdentifiers, pseudonyms: Pseudonyms) -> frozenset[str]:
-    """The pseudonyms that are or hold an identifier. They must not be shown."""
+def _identifying_pseudonyms(raw_identifiers: RawIdentifiers, pseudonyms: Pseudonyms) -> frozenset[str]:
+    """Pseudonyms that are or hold an identifier; they must not be shown."""
     strange = frozenset(pseudonyms.irregular.values())
-    names = known.among(strange, strange)
-    read_alike = np.flatnonzero(among(pseudonyms.regular, known.numbers))
+    names = raw_identifiers.relevant_names(strange, strange)
+    read_alike = np.flatnonzero(is_among(pseudonyms.regular, raw_identifiers.numbers))
     return frozenset(
         [
             *(name for name in strange if name in names.whole or names.in_text(name)),
             *Pseudonyms(pseudonyms.regular[read_alike]),
-            *(pseudonyms[place] for place in inside(known.kinds, pseudonyms)),
+            *(pseudonyms[place] for place in find_glued(raw_identifiers.kinds, pseudonyms)),
         ]
     )

@@ -1,4 +1,8 @@
-"""What every check asks in the same way: pseudonyms, the account of the reading, the linkage, the losses."""
+"""The parts that claims consist of, and the state of one examination: findings, notes and checked parts.
+
+A row of CHECKS names the parts of its claim, and the check marks each part that it looked at. A part without
+a mark was not checked, and then the claim does not hold.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +15,7 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.units import counted
-from shoal.verification.linking import Links, links_of
+from shoal.verification.linking import Links, link_records
 
 LINKAGE: Final = "the linkage"
 _RAW_DATA: Final = "raw data that the release can be compared with"
@@ -23,10 +27,9 @@ NO_ACCOUNT: Final = "the raw data was not read from a file, so no rows were drop
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examination(Generic[People]):
-    """One release under examination, and what was found and noted so far, in the order of the questions.
+    """One release under examination; raises MisuseError for a claim without parts or with unknown ones.
 
-    parts: keys of PARTS, what its claim consists of; checked: those that were looked at. Raises MisuseError
-    for a claim of no parts, and for a part that stands in no table.
+    parts: keys of PARTS that its claim consists of; checked: those that were checked.
     """
 
     original: People
@@ -44,40 +47,46 @@ class Examination(Generic[People]):
 
     @cached_property
     def links(self) -> Links | None:
-        """Who became which record, its findings not taken over; None without a linkage."""
-        return None if self.linkage is None else links_of(self.original, self.release, self.linkage)
+        """Who became which record, without adding its findings; None without a linkage."""
+        return None if self.linkage is None else link_records(self.original, self.release, self.linkage)
 
-    def find(self, findings: Iterable[Finding]) -> None:
+    def add(self, findings: Iterable[Finding]) -> None:
         """Add findings."""
         self.findings.extend(findings)
 
-    def looked_at(self, *parts: str) -> None:
-        """Mark parts as checked, whatever was found; those that are no part of this claim change nothing."""
+    def mark_checked(self, *parts: str) -> None:
+        """Mark parts as checked; parts that the claim does not have change nothing."""
         self.checked.update(parts)
 
     def compare_accounts(self) -> None:
-        """Compare how the raw data was read; where it was not read, the release must tell of no reading."""
+        """Compare how the raw data was read with what the release says.
+
+        Data that was not read from a file must have no account.
+        """
         if self.original.intake.rows_read:
-            self.find(account_differs(self.original, self.release))
-            self.looked_at("account")
-        elif not any(account_differs(self.original, self.release)):
+            self.add(account_mismatches(self.original, self.release))
+            self.mark_checked("account")
+        elif not any(account_mismatches(self.original, self.release)):
             self.notes.append(NO_ACCOUNT)
-            self.looked_at("account")
+            self.mark_checked("account")
 
     def link(self) -> Links | None:
-        """Who became which record, and what is wrong with that; None without a linkage."""
+        """Who became which record, adding the findings on it; None without a linkage."""
         if self.links is not None:
-            self.find(self.links.findings)
-            self.looked_at("subjects")
+            self.add(self.links.findings)
+            self.mark_checked("subjects")
         return self.links
 
     def count_subjects(self, links: Links | None) -> None:
-        """Compare the subjects without a record with the losses; without links, records count as subjects."""
+        """Compare the subjects without a record with the losses.
+
+        Without links, each record counts as one subject.
+        """
         published = self.release.n_records if links is None else links.n_subjects_with_record
-        self.find(lost_subjects(len(self.original.ids) - published, self.release))
+        self.add(miscounted_subjects(len(self.original.ids) - published, self.release))
 
     def verdict(self) -> Verdict:
-        """The verdict over all findings so far; parts of the claim that nobody marked are unchecked."""
+        """The verdict over all findings so far; parts of the claim without a mark are unchecked."""
         return Verdict.of(
             self.findings,
             checked=self.release.n_records,
@@ -86,15 +95,15 @@ class Examination(Generic[People]):
         )
 
 
-def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
+def duplicate_pseudonyms(release: Release) -> Iterator[Finding]:
     """Pseudonyms that more than one record carries."""
     for place in Pseudonyms.of(release.trajectory_ids).duplicate_positions():
         name = release.trajectory_ids[place]
         yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
 
 
-def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
-    """A finding when the subjects without a record are not as many as the losses say."""
+def miscounted_subjects(lost: int, release: Release) -> Iterator[Finding]:
+    """A finding when the number of subjects without a record differs from the losses."""
     if lost != release.losses.subjects_suppressed:
         message = (
             f"{counted(lost, 'subject has', 'subjects have')} no record; the losses say "
@@ -103,48 +112,48 @@ def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
         yield Finding("lost-subjects-not-counted", message)
 
 
-def account_differs(original: Population, release: Release) -> Iterator[Finding]:
-    """Disagreement about the rows dropped on input, or about who counts as one person."""
+def account_mismatches(original: Population, release: Release) -> Iterator[Finding]:
+    """Differences in the rows dropped on input, or in what counts as one person."""
     intake = original.intake
-    seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)
-    if seen != told:
+    dropped_rows, recorded = _nonzero(intake.dropped), _nonzero(release.losses.rows)
+    if dropped_rows != recorded:
         message = (
-            f"reading the raw data dropped {_rows_for(seen)}; the losses say "
-            f"{_rows_for(told)}, or give other reasons"
+            f"reading the raw data dropped {_rows_in_words(dropped_rows)}; the losses say "
+            f"{_rows_in_words(recorded)}, or give other reasons"
         )
         yield Finding("lost-rows-not-counted", message)
-    here, there = intake.reading, release.reading
-    ours, theirs = ((one.per_day, one.min_samples_per_day, one.min_active_days) for one in (here, there))
-    same_screening = ours == theirs
-    if intake.unit_of_protection != release.unit_of_protection or not same_screening:
+    screenings = [
+        (reading.per_day, reading.min_samples_per_day, reading.min_active_days)
+        for reading in (intake.reading, release.reading)
+    ]
+    if intake.unit_of_protection != release.unit_of_protection or screenings[0] != screenings[1]:
+        per_day, samples, days = screenings[0]
         message = (
-            f"the raw data was read as '{intake.unit_of_protection}' (per day: {here.per_day}, at least "
-            f"{here.min_samples_per_day} samples a day, on at least {here.min_active_days} days); the "
-            f"release says otherwise ({', '.join(str(one) for one in theirs)})"  # its words may name a person
+            f"the raw data was read as '{intake.unit_of_protection}' (per day: {per_day}, at least {samples} "
+            f"samples a day, on at least {days} days); the release says otherwise "
+            f"({', '.join(map(str, screenings[1]))})"  # its unit of protection may name a person
         )
         yield Finding("unit-mismatch", message)
 
 
 def _nonzero(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts that are not 0."""
     return {reason: rows for reason, rows in counts.items() if rows}
 
 
-def _rows_for(dropped: Mapping[str, int]) -> str:
-    """How many rows, for how many reasons."""
+def _rows_in_words(dropped: Mapping[str, int]) -> str:
     return f"{counted(sum(dropped.values()), 'row')} for {counted(len(dropped), 'reason')}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a claim. what: in words; needs: without what it cannot be checked."""
+    """A part of a claim, in words, and what is needed to check it."""
 
     what: str
     needs: str
 
     @property
     def words(self) -> str:
-        """As a verdict shows a part that was not checked."""
+        """How a verdict shows the part when it was not checked."""
         return f"{self.what} (needs {self.needs})"
 
 

@@ -1,4 +1,4 @@
-"""Who became which record, as far as a linkage table tells it without contradiction."""
+"""Who became which record, as far as a linkage table says so without contradiction."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from shoal.units import counted
 _FEW: Final = 1000
 
 
-def far_too_many_records(original: Population, n_records: int) -> list[Finding]:
-    """A finding when records are far more than people, so that nothing needs to be asked of each of them.
+def too_many_records(original: Population, n_records: int) -> list[Finding]:
+    """A finding when there are far more records than people; then nothing else is checked.
 
-    A small file can hold a million; with this, no folder costs much more than a sound one of the same people.
+    This bounds the cost of a small file with a million records.
     """
     if n_records <= 2 * len(original.ids) + _FEW:
         return []
@@ -32,11 +32,9 @@ def far_too_many_records(original: Population, n_records: int) -> list[Finding]:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Links:
-    """Who became which record, by position.
+    """Who became which record, by position, and contradictions of the linkage.
 
     subject_of: int64 [n], the one subject of each record, -1 where there is none or more than one.
-    n_subjects_with_record: subjects with at least one record. findings: where the linkage contradicts itself,
-    the raw data or the release.
     """
 
     subject_of: Integers
@@ -44,14 +42,14 @@ class Links:
     findings: tuple[Finding, ...]
 
 
-def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
-    """The linkage by position. Unknown names in it are never shown, for they may be raw identifiers."""
+def link_records(original: Population, release: Release, linkage: Linkage) -> Links:
+    """Resolve a linkage to positions. Its unknown names are never shown, for they may be raw identifiers."""
     record = Pseudonyms.of(release.trajectory_ids).positions_of(Pseudonyms.of(linkage.trajectory_ids))
     subject = positions_among(original.ids, linkage.uids)
-    known = (record >= 0) & (subject >= 0)
-    kept = _first_of_each_pair(linkage, record, subject, known)
-    findings = list(_unknown(linkage, record, known, kept))
-    record, subject = record[known & kept], subject[known & kept]
+    resolved = (record >= 0) & (subject >= 0)
+    is_first = _first_of_each_pair(linkage, record, subject, resolved)
+    findings = list(_unknown(linkage, record, resolved, is_first))
+    record, subject = record[resolved & is_first], subject[resolved & is_first]
     n_subjects, n_records = np.bincount(record, minlength=release.n_records), np.bincount(subject)
     strange = n_subjects != 1
     strange[record[n_records[subject] > 1]] = True
@@ -91,26 +89,25 @@ def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
     )
 
 
-def _first_of_each_pair(linkage: Linkage, record: Integers, subject: Integers, known: Flags) -> Flags:
-    """Boolean [pairs]: without those that stand before, too."""
-    kept = np.ones(len(record), dtype=np.bool_)
-    if (np.bincount(record[known]) > 1).any():
-        own = np.flatnonzero(known)
-        first = np.unique(np.stack([record[own], subject[own]]), axis=1, return_index=True)[1]
-        kept[own] = False
-        kept[own[first]] = True
+def _first_of_each_pair(linkage: Linkage, record: Integers, subject: Integers, resolved: Flags) -> Flags:
+    """Boolean [pairs]: the first of all equal pairs."""
+    is_first = np.ones(len(record), dtype=np.bool_)
+    if (np.bincount(record[resolved]) > 1).any():
+        rows = np.flatnonzero(resolved)
+        first = np.unique(np.stack([record[rows], subject[rows]]), axis=1, return_index=True)[1]
+        is_first[rows] = False
+        is_first[rows[first]] = True
     seen: set[tuple[str, str]] = set()
-    for row in np.flatnonzero(~known).tolist():
+    for row in np.flatnonzero(~resolved).tolist():
         pair = linkage.uids[row], linkage.trajectory_ids[row]
-        kept[row] = pair not in seen
+        is_first[row] = pair not in seen
         seen.add(pair)
-    return kept
+    return is_first
 
 
-def _unknown(linkage: Linkage, record: Integers, known: Flags, kept: Flags) -> Iterator[Finding]:
-    """Pairs that name a record or a subject that is not there, by their number among different ones."""
-    number = np.cumsum(kept)
-    for row in np.flatnonzero(~known & kept).tolist():
+def _unknown(linkage: Linkage, record: Integers, resolved: Flags, is_first: Flags) -> Iterator[Finding]:
+    number = np.cumsum(is_first)
+    for row in np.flatnonzero(~resolved & is_first).tolist():
         if record[row] < 0:
             message = f"pair {number[row]} of the linkage names a record that the release does not hold"
             yield Finding("unknown-record", message)

@@ -1,10 +1,7 @@
-"""An index of boxes: which of them hold one sample.
+"""An index that finds the boxes around a sample; its memory does not depend on the sizes of boxes.
 
-Memory grows with the number of boxes alone, whatever their sizes.
-
-A box stands in a cell of the grid whose steps are at least as long as its sides, so a sample needs to look
-into two cells an axis of each grid in use. Cells are found through a hash; what they hold is compared
-exactly, so collisions only cost time.
+Each box is in one cell of a grid with steps at least as long as its sides, so a sample looks into two cells
+per axis and grid. A hash leads to the cells. Boxes are compared exactly, so collisions only cost time.
 """
 
 from typing import Final, NamedTuple
@@ -19,10 +16,10 @@ LEAST_SPACE: Final = 3  # and of 8 cells
 
 
 class BoxIndex(NamedTuple):
-    """heads: int64 [2^bits + 1]; items heads[h] to heads[h + 1] are the boxes that hash to h.
+    """Hash table of m boxes: items heads[h] to heads[h + 1] have hash h.
 
-    times: int64 [m, 2], the first slot of each item and the first behind it: most are ruled out by them, and
-    so without a look elsewhere in memory. levels: int64 [l, 2], the grids in use.
+    heads: int64 [2^bits + 1]. times: int64 [m, 2], start and end slot of each item. levels: int64 [l, 2],
+    grids in use.
     """
 
     heads: Integers
@@ -31,8 +28,8 @@ class BoxIndex(NamedTuple):
     levels: Integers
 
 
-def index_of(boxes: Integers) -> BoxIndex:
-    """The index of boxes [m, 6], columns as BOX_COLUMNS."""
+def index_boxes(boxes: Integers) -> BoxIndex:
+    """Build the index of boxes, int64 [m, 6], columns as BOX_COLUMNS."""
     bits = max(4, len(boxes).bit_length())
     where = np.empty(len(boxes), dtype=np.int64)
     levels = np.empty((len(boxes), 2), dtype=np.int64)
@@ -49,7 +46,7 @@ def index_of(boxes: Integers) -> BoxIndex:
 
 @compiled
 def level(side: int, least: int) -> int:
-    """The power of two that is at least ``side``, in steps of two so that few grids are in use."""
+    """Exponent of the smallest allowed power of two >= ``side``, in steps of two to keep grids few."""
     power = least
     while (1 << power) < side and power < 60:
         power += 2
@@ -58,10 +55,7 @@ def level(side: int, least: int) -> int:
 
 @compiled
 def bucket(time_level: int, space_level: int, t: int, x: int, y: int, bits: int) -> int:
-    """The hash of one cell, below 2^bits.
-
-    No product exceeds 63 bits, so that it is the same with and without the compiler.
-    """
+    """Hash one cell to a number below 2^bits; no product exceeds 63 bits, with or without the compiler."""
     mixed = (
         (t & 0xFFFFFF) * 73856093
         ^ (x & 0xFFFFFF) * 19349663
@@ -85,15 +79,15 @@ def _place(boxes: Integers, bits: int, where: Integers, levels: Integers) -> Non
 
 @compiled
 def holds(boxes: Integers, b: int, t: int, x: int, y: int) -> bool:
-    """Whether one sample's slot and cell lie in one box."""
+    """Whether a box holds a sample's slot and cell."""
     return bool(
         boxes[b, 0] <= t < boxes[b, 1] and boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5]
     )
 
 
 @compiled
-def boxes_with(index: BoxIndex, boxes: Integers, t: int, x: int, y: int, found: Integers) -> int:
-    """Write the boxes that hold one sample to ``found`` [m], each once; returns how many there are."""
+def find_boxes(index: BoxIndex, boxes: Integers, t: int, x: int, y: int, hits: Integers) -> int:
+    """Write the boxes that hold one sample to ``hits`` [m], each once; return their number."""
     bits = 0
     while (1 << bits) < len(index.heads) - 1:
         bits += 1
@@ -121,6 +115,6 @@ def boxes_with(index: BoxIndex, boxes: Integers, t: int, x: int, y: int, found: 
                     continue
                 if level(max(boxes[b, 4] - boxes[b, 2], boxes[b, 5] - boxes[b, 3]), LEAST_SPACE) != s_level:
                     continue
-                found[count] = b
+                hits[count] = b
                 count += 1
     return count

@@ -1,10 +1,8 @@
-"""k-anonymity of records, re-derived from raw data, release and linkage.
+"""Check k-anonymity from raw data, release and linkage (Gramaglia and Fiore 2015, Sec. 2.4).
 
-Source: Gramaglia and Fiore 2015, Sec. 2.4.
-
-Every record is identical to at least k - 1 others. Every subject has exactly one record or counts as
-suppressed. Every box holds a raw sample of each member of its class and is the exact hull of the members'
-samples inside it. All losses are counted.
+Each record is identical to at least k - 1 others. Each subject has exactly one record or counts as
+suppressed. Each box holds a sample of every member of its class and is the exact hull of the members' samples
+inside it.
 """
 
 from collections.abc import Iterator
@@ -19,53 +17,53 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.units import counted, show_share
-from shoal.verification.boxes.loops import count_possible_members
+from shoal.verification.boxes.loops import Samples, count_possible_members, samples_by_time
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
     Records,
-    allowance_of,
+    boxes_without_own_sample,
+    classify_records,
     empty_hulls,
-    lost_samples,
-    malformed,
-    off_grid,
-    one_per_record,
+    findings_per_record,
+    grid_mismatch,
+    hull_allowance,
+    malformed_boxes,
+    match_own_samples,
+    miscounted_samples,
     overlaps_in_time,
-    own_samples,
-    records_of,
-    without_own_sample,
 )
-from shoal.verification.examination import Examination, pseudonyms_used_twice
+from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.linking import Links
 
 
 def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run: Run) -> None:
-    """Hold a KAnonymity claim against the raw data; raises MisuseError when that is not snapped to a grid."""
+    """Check a KAnonymity claim; raises MisuseError for raw data without a grid."""
     original, release = case.original, case.release
-    on_other_grid = off_grid(original, release)
-    records = records_of(release)
-    case.find(pseudonyms_used_twice(release))
-    case.find(faults_of_records(claim, records, release))
-    case.looked_at("classes")
+    on_other_grid = grid_mismatch(original, release)
+    records = classify_records(release)
+    case.add(duplicate_pseudonyms(release))
+    case.add(record_faults(claim, records, release))
+    case.mark_checked("classes")
     if on_other_grid:
-        case.find(on_other_grid)
+        case.add(on_other_grid)
         case.notes.append(NOT_COMPARED)
         return
     case.compare_accounts()
     links = case.link()
     if links is None:
-        case.find(_possible_members(claim, original, records, release))
+        case.add(_possible_members(claim, original, records, release))
     else:
-        faults, covered = members_against_boxes(claim, original, records, release, links)
-        case.find(faults)
-        case.find(lost_samples(original, covered, links, release))
-        case.find(beyond_shares(claim, original, covered, links))
-        case.looked_at("own-samples", "lost-samples")
+        faults, covered = check_members(claim, original, records, release, links)
+        case.add(faults)
+        case.add(miscounted_samples(original, covered, links, release))
+        case.add(too_much_missing(claim, original, covered, links))
+        case.mark_checked("own-samples", "lost-samples")
     case.count_subjects(links)
 
 
-def faults_of_records(claim: KAnonymity, records: Records, release: Release) -> Iterator[Finding]:
-    """What records alone show: malformed ones, classes below k, and overlaps in time."""
-    yield from malformed(records, release)
+def record_faults(claim: KAnonymity, records: Records, release: Release) -> Iterator[Finding]:
+    """Findings from the records alone: malformed boxes, classes below k, overlaps in time."""
+    yield from malformed_boxes(records, release)
     for of_class in np.flatnonzero(records.size < claim.k).tolist():
         message = (
             f"{counted(records.size[of_class], 'record is', 'records are')} identical to this one, itself "
@@ -75,51 +73,38 @@ def faults_of_records(claim: KAnonymity, records: Records, release: Release) -> 
     yield from overlaps_in_time(records, release)
 
 
-def members_against_boxes(
+def check_members(
     claim: KAnonymity, original: Trajectories, records: Records, release: Release, links: Links
 ) -> tuple[list[Finding], int]:
-    """Every box against its own subject's samples, and every class's boxes against those of all its members.
-
-    Returns what was found, and how many raw samples a box of their own subject's record covers.
-    """
+    """Compare records and classes with their members' samples; also count the samples in own boxes."""
     findings: list[Finding] = []
     class_row = records.offsets[:-1][records.representative][records.class_of]
-    own = own_samples(original, records, links.subject_of, class_row)
+    matches = match_own_samples(original, records, links.subject_of, class_row)
     if claim.truthful:
         linked = links.subject_of >= 0
-        findings += without_own_sample(own.in_box, records, links, release)
+        findings += boxes_without_own_sample(matches.in_box, records, links, release)
         members_known = np.bincount(records.class_of[linked], minlength=len(records.size)) == records.size
-        findings += _not_tight(claim, own.hulls, members_known, records, release)
-    findings += beyond_own_share(claim, original, own.covered, links, release)
-    return findings, int(own.covered.sum())
+        findings += _boxes_not_tight(claim, matches.hulls, members_known, records, release)
+    findings += too_much_of_one_missing(claim, original, matches.covered, links, release)
+    return findings, int(matches.covered.sum())
 
 
 def _possible_members(
     claim: KAnonymity, original: Trajectories, records: Records, release: Release
 ) -> Iterator[Finding]:
-    """Without linkage, each class needs as many possible members as records, and boxes that fit these.
-
-    A box is the hull of its members' samples, and what else lies inside it lies inside that hull: so the hull
-    of all possible members' samples in it must be the box itself.
-    """
+    """Classes that too few subjects could be members of; for checks without a linkage."""
     if not claim.truthful:
         return
-    by_time = np.argsort(original.t, kind="stable")
-    subject_of_sample = np.repeat(np.arange(original.n_subjects), original.lengths)
+    samples = Samples(original.offsets, original.t, original.x, original.y)
+    by_time = samples_by_time(samples)
     hulls = empty_hulls(len(records.boxes))
     last_tried = np.zeros(original.n_subjects, dtype=np.int64)
-    time_sorted = original.t[by_time]
     filled = np.zeros(len(records.size), dtype=np.bool_)
     classes = zip(records.representative.tolist(), records.size.tolist(), strict=True)
     for of_class, (record, size) in enumerate(classes):
         possible = count_possible_members(
-            original.t,
-            original.x,
-            original.y,
-            original.offsets,
+            samples,
             by_time,
-            time_sorted,
-            subject_of_sample,
             records.boxes,
             records.offsets[record],
             records.offsets[record + 1],
@@ -133,52 +118,47 @@ def _possible_members(
                 f"record; expected at least {size}, one for each member"
             )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])
-    yield from _not_tight(claim, hulls, filled, records, release)
+    yield from _boxes_not_tight(claim, hulls, filled, records, release)
 
 
-def _not_tight(
-    claim: KAnonymity, hulls: Integers, wanted: Flags, records: Records, release: Release
+def _boxes_not_tight(
+    claim: KAnonymity, hulls: Integers, checked_classes: Flags, records: Records, release: Release
 ) -> Iterator[Finding]:
-    """Boxes of the wanted classes that are not the hull of what lies inside, said of the representative.
-
-    Or that reach beyond it farther than the claim allows.
-    """
-    allowance = allowance_of(claim.hull, release.snapped_grid())
+    allowance = hull_allowance(claim.hull, release.snapped_grid())
     representative = np.zeros(release.n_records, dtype=np.bool_)
-    representative[records.representative[wanted]] = True
+    representative[records.representative[checked_classes]] = True
     loose = allowance.loose(records.boxes, hulls) & records.boxes_of(representative)
-    yield from one_per_record(
+    yield from findings_per_record(
         loose, "box-not-tight", f"{allowance.fault} its class's raw samples inside it", records, release
     )
 
 
-def beyond_shares(claim: KAnonymity, original: Population, covered: int, links: Links) -> Iterator[Finding]:
-    """A finding when more samples, or more people, are missing than the claim allows.
+def too_much_missing(
+    claim: KAnonymity, original: Population, covered: int, links: Links
+) -> Iterator[Finding]:
+    """A finding when more samples or more people are missing than the claim allows.
 
-    covered: the raw samples that a box of their own person's record holds.
+    covered: samples in a box.
     """
-    for what, total, found in (
+    for what, total, present in (
         ("raw samples", original.n_samples, covered),
         ("people", original.n_subjects, links.n_subjects_with_record),
     ):
         most = most_allowed(claim.missing_at_most, total)
-        if total - found > most:
-            message = f"{total - found} of {total} {what} are missing; the claim allows {most}"
+        if total - present > most:
+            message = f"{total - present} of {total} {what} are missing; the claim allows {most}"
             yield Finding("too-much-missing", message)
 
 
-def beyond_own_share(
+def too_much_of_one_missing(
     claim: KAnonymity, original: Trajectories, covered: Flags, links: Links, release: Release
 ) -> Iterator[Finding]:
-    """A finding for each record whose person misses more samples than the claim allows.
-
-    covered: [samples] whether a box of the own record holds each.
-    """
+    """Records whose person misses more samples than allowed; covered: [samples] in a box of the person."""
     if covered.all():
         return
     not_held = np.concatenate([[0], np.cumsum(~covered)])
     missing = np.diff(not_held[original.offsets])
-    of_record = np.append(missing, 0)[links.subject_of]  # -1, nobody, misses nothing
+    of_record = np.append(missing, 0)[links.subject_of]  # -1 = no person
     for record in np.flatnonzero(of_record).tolist():
         samples = int(original.lengths[links.subject_of[record]])
         if of_record[record] > most_allowed(claim.missing_of_one_at_most, samples):

@@ -1,10 +1,7 @@
-"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage.
+"""Check k^(tau,epsilon)-anonymity from raw data, release and linkage (Gramaglia et al. 2017, Sec. II-C).
 
-Source: Gramaglia et al. 2017, Sec. II-C.
-
-Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them
-and have no box inside the interval where the subject was silent: at least k must fit. Nothing here knows of
-hiding sets.
+An adversary who knows a subject's samples in an interval of length tau looks for records that hold all of
+them and have no box inside the interval where the subject has no sample. At least k records must fit.
 """
 
 from collections.abc import Iterator
@@ -21,29 +18,29 @@ from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 from shoal.units import counted, show_s, slots_touched
-from shoal.verification.boxes.box_index import index_of
-from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, leakage
-from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
+from shoal.verification.boxes.box_index import index_boxes
+from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, measure_leakage
+from shoal.verification.boxes.kte_loops import PublishedRecords, RawSamples, find_short_intervals
 from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
     Records,
-    allowance_of,
-    faults_of_single_records,
-    malformed,
-    off_grid,
-    one_per_record,
+    classify_records,
+    findings_per_record,
+    grid_mismatch,
+    hull_allowance,
+    malformed_boxes,
+    match_own_samples,
     overlaps_in_time,
-    own_samples,
-    records_of,
+    single_record_faults,
 )
-from shoal.verification.examination import Examination, pseudonyms_used_twice
+from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.linking import Links
 
-# more would only narrow the shares that are reported; the verdict never rests on them
+# more would only narrow the reported shares, not the verdict
 LEAKAGE_SAMPLES: Final = 40_000
-# boxes around a sample on average: sound releases have tens of them, one giant box an epoch has all
-LOOKS_A_SAMPLE: Final = 2000
+# average boxes around a sample: sound releases have tens, giant boxes hold all samples
+LOOKS_PER_SAMPLE: Final = 2000
 _FEWEST_SUBJECTS: Final = 25
 
 _SUBJECTS_AT_ONCE: Final = 512
@@ -51,59 +48,55 @@ _BOXES_AT_ONCE: Final = 1 << 16
 
 
 def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], run: Run) -> None:
-    """Hold a KteAnonymity claim against the raw data, with the leakage among the notes.
-
-    Raises MisuseError when the raw data is not snapped.
-    """
+    """Check a KteAnonymity claim and note the leakage; raises MisuseError for raw data without a grid."""
     original, release = case.original, case.release
-    on_other_grid = off_grid(original, release)
-    records = records_of(release)
-    case.find(pseudonyms_used_twice(release))
-    case.find(malformed(records, release))
-    case.find(overlaps_in_time(records, release))
+    on_other_grid = grid_mismatch(original, release)
+    records = classify_records(release)
+    case.add(duplicate_pseudonyms(release))
+    case.add(malformed_boxes(records, release))
+    case.add(overlaps_in_time(records, release))
     if on_other_grid:
-        case.find(on_other_grid)
+        case.add(on_other_grid)
         case.notes.append(NOT_COMPARED)
         return
-    case.find(_not_tight(claim, original, records, release, run))
+    case.add(_boxes_not_tight(claim, original, records, release, run))
     case.compare_accounts()
     links = case.link()
     if links is not None:
-        own = own_samples(original, records, links.subject_of, records.offsets[:-1])
-        case.find(faults_of_single_records(own, original, records, release, links))
-        covered = own.covered
-        del own  # hulls, which nothing asks for
+        matches = match_own_samples(original, records, links.subject_of, records.offsets[:-1])
+        case.add(single_record_faults(matches, original, records, release, links))
+        covered = matches.covered
+        del matches  # free the hulls
         findings, notes = _candidates(original, records, release, claim, links, covered, run)
-        case.find(findings)
+        case.add(findings)
         case.notes.extend(notes)
         if claim.hiders_stay:
-            raw = Raw(original.t, original.x, original.y, original.offsets, covered)
-            case.find(not_concealed(claim, raw, records, release, links))
-        case.looked_at("own-samples", "lost-samples", "candidates")
+            raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
+            case.add(too_few_owners(claim, raw, records, release, links))
+        case.mark_checked("own-samples", "lost-samples", "candidates")
     case.count_subjects(links)
 
 
-def published_of(boxes: Integers, offsets: Integers) -> Published:
-    """Records as the compiled loops take them.
+def published_records(boxes: Integers, offsets: Integers) -> PublishedRecords:
+    """Prepare records for the compiled loops.
 
-    Boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending.
+    boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: int64 [n + 1].
     """
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     longest = np.zeros(len(offsets) - 1, dtype=np.int64)
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
-    # a copy of the offsets: all loops would be compiled once more for what may not be written to
-    return Published(boxes, offsets.copy(), owner, longest, index_of(boxes))
+    # a writable copy: read-only offsets would compile all loops once more
+    return PublishedRecords(boxes, offsets.copy(), owner, longest, index_boxes(boxes))
 
 
-def _not_tight(
+def _boxes_not_tight(
     claim: KteAnonymity, original: Trajectories, records: Records, release: Release, run: Run
 ) -> Iterator[Finding]:
-    """Boxes that are not the hull of the raw samples inside them.
+    """Boxes that are not the hull of the raw samples inside them, within what the claim allows.
 
-    A box is made as the hull of some raw samples, and whatever else lies inside it lies inside that hull: so
-    it must be the hull of all, or reach beyond it as far as the claim allows.
+    A method makes each box as the hull of some samples, and any other sample inside lies inside that hull.
     """
-    allowance = allowance_of(claim.hull, release.snapped_grid())
+    allowance = hull_allowance(claim.hull, release.snapped_grid())
     order = np.lexsort((original.x, original.t))
     slots, starts = np.unique(original.t[order], return_index=True)
     loose = np.zeros(len(records.boxes), dtype=np.bool_)
@@ -116,7 +109,7 @@ def _not_tight(
     for _ in run.map(look, parts):
         pass
     loose |= allowance.off_grid(records.boxes)
-    yield from one_per_record(
+    yield from findings_per_record(
         loose, "box-not-tight", f"{allowance.fault} the raw samples inside it", records, release
     )
 
@@ -130,17 +123,16 @@ def _candidates(
     covered: Flags,
     run: Run,
 ) -> tuple[list[Finding], list[str]]:
-    """Findings about every interval of every published subject, and what is only reported."""
     slot_s = release.snapped_grid().slot_s
     tau = slots_touched(claim.tau_s, slot_s)
-    raw = Raw(original.t, original.x, original.y, original.offsets, covered)
-    published = published_of(records.boxes, records.offsets)
+    raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
+    published = published_records(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
     record_of = np.full(original.n_subjects, -1, dtype=np.int64)
     record_of[links.subject_of[linked]] = linked
     subjects = np.flatnonzero(record_of >= 0)
 
-    outcome = _asked(raw, published, subjects, tau, claim.k, run)
+    outcome = _count_short_intervals(raw, published, subjects, tau, claim.k, run)
     undecided = outcome[:, 6] != 0
     first_slot = int(original.t.min())
     findings = []
@@ -158,7 +150,9 @@ def _candidates(
     if undecided.any():
         return findings, ["leakage: not measured, because the candidates were not looked through to the end"]
     epsilon = int(claim.epsilon_s / slot_s)
-    leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon, run)
+    leaked, chance = measure_leaked_slots(
+        raw, published, _choose_subjects(subjects, original), tau, epsilon, run
+    )
     notes = [
         f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at, with all "
         f"{tau} slots that it can touch; around "
@@ -172,11 +166,10 @@ def _candidates(
 def _shortfalls(
     claim: KteAnonymity, row: list[int], first_slot: int, slot_s: float, name: str
 ) -> Iterator[Finding]:
-    """Where one subject has too few candidates or covers. row: of the outcome of ``short_intervals``."""
-    held = f"samples around suppressed ones, held by fewer than {claim.k} records"
+    few_holders = f"samples around suppressed ones, held by fewer than {claim.k} records"
     for kind, sets, start, seen in (
         ("too-few-candidates", row[0], row[1], counted(row[2], "record fits", "records fit")),
-        ("too-few-covers", row[3], row[4], held),
+        ("too-few-covers", row[3], row[4], few_holders),
     ):
         if sets:
             after = show_s(abs(start - first_slot) * slot_s)
@@ -188,16 +181,15 @@ def _shortfalls(
             yield Finding(kind, message, name)
 
 
-def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int, run: Run) -> Integers:
-    """The outcome of ``short_intervals`` for all subjects.
-
-    Those after a part that failed and ran out of looks are not asked.
-    """
+def _count_short_intervals(
+    raw: RawSamples, published: PublishedRecords, subjects: Integers, tau: int, k: int, run: Run
+) -> Integers:
+    """Parts after one that ran out of looks stay undecided."""
 
     def ask(part: Integers) -> Integers:
         outcome = np.zeros((len(part), 7), dtype=np.int64)
-        looks = LOOKS_A_SAMPLE * int((raw.offsets[part + 1] - raw.offsets[part]).sum())
-        short_intervals(raw, published, part, tau, k, looks, outcome)
+        looks = LOOKS_PER_SAMPLE * int((raw.offsets[part + 1] - raw.offsets[part]).sum())
+        find_short_intervals(raw, published, part, tau, k, looks, outcome)
         return outcome
 
     outcome = np.zeros((len(subjects), 7), dtype=np.int64)
@@ -211,23 +203,22 @@ def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int,
     return outcome
 
 
-def _some(subjects: Integers, original: Trajectories) -> Integers:
-    """Evenly chosen subjects with about LEAKAGE_SAMPLES samples together."""
-    wanted = max(_FEWEST_SUBJECTS, LEAKAGE_SAMPLES * original.n_subjects // original.n_samples)
+def _choose_subjects(subjects: Integers, original: Trajectories) -> Integers:
+    n_chosen = max(_FEWEST_SUBJECTS, LEAKAGE_SAMPLES * original.n_subjects // original.n_samples)
     return np.asarray(
-        subjects[np.unique(np.linspace(0, len(subjects) - 1, min(len(subjects), wanted)).astype(int))]
+        subjects[np.unique(np.linspace(0, len(subjects) - 1, min(len(subjects), n_chosen)).astype(int))]
     )
 
 
-def leaked_slots(
-    raw: Raw, published: Published, subjects: Integers, tau: int, epsilon: int, run: Run
+def measure_leaked_slots(
+    raw: RawSamples, published: PublishedRecords, subjects: Integers, tau: int, epsilon: int, run: Run
 ) -> tuple[Integers, Numbers]:
-    """Leakage in slots of every interval that begins or ends with a sample, and its chance beyond epsilon."""
+    """Leakage in slots of each interval that begins or ends with a sample, and its chance beyond epsilon."""
 
     def measure(part: Integers) -> tuple[Integers, Numbers]:
         leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
         chance = np.empty(leaked.shape)
-        leakage(raw, published, part, tau, epsilon, PAIRS_AT_ONCE, leaked, chance)
+        measure_leakage(raw, published, part, tau, epsilon, PAIRS_AT_ONCE, leaked, chance)
         return leaked, chance
 
     parts = list(run.map(measure, np.array_split(subjects, max(run.threads, len(subjects) // 16))))
@@ -250,10 +241,17 @@ def _leakage_note(leaked: Integers, chance: Numbers, claim: KteAnonymity, slot_s
     )
 
 
-def not_concealed(
-    claim: KteAnonymity, raw: Raw, records: Records, release: Release, links: Links
+def too_few_owners(
+    claim: KteAnonymity, raw: RawSamples, records: Records, release: Release, links: Links
 ) -> Iterator[Finding]:
-    """Linked records whose person fewer than k records could be of."""
+    """Linked records whose person could be matched with fewer than k records (k-concealment).
+
+    A record holds a person when its boxes cover all published samples of the person and each box has one. An
+    adversary who knows all raw data assigns to everybody one record that holds them, and rules out the others
+    (Tassa, Mazza and Gionis 2012). The linkage is one assignment. Another record is in some assignment
+    exactly when a cycle leads back from its owner to the person, each taking the record of the next: both are
+    in one strong component.
+    """
     linked = np.flatnonzero(links.subject_of >= 0)
     people = links.subject_of[linked]
     starts = np.zeros(len(linked) + 1, dtype=np.int64)
@@ -264,7 +262,7 @@ def not_concealed(
     find_holders(raw, records.boxes, records.offsets, linked, people, starts, holders)
     person = np.repeat(np.arange(len(linked)), np.diff(starts))
     circle = np.full(len(linked), -1, dtype=np.int64)
-    find_circles(starts, holders, circle)
+    number_components(starts, holders, circle)
     could_be = np.bincount(person[circle[person] == circle[holders]], minlength=len(linked))
     for row in np.flatnonzero(could_be < claim.k).tolist():
         message = (
@@ -276,7 +274,7 @@ def not_concealed(
 
 @compiled
 def find_holders(
-    raw: Raw,
+    raw: RawSamples,
     boxes: Numbers,
     offsets: Integers,
     linked: Integers,
@@ -284,31 +282,31 @@ def find_holders(
     starts: Integers,
     holders: Integers,
 ) -> None:
-    """For each person the positions in ``linked`` of the records that hold it.
+    """For each person, the positions in ``linked`` of the records that hold the person.
 
-    Without room in ``holders`` their numbers are counted into ``starts``; else those of person i are written
-    from starts[i] on.
+    Fills ``holders`` from starts[i] on for person i; an empty ``holders`` counts them into ``starts``
+    instead.
     """
     for i in range(len(people)):
-        found = 0
+        n_holders = 0
         for j in range(len(linked)):
             if _holds(raw, people[i], boxes, offsets[linked[j]], offsets[linked[j] + 1]):
                 if len(holders):
-                    holders[starts[i] + found] = j
-                found += 1
+                    holders[starts[i] + n_holders] = j
+                n_holders += 1
         if not len(holders):
-            starts[i] = found
+            starts[i] = n_holders
 
 
 @compiled
-def find_circles(starts: Integers, holders: Integers, circle: Integers) -> None:
-    """Number the strong components of ties that lead from i to holders[starts[i]:starts[i + 1]].
+def number_components(starts: Integers, holders: Integers, circle: Integers) -> None:
+    """Number the strong components of a graph (Tarjan 1972).
 
-    Tarjan 1972. circle: [n], -1 at first.
+    Edges lead from i to holders[starts[i]:starts[i + 1]]. circle: [n], -1 at first; receives the numbers.
     """
     n = len(circle)
-    reached = np.full(n, -1, dtype=np.int64)  # when a place was reached first
-    lowest = np.zeros(n, dtype=np.int64)  # the first place, of those without a circle, that it leads to
+    reached = np.full(n, -1, dtype=np.int64)  # order in which nodes were reached
+    lowest = np.zeros(n, dtype=np.int64)  # the earliest open node that each leads to
     turn = starts[:-1].copy()
     waiting = np.empty(n, dtype=np.int64)
     path = np.empty(n, dtype=np.int64)
@@ -352,24 +350,24 @@ def find_circles(starts: Integers, holders: Integers, circle: Integers) -> None:
 
 
 @compiled
-def _holds(raw: Raw, person: int, boxes: Numbers, first: int, end: int) -> bool:
-    """Whether the boxes, in the order of time, hold all published samples of a person, and one in each."""
+def _holds(raw: RawSamples, person: int, boxes: Numbers, first: int, end: int) -> bool:
+    """Whether the boxes, in time order, hold all published samples of a person, with one in each box."""
     b = first
-    met = False
+    box_filled = False
     any_published = False
     for i in range(raw.offsets[person], raw.offsets[person + 1]):
         if not raw.covered[i]:
             continue
         any_published = True
         while b < end and boxes[b, 1] <= raw.t[i]:
-            if not met:
+            if not box_filled:
                 return False
             b += 1
-            met = False
+            box_filled = False
         if b == end or raw.t[i] < boxes[b, 0]:
             return False
         inside = boxes[b, 2] <= raw.x[i] < boxes[b, 4] and boxes[b, 3] <= raw.y[i] < boxes[b, 5]
         if not inside:
             return False
-        met = True
-    return any_published and met and b == end - 1
+        box_filled = True
+    return any_published and box_filled and b == end - 1

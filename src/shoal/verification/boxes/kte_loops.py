@@ -1,8 +1,7 @@
-"""The compiled questions of k^(tau,epsilon)-anonymity: who is a candidate, and where there are too few.
+"""Compiled search for intervals with too few candidates under k^(tau,epsilon)-anonymity.
 
-An interval [a, a + tau) begins at slot a and has as many slots as one of length tau can touch. One that
-begins between slots, or is shorter, holds some of the samples of these slots; whoever fits all of them fits
-those, and every box inside it lies inside these slots, too, and holds one of its samples.
+An interval [a, a + tau) has as many slots as one of length tau can touch. One that begins between slots holds
+a subset of its samples, so a record that fits the interval fits the subset, too.
 """
 
 from typing import Final, NamedTuple
@@ -11,17 +10,16 @@ import numpy as np
 
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
-from shoal.verification.boxes.box_index import BoxIndex, boxes_with, holds
+from shoal.verification.boxes.box_index import BoxIndex, find_boxes, holds
 
 FOREVER: Final = 1 << 60
 PATIENCE: Final = 10
 
 
-class Published(NamedTuple):
-    """Published records.
+class PublishedRecords(NamedTuple):
+    """Published boxes, int64 [m, 6], by record and time.
 
-    boxes: int64 [m, 6] by record and time. offsets: [n + 1]. owner: [m], each box's record. longest: [n],
-    each record's longest box in slots.
+    offsets: [n + 1]. owner: [m], record of each box. longest: [n], slots of each record's longest box.
     """
 
     boxes: Integers
@@ -31,11 +29,8 @@ class Published(NamedTuple):
     index_: BoxIndex
 
 
-class Raw(NamedTuple):
-    """Raw samples, each subject's ascending by t.
-
-    covered: whether a box of the own record holds the sample; otherwise it is suppressed.
-    """
+class RawSamples(NamedTuple):
+    """Raw samples, each subject's ascending by t. covered: a box of the subject's record holds the sample."""
 
     t: Integers
     x: Integers
@@ -45,19 +40,22 @@ class Raw(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Scratch of one thread.
+    """Scratch space of one thread.
 
-    found: [m] boxes of the last search. seen: [n] the number of the last search that met a record. state:
-    that number, how many boxes were found, and how many by all searches.
+    hits: [m] boxes of the last search. seen: [n] number of the last search that met each record. state:
+    number of the last search, its hits, and the hits of all searches. fit, until: [k] the current candidates,
+    and the first interval start at which each is none.
     """
 
-    found: Integers
+    hits: Integers
     seen: Integers
     state: Integers
+    fit: Integers
+    until: Integers
 
 
 @compiled
-def holds_sample(raw: Raw, published: Published, record: int, i: int) -> bool:
+def holds_sample(raw: RawSamples, published: PublishedRecords, record: int, i: int) -> bool:
     """Whether any box of a record holds sample i."""
     first, end = published.offsets[record], published.offsets[record + 1]
     t = raw.t[i]
@@ -70,36 +68,46 @@ def holds_sample(raw: Raw, published: Published, record: int, i: int) -> bool:
 
 
 @compiled
-def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int) -> int:
+def fits_until(
+    raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, a: int, tau: int
+) -> int:
     """The first interval start, from ``a`` on, at which a record is no candidate; ``a`` if it never was.
 
-    own: positions of the subject's samples that count (those not suppressed), ascending; own[low] is the
-    first from ``a`` on. A candidate holds all of them in the interval, and each of its boxes that lies wholly
-    inside the interval holds one of them.
+    samples: ascending positions of the subject's published samples; samples[low] is the first from ``a`` on.
+    A candidate holds all samples in the interval, and each of its boxes inside the interval holds one.
     """
-    # most records do not fit at ``a``, so no more is asked of them
-    if not fits_at(raw, published, record, own, low, a, tau):
+    # most records do not fit at ``a``
+    if not fits_at(raw, published, record, samples, low, a, tau):
         return a
-    # FOREVER, but not as a constant, for which the loop would be compiled once more
-    return _fits_before(raw, published, record, own, low, a, tau, max(a, FOREVER))
+    # FOREVER as a variable: a constant would compile the loop once more
+    return _fits_before(raw, published, record, samples, low, a, tau, max(a, FOREVER))
 
 
 @compiled
-def fits_at(raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int) -> bool:
-    """Whether a record is a candidate at ``a``; the rest as for ``fits_until``."""
-    return _fits_before(raw, published, record, own, low, a, tau, a + 1) > a
+def fits_at(
+    raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, a: int, tau: int
+) -> bool:
+    """Whether a record is a candidate at ``a``; other parameters as for ``fits_until``."""
+    return _fits_before(raw, published, record, samples, low, a, tau, a + 1) > a
 
 
 @compiled
 def _fits_before(
-    raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int, until: int
+    raw: RawSamples,
+    published: PublishedRecords,
+    record: int,
+    samples: Integers,
+    low: int,
+    a: int,
+    tau: int,
+    until: int,
 ) -> int:
     """The first interval start from ``a`` on at which a record is no candidate; at most ``until``."""
-    for place in range(low, len(own)):
-        if raw.t[own[place]] - tau + 1 >= until:
+    for place in range(low, len(samples)):
+        if raw.t[samples[place]] - tau + 1 >= until:
             break
-        if not holds_sample(raw, published, record, own[place]):
-            until = max(a, raw.t[own[place]] - tau + 1)
+        if not holds_sample(raw, published, record, samples[place]):
+            until = max(a, raw.t[samples[place]] - tau + 1)
             break
     first, end = published.offsets[record], published.offsets[record + 1]
     place = low
@@ -109,13 +117,13 @@ def _fits_before(
             break
         if stop - start > tau or max(a, stop - tau) >= until:
             continue
-        while place < len(own) and raw.t[own[place]] < start:
+        while place < len(samples) and raw.t[samples[place]] < start:
             place += 1
         filled = False
-        for other in range(place, len(own)):
-            if raw.t[own[other]] >= stop:
+        for other in range(place, len(samples)):
+            if raw.t[samples[other]] >= stop:
                 break
-            if holds(published.boxes, b, raw.t[own[other]], raw.x[own[other]], raw.y[own[other]]):
+            if holds(published.boxes, b, raw.t[samples[other]], raw.x[samples[other]], raw.y[samples[other]]):
                 filled = True
                 break
         if not filled:
@@ -124,37 +132,39 @@ def _fits_before(
 
 
 @compiled
-def holds_all(raw: Raw, published: Published, record: int, own: Integers, low: int, high: int) -> bool:
-    """Whether a record holds all of the samples own[low] to own[high - 1]."""
+def holds_all(
+    raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, high: int
+) -> bool:
+    """Whether a record holds all of samples[low] to samples[high - 1]."""
     for place in range(low, high):  # noqa: SIM110  (the compiler has no generators)
-        if not holds_sample(raw, published, record, own[place]):
+        if not holds_sample(raw, published, record, samples[place]):
             return False
     return True
 
 
 @compiled
-def kept_samples(raw: Raw, subject: int) -> tuple[Integers, Integers]:
-    """Positions of a subject's samples that are published, and of those that are suppressed."""
-    kept = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
-    gone = np.empty(len(kept), dtype=np.int64)
-    n_kept = n_gone = 0
+def split_samples(raw: RawSamples, subject: int) -> tuple[Integers, Integers]:
+    """Positions of a subject's published samples, and of its suppressed ones."""
+    published = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
+    suppressed = np.empty(len(published), dtype=np.int64)
+    n_published = n_suppressed = 0
     for i in range(raw.offsets[subject], raw.offsets[subject + 1]):
         if raw.covered[i]:
-            kept[n_kept] = i
-            n_kept += 1
+            published[n_published] = i
+            n_published += 1
         else:
-            gone[n_gone] = i
-            n_gone += 1
-    return kept[:n_kept], gone[:n_gone]
+            suppressed[n_suppressed] = i
+            n_suppressed += 1
+    return published[:n_published], suppressed[:n_suppressed]
 
 
 @compiled
-def first_from(raw: Raw, own: Integers, t: int) -> int:
-    """The first place in ``own`` with a time of at least t."""
-    low, high = 0, len(own)
+def first_at_or_after(raw: RawSamples, samples: Integers, t: int) -> int:
+    """The first place in ``samples`` with a time of at least t."""
+    low, high = 0, len(samples)
     while low < high:
         middle = (low + high) // 2
-        if raw.t[own[middle]] < t:
+        if raw.t[samples[middle]] < t:
             low = middle + 1
         else:
             high = middle
@@ -162,29 +172,34 @@ def first_from(raw: Raw, own: Integers, t: int) -> int:
 
 
 @compiled
-def short_intervals(
-    raw: Raw, published: Published, subjects: Integers, tau: int, k: int, looks: int, outcome: Integers
+def find_short_intervals(
+    raw: RawSamples,
+    published: PublishedRecords,
+    subjects: Integers,
+    tau: int,
+    k: int,
+    looks: int,
+    outcome: Integers,
 ) -> None:
-    """Ask for every interval of these subjects whether it has k candidates.
+    """Find the intervals of these subjects with fewer than k candidates.
 
-    looks: boxes that may be found around samples before the search ends if somebody was short already;
-    ``PATIENCE`` times as many if nobody was. Whoever is not finished then is undecided. outcome: int64
-    [subjects, 7], filled with: distinct sample sets with fewer than k candidates; the start of the first such
-    interval; candidates there; sample sets with suppressed samples and fewer than k records that hold the
-    rest; the start of the first such interval; sample sets with suppressed samples and fewer than k
-    candidates in the strict sense. Intervals are passed over only while k records found before go on being
-    candidates, so none is left out.
+    looks: hits after which the search ends if some subject was short; ``PATIENCE`` times as many if none was.
+    outcome: int64 [subjects, 7]: sample sets with fewer than k candidates; start of the first such interval;
+    candidates there; sets with suppressed samples where fewer than k records hold the rest; start of the
+    first; sets with suppressed samples and strictly fewer than k candidates; 1 = undecided. Intervals are
+    skipped only while the same k records stay candidates, so none is missed.
     """
     search = Search(
         np.empty(len(published.boxes), dtype=np.int64),
         np.full(len(published.offsets) - 1, -1, dtype=np.int64),
         np.zeros(3, dtype=np.int64),
+        np.empty(k, dtype=np.int64),
+        np.empty(k, dtype=np.int64),
     )
     outcome[:] = 0
-    fit, until = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     for row in range(len(subjects)):
-        own, gone = kept_samples(raw, subjects[row])
-        a = raw.t[own[0]] - tau + 1 if len(own) else 0
+        samples, suppressed = split_samples(raw, subjects[row])
+        a = raw.t[samples[0]] - tau + 1 if len(samples) else 0
         count = 0
         low = 0
         while True:
@@ -193,21 +208,21 @@ def short_intervals(
             ):
                 outcome[row:, 6] = 1
                 return
-            low = first_from(raw, own, a)
-            if low == len(own):
+            low = first_at_or_after(raw, samples, a)
+            if low == len(samples):
                 break
-            if raw.t[own[low]] >= a + tau:
-                a = raw.t[own[low]] - tau + 1
+            if raw.t[samples[low]] >= a + tau:
+                a = raw.t[samples[low]] - tau + 1
                 continue
-            count = _fill(raw, published, search, own, low, a, tau, fit, until, count)
+            count = _refill_candidates(raw, published, search, samples, low, a, tau, count)
             if count == k:
-                a = until.min()
+                a = search.until.min()
                 continue
-            silent = first_from(raw, gone, a)
-            high = first_from(raw, own, a + tau)
-            if silent < len(gone) and raw.t[gone[silent]] < a + tau:
+            silent = first_at_or_after(raw, suppressed, a)
+            high = first_at_or_after(raw, samples, a + tau)
+            if silent < len(suppressed) and raw.t[suppressed[silent]] < a + tau:
                 outcome[row, 5] += 1
-                if _count_holding(raw, published, search, own, low, high, k) < k:
+                if _count_holding(raw, published, search, samples, low, high, k) < k:
                     if outcome[row, 3] == 0:
                         outcome[row, 4] = a
                     outcome[row, 3] += 1
@@ -215,44 +230,41 @@ def short_intervals(
                 if outcome[row, 0] == 0:
                     outcome[row, 1], outcome[row, 2] = a, count
                 outcome[row, 0] += 1
-            a = min(_next_set(raw, own, a, tau), _next_set(raw, gone, a, tau))
+            a = min(_next_change(raw, samples, a, tau), _next_change(raw, suppressed, a, tau))
 
 
 @compiled
-def _fill(
-    raw: Raw,
-    published: Published,
+def _refill_candidates(
+    raw: RawSamples,
+    published: PublishedRecords,
     search: Search,
-    own: Integers,
+    samples: Integers,
     low: int,
     a: int,
     tau: int,
-    fit: Integers,
-    until: Integers,
     count: int,
 ) -> int:
-    """Drop those that are no candidates at ``a``, and look for others up to len(fit); returns how many."""
-    left = 0
+    """Drop records that are no candidates at ``a`` and find others, up to k."""
+    fit, until = search.fit, search.until
+    n_left = 0
     for c in range(count):
         if until[c] > a:
-            fit[left], until[left] = fit[c], until[c]
-            left += 1
-    count = left
+            fit[n_left], until[n_left] = fit[c], until[c]
+            n_left += 1
+    count = n_left
     if count == len(fit):
         return count
     search.state[0] += 1
     for c in range(count):
         search.seen[fit[c]] = search.state[0]
-    i = own[low]
-    search.state[1] = boxes_with(
-        published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], search.found
-    )
+    i = samples[low]
+    search.state[1] = find_boxes(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], search.hits)
     search.state[2] += search.state[1]
     for place in range(search.state[1]):
-        record = published.owner[search.found[place]]
+        record = published.owner[search.hits[place]]
         if search.seen[record] != search.state[0]:
             search.seen[record] = search.state[0]
-            last = fits_until(raw, published, record, own, low, a, tau)
+            last = fits_until(raw, published, record, samples, low, a, tau)
             if last > a:
                 fit[count], until[count] = record, last
                 count += 1
@@ -263,22 +275,27 @@ def _fill(
 
 @compiled
 def _count_holding(
-    raw: Raw, published: Published, search: Search, own: Integers, low: int, high: int, k: int
+    raw: RawSamples,
+    published: PublishedRecords,
+    search: Search,
+    samples: Integers,
+    low: int,
+    high: int,
+    k: int,
 ) -> int:
-    """How many records of the last search, up to k, hold all of the samples own[low] to own[high - 1]."""
     search.state[0] += 1
     holding = 0
     for place in range(search.state[1]):
-        record = published.owner[search.found[place]]
+        record = published.owner[search.hits[place]]
         if holding < k and search.seen[record] != search.state[0]:
             search.seen[record] = search.state[0]
-            holding += holds_all(raw, published, record, own, low, high)
+            holding += holds_all(raw, published, record, samples, low, high)
     return holding
 
 
 @compiled
-def _next_set(raw: Raw, own: Integers, a: int, tau: int) -> int:
+def _next_change(raw: RawSamples, samples: Integers, a: int, tau: int) -> int:
     """The first start after ``a`` at which the interval holds another set of these samples."""
-    low, high = first_from(raw, own, a), first_from(raw, own, a + tau)
-    following = raw.t[own[low]] + 1 if low < high else FOREVER
-    return min(following, raw.t[own[high]] - tau + 1) if high < len(own) else following
+    low, high = first_at_or_after(raw, samples, a), first_at_or_after(raw, samples, a + tau)
+    following = raw.t[samples[low]] + 1 if low < high else FOREVER
+    return min(following, raw.t[samples[high]] - tau + 1) if high < len(samples) else following

@@ -1,9 +1,10 @@
-"""The verifier's own compiled loops over plain arrays; they share nothing with the methods' kernels.
+"""The verifier's own compiled loops over boxes and samples; they share nothing with the methods' kernels.
 
-Boxes come as int64 [m, 6] with the columns t_start, t_end, x_min, y_min, x_max, y_max, each record's rows
-ascending. Raw samples come as slots t and cells x, y, each subject's ascending by t. A box holds a sample
-when the whole slot and cell lie inside.
+Boxes are int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. Samples are slots t and cells x,
+y, each subject's ascending by t. A box holds a sample when the whole slot and cell lie inside.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,33 @@ from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
+class Samples(NamedTuple):
+    """Raw samples, int64, in the units of the boxes; each subject's ascend by t. offsets: [subjects + 1]."""
+
+    offsets: Integers
+    t: Integers
+    x: Integers
+    y: Integers
+
+
+class SamplesByTime(NamedTuple):
+    """All samples in the order of t; each int64 [samples]. subject_of: by position."""
+
+    position: Integers
+    t: Integers
+    subject_of: Integers
+
+
+def samples_by_time(samples: Samples) -> SamplesByTime:
+    """Sort samples by time."""
+    position = np.argsort(samples.t, kind="stable")
+    subject_of = np.repeat(np.arange(len(samples.offsets) - 1), np.diff(samples.offsets))
+    return SamplesByTime(position, samples.t[position], subject_of)
+
+
 @compiled
 def is_canonical(boxes: Numbers, offsets: Integers) -> bool:
-    """Whether each record's rows ascend by their columns, the first one first, repeats allowed."""
+    """Whether each record's rows ascend by their columns, first column first; repeats are allowed."""
     for record in range(len(offsets) - 1):
         for b in range(offsets[record] + 1, offsets[record + 1]):
             for column in range(boxes.shape[1]):
@@ -26,7 +51,7 @@ def is_canonical(boxes: Numbers, offsets: Integers) -> bool:
 
 @compiled
 def mark_overlaps(boxes: Integers, offsets: Integers, shares_moment: Flags) -> None:
-    """Set shares_moment [m] for each box that begins before an earlier one of its record has ended."""
+    """Set shares_moment [m] for each box that begins before an earlier box of its record has ended."""
     for record in range(len(offsets) - 1):
         if offsets[record] < offsets[record + 1]:
             reached = boxes[offsets[record], 1]
@@ -37,7 +62,7 @@ def mark_overlaps(boxes: Integers, offsets: Integers, shares_moment: Flags) -> N
 
 @compiled
 def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags) -> None:
-    """Set loose [m] for each box that is not its hull, in space at most ``slack`` cells farther out."""
+    """Set loose [m] for boxes that differ from their hull in time, or by more than ``slack`` in space."""
     for b in range(len(boxes)):
         bad = boxes[b, 0] != hulls[b, 0] or boxes[b, 1] != hulls[b, 1]
         for low in range(2, 4):
@@ -49,10 +74,7 @@ def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags
 
 @compiled
 def match_records(
-    t: Integers,
-    x: Integers,
-    y: Integers,
-    sample_offsets: Integers,
+    samples: Samples,
     boxes: Integers,
     box_offsets: Integers,
     subject_of: Integers,
@@ -61,107 +83,85 @@ def match_records(
     has_own_sample: Flags,
     covered: Flags,
 ) -> None:
-    """Hold every record's boxes against the raw samples of its own subject.
+    """Compare every record's boxes with its own subject's samples.
 
-    subject_of [n]: the subject of each record, -1 = none. class_row [n]: the row of ``hulls`` where the
-    record's class begins. Set: has_own_sample [m], a sample of the own subject lies in the box; covered
-    [samples], a box of the own record holds it; hulls [m, 6], grown (from an empty hull) by every sample of a
-    member that lies in the class's box.
+    subject_of [n]: -1 = none. class_row [n]: first row of the record's class in ``hulls``. Sets
+    has_own_sample [m]; covered [samples]: a box of the subject's record holds it; hulls [m, 6]: grown by
+    members' samples in class boxes.
     """
     for record in range(len(subject_of)):
         subject = subject_of[record]
         if subject < 0:
             continue
-        first = sample_offsets[subject]
-        end = sample_offsets[subject + 1]
+        first = samples.offsets[subject]
+        end = samples.offsets[subject + 1]
         for b in range(box_offsets[record], box_offsets[record + 1]):
             row = class_row[record] + b - box_offsets[record]
-            while first < end and t[first] < boxes[b, 0]:
+            while first < end and samples.t[first] < boxes[b, 0]:
                 first += 1
             i = first
-            while i < end and t[i] < boxes[b, 1]:
-                if boxes[b, 2] <= x[i] < boxes[b, 4] and boxes[b, 3] <= y[i] < boxes[b, 5]:
+            while i < end and samples.t[i] < boxes[b, 1]:
+                if boxes[b, 2] <= samples.x[i] < boxes[b, 4] and boxes[b, 3] <= samples.y[i] < boxes[b, 5]:
                     has_own_sample[b] = True
                     covered[i] = True
-                    _grow(hulls, row, t[i], x[i], y[i])
+                    _grow(hulls, row, samples, i)
                 i += 1
 
 
 @compiled
 def count_possible_members(
-    t: Integers,
-    x: Integers,
-    y: Integers,
-    sample_offsets: Integers,
-    by_time: Integers,
-    time_sorted: Integers,
-    subject_of_sample: Integers,
+    samples: Samples,
+    by_time: SamplesByTime,
     boxes: Integers,
     start: int,
     end: int,
     last_tried: Integers,
     hulls: Integers,
 ) -> int:
-    """How many subjects have a sample in every box from row ``start`` to ``end``.
+    """Count subjects with a sample in every box from row ``start`` to ``end``; these samples grow ``hulls``.
 
-    Their samples there grow ``hulls``.
-
-    by_time [samples]: positions of all samples in the order of t, time_sorted: their slots. last_tried
-    [subjects]: scratch, smaller than any ``start + 1`` handed in later. Only subjects with a sample in the
+    last_tried [subjects]: scratch, smaller than any later ``start + 1``. Only subjects with a sample in the
     box with the fewest samples around it are tried.
     """
     rarest_first = 0
     rarest_end = 0
     for b in range(start, end):
-        first = np.searchsorted(time_sorted, boxes[b, 0])
-        last = np.searchsorted(time_sorted, boxes[b, 1])
+        first = np.searchsorted(by_time.t, boxes[b, 0])
+        last = np.searchsorted(by_time.t, boxes[b, 1])
         if b == start or last - first < rarest_end - rarest_first:
             rarest_first, rarest_end = first, last
     count = 0
     for place in range(rarest_first, rarest_end):
-        subject = subject_of_sample[by_time[place]]
+        subject = by_time.subject_of[by_time.position[place]]
         if last_tried[subject] == start + 1:
             continue
         last_tried[subject] = start + 1
-        own_first, own_end = sample_offsets[subject], sample_offsets[subject + 1]
         fits = True
         for b in range(start, end):
-            if not _visit(t, x, y, own_first, own_end, boxes, b, hulls, False):
+            if not _visit(samples, subject, boxes, b, hulls, False):
                 fits = False
                 break
         if fits:
             count += 1
             for b in range(start, end):
-                _visit(t, x, y, own_first, own_end, boxes, b, hulls, True)
+                _visit(samples, subject, boxes, b, hulls, True)
     return count
 
 
 @compiled
-def _visit(
-    t: Integers,
-    x: Integers,
-    y: Integers,
-    own_first: int,
-    own_end: int,
-    boxes: Integers,
-    b: int,
-    hulls: Integers,
-    growing: bool,
-) -> bool:
-    """Whether one subject has a sample in one box.
-
-    When growing, all its samples there grow the box's hull.
-    """
-    found = False
-    for i in range(own_first + np.searchsorted(t[own_first:own_end], boxes[b, 0]), own_end):
-        if t[i] >= boxes[b, 1]:
+def _visit(samples: Samples, subject: int, boxes: Integers, b: int, hulls: Integers, growing: bool) -> bool:
+    """Whether a subject has a sample in a box; when growing, all its samples there grow the box's hull."""
+    has_sample = False
+    first, end = samples.offsets[subject], samples.offsets[subject + 1]
+    for i in range(first + np.searchsorted(samples.t[first:end], boxes[b, 0]), end):
+        if samples.t[i] >= boxes[b, 1]:
             break
-        if boxes[b, 2] <= x[i] < boxes[b, 4] and boxes[b, 3] <= y[i] < boxes[b, 5]:
-            found = True
+        if boxes[b, 2] <= samples.x[i] < boxes[b, 4] and boxes[b, 3] <= samples.y[i] < boxes[b, 5]:
+            has_sample = True
             if not growing:
                 break
-            _grow(hulls, b, t[i], x[i], y[i])
-    return found
+            _grow(hulls, b, samples, i)
+    return has_sample
 
 
 @compiled
@@ -174,12 +174,9 @@ def mark_loose(
     y: Integers,
     loose: Flags,
 ) -> None:
-    """Set loose [m] for each box that is not the hull of the raw samples, of anybody, that lie inside it.
+    """Set loose [m] for each box that is not the hull of all samples inside, within ``slack`` cells.
 
-    In space, each side may lie up to ``slack`` cells outside that hull.
-
-    slots: [s] the distinct times, ascending; the samples of slots[i] stand from slot_starts[i] on, in the
-    order of x.
+    slots: [s] distinct times, ascending; the samples of slots[i] start at slot_starts[i] and ascend by x.
     """
     for b in range(len(boxes)):
         t_start, t_end, x_min, y_min, x_max, y_max = boxes[b]
@@ -187,7 +184,7 @@ def mark_loose(
         first = np.searchsorted(slots, t_start)
         last = np.searchsorted(slots, t_end) - 1
         for turn in range(max(0, last - first + 1)):
-            at = first if turn == 0 else last + 1 - turn  # the ends first: they decide about most sides
+            at = first if turn == 0 else last + 1 - turn  # the ends first: they decide most sides
             start, stop = slot_starts[at], slot_starts[at + 1]
             for i in range(start + np.searchsorted(x[start:stop], x_min), stop):
                 if x[i] >= x_max:
@@ -207,8 +204,8 @@ def mark_loose(
 
 
 @compiled
-def _grow(hulls: Integers, row: int, t: int, x: int, y: int) -> None:
-    """Let one hull take in one sample's slot and cell."""
+def _grow(hulls: Integers, row: int, samples: Samples, i: int) -> None:
+    t, x, y = samples.t[i], samples.x[i], samples.y[i]
     hulls[row, 0] = min(hulls[row, 0], t)
     hulls[row, 1] = max(hulls[row, 1], t + 1)
     hulls[row, 2] = min(hulls[row, 2], x)

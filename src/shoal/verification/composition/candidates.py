@@ -1,10 +1,9 @@
-"""Who could be whom in one release, as far as its claim says so: sets of people.
+"""Which people a record could belong to, in one release, as far as its claim says.
 
-They are asked for by somebody who knows which people share a class, who covers whom, or who was swapped with
-whom. A k-anonymous record could be anybody's of its class; one of k^(tau,epsilon)-anonymity anybody's whose
-record fits what was seen in an interval; a (k, delta)-co-located one anybody's whose record keeps within
-delta of it, for whoever cannot tell places that close; and a triple of trajectory p-privacy may have been
-anybody's who gave one to the set it was shuffled in.
+To an adversary who knows classes, covers and swaps, a record could belong to: anyone in its class
+(k-anonymity); anyone whose record fits what was seen in an interval (k^(tau,epsilon)); anyone whose record
+stays within delta of it ((k,delta), if such places look the same); anyone who gave a triple to its swap set
+(trajectory p-privacy).
 """
 
 from collections.abc import Callable
@@ -22,21 +21,18 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import slots_touched
-from shoal.verification.boxes.box_index import boxes_with
-from shoal.verification.boxes.kte import published_of
-from shoal.verification.boxes.kte_loops import Published, Raw, fits_until, holds_sample
-from shoal.verification.boxes.records import records_of
-from shoal.verification.points.co_location import co_located_with
+from shoal.verification.boxes.box_index import find_boxes
+from shoal.verification.boxes.kte import published_records
+from shoal.verification.boxes.kte_loops import PublishedRecords, RawSamples, fits_until, holds_sample
+from shoal.verification.boxes.records import classify_records
+from shoal.verification.points.co_location import co_located_records
 
 Fitting = Callable[[int, float], Integers | None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Issued:
-    """A release with the raw data it is of, read as its manifest says, and its linkage.
-
-    label: how messages call it.
-    """
+class IssuedRelease:
+    """A release with its raw data and linkage. label: its name in messages."""
 
     label: str
     original: Trajectories
@@ -46,9 +42,9 @@ class Issued:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class People:
-    """The numbers of people in one release.
+    """Numbers of people in one release.
 
-    person_at: [subjects] the person that each subject of the raw data is. record_of: [people] each person's
+    person_at: [subjects] the person of each subject of the raw data. record_of: [people] each person's
     record, -1 = none. person_of: [records] the person of each record, -1 = unknown.
     """
 
@@ -58,51 +54,51 @@ class People:
 
     @classmethod
     def of(cls, release: Release, person_at: Integers, record_of: Integers) -> "People":
-        """The same numbers, with the way back from records to people."""
+        """Add the way back from records to people."""
         person_of = np.full(release.n_records, -1, dtype=np.int64)
-        there = np.flatnonzero(record_of >= 0)
-        person_of[record_of[there]] = there
+        present = np.flatnonzero(record_of >= 0)
+        person_of[record_of[present]] = present
         return cls(person_at=person_at, record_of=record_of, person_of=person_of)
 
 
-def nothing_needed(_one: Issued) -> None:
-    """The linkage alone tells who could be whom."""
+def require_nothing(_entry: IssuedRelease) -> None:
+    """Nothing but the linkage is needed."""
 
 
-def everything(_claim: Any) -> float | None:
-    """Whoever asks knows all of a person's movement."""
+def no_limit(_claim: Any) -> float | None:
+    """All of a person's movement is known."""
     return None
 
 
-def exactly(_claim: Any) -> float:
-    """Whoever asks tells any two places apart."""
+def exact_places(_claim: Any) -> float:
+    """Any two places can be told apart."""
     return 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """How it follows from one type of claim who could be whom.
+    """How one type of claim says whose a record could be.
 
-    fitting: (claim, release, people, tau_s) to a function of (person, moment in seconds): the people who
-    could be the person in this release, ascending, None = not in it. tau_s: how long from the moment on the
-    person is followed at most, None = as long as the claim says. None instead of a function: no set of people
-    follows, and ``why_none`` says why. require: raises InputError when what tells it is not there.
-    followed_s, within_m: of a claim, what is known of a person (seconds of movement, None = everything) and
-    how close two places are when they are not told apart.
+    fitting: from (claim, release, people, tau_s) to a function of (person, moment in seconds): the people who
+    could be the person, ascending, None = not in the release. tau_s limits how long the person is followed.
+    None with a reason in ``why_none`` where the claim implies no set. require: raises InputError when data is
+    missing. followed_s, within_m: seconds of movement known (None = all), and the distance within which
+    places cannot be told apart.
     """
 
-    fitting: Callable[[Any, Issued, People, float | None], Fitting] | None
+    fitting: Callable[[Any, IssuedRelease, People, float | None], Fitting] | None
     why_none: str = ""
-    require: Callable[[Issued], None] = nothing_needed
-    followed_s: Callable[[Any], float | None] = everything
-    within_m: Callable[[Any], float] = exactly
+    require: Callable[[IssuedRelease], None] = require_nothing
+    followed_s: Callable[[Any], float | None] = no_limit
+    within_m: Callable[[Any], float] = exact_places
 
 
-def _of_a_class(_claim: KAnonymity, one: Issued, people: People, _tau_s: float | None) -> Fitting:
-    """Those whose records are identical."""
-    classes = records_of(one.release)
+def _class_members(_claim: KAnonymity, entry: IssuedRelease, people: People, _tau_s: float | None) -> Fitting:
+    classes = classify_records(entry.release)
     order = np.argsort(classes.class_of, kind="stable")
-    members = [np.sort(own) for own in np.split(people.person_of[order], np.cumsum(classes.size)[:-1])]
+    members = [
+        np.sort(persons) for persons in np.split(people.person_of[order], np.cumsum(classes.size)[:-1])
+    ]
 
     def fit(person: int, _moment_s: float) -> Integers | None:
         record = people.record_of[person]
@@ -111,9 +107,10 @@ def _of_a_class(_claim: KAnonymity, one: Issued, people: People, _tau_s: float |
     return fit
 
 
-def _co_located(claim: KDeltaAnonymity, one: Issued, people: People, _tau_s: float | None) -> Fitting:
-    """Those whose records keep within delta all along."""
-    near = co_located_with(claim, one.release)
+def _co_located(
+    claim: KDeltaAnonymity, entry: IssuedRelease, people: People, _tau_s: float | None
+) -> Fitting:
+    near = co_located_records(claim, entry.release)
 
     def fit(person: int, _moment_s: float) -> Integers | None:
         record = int(people.record_of[person])
@@ -122,13 +119,14 @@ def _co_located(claim: KDeltaAnonymity, one: Issued, people: People, _tau_s: flo
     return fit
 
 
-def _swapped(_claim: TrajectoryPrivacy, one: Issued, people: People, _tau_s: float | None) -> Fitting:
-    """Those who are in every swap set that a triple of the person was in."""
-    trace = _trace_of(one)
+def _swap_partners(
+    _claim: TrajectoryPrivacy, entry: IssuedRelease, people: People, _tau_s: float | None
+) -> Fitting:
+    trace = _trace_of(entry)
     owner = people.person_at[
-        np.repeat(np.arange(one.original.n_subjects), one.original.lengths)[trace.set_rows]
+        np.repeat(np.arange(entry.original.n_subjects), entry.original.lengths)[trace.set_rows]
     ]
-    groups = {own.tobytes(): own for own in map(np.unique, np.split(owner, trace.set_offsets[1:-1]))}
+    groups = {givers.tobytes(): givers for givers in map(np.unique, np.split(owner, trace.set_offsets[1:-1]))}
     sets_of: dict[int, list[Integers]] = {}
     for group in groups.values():
         for person in group.tolist():
@@ -137,33 +135,34 @@ def _swapped(_claim: TrajectoryPrivacy, one: Issued, people: People, _tau_s: flo
     return lambda person, _moment_s: together.get(person) if people.record_of[person] >= 0 else None
 
 
-def _trace_of(one: Issued) -> Trace:
-    """The trace of a run of swapping; raises InputError when it is missing or of another run."""
-    trace, m = one.linkage.trace, one.original.n_samples
+def _trace_of(entry: IssuedRelease) -> Trace:
+    trace, m = entry.linkage.trace, entry.original.n_samples
     if trace is None:
         raise InputError(
-            f"{one.label} was swapped, and who was swapped with whom stands only in origin.parquet, which "
+            f"{entry.label} was swapped, and who was swapped with whom stands only in origin.parquet, which "
             "is missing beside its linkage"
         )
     rows = trace.set_rows
-    if len(trace.swap_set) != one.release.n_samples or (len(rows) and (rows.min() < 0 or rows.max() >= m)):
+    outside = len(rows) > 0 and (rows.min() < 0 or rows.max() >= m)
+    if outside or len(trace.swap_set) != entry.release.n_samples:
         raise InputError(
-            f"{one.label}: origin.parquet speaks of other points or raw samples than there are; use the one "
-            "made with it"
+            f"{entry.label}: origin.parquet speaks of other points or raw samples than there are; use the "
+            "one made with it"
         )
     return trace
 
 
-def _require_trace(one: Issued) -> None:
-    _trace_of(one)
+def _require_trace(entry: IssuedRelease) -> None:
+    _trace_of(entry)
 
 
-def _followed(claim: KteAnonymity, one: Issued, people: People, tau_s: float | None) -> Fitting:
-    """Those whose records fit what is published of the person in an interval that begins at the moment."""
-    original, release = one.original, one.release
-    records, slot_s = records_of(release), release.snapped_grid().slot_s
-    published = published_of(records.boxes, records.offsets)
-    raw = Raw(
+def _fitting_in_interval(
+    claim: KteAnonymity, entry: IssuedRelease, people: People, tau_s: float | None
+) -> Fitting:
+    original, release = entry.original, entry.release
+    records, slot_s = classify_records(release), release.snapped_grid().slot_s
+    published = published_records(records.boxes, records.offsets)
+    raw = RawSamples(
         original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_)
     )
     subject_at = np.full(len(people.record_of), -1, dtype=np.int64)
@@ -183,10 +182,10 @@ def _followed(claim: KteAnonymity, one: Issued, people: People, tau_s: float | N
     return fit
 
 
-OF_CLASSES: Final = Candidates(fitting=_of_a_class)
-OF_INTERVALS: Final = Candidates(fitting=_followed, followed_s=lambda claim: float(claim.tau_s))
+OF_CLASSES: Final = Candidates(fitting=_class_members)
+OF_INTERVALS: Final = Candidates(fitting=_fitting_in_interval, followed_s=lambda claim: float(claim.tau_s))
 OF_CO_LOCATION: Final = Candidates(fitting=_co_located, within_m=lambda claim: float(claim.delta_m))
-OF_SWAP_SETS: Final = Candidates(fitting=_swapped, require=_require_trace)
+OF_SWAP_SETS: Final = Candidates(fitting=_swap_partners, require=_require_trace)
 NONE_OF_PLACES: Final = Candidates(
     fitting=None,
     why_none="its records keep the times of their people, by which a record may be found for certain",
@@ -199,37 +198,39 @@ NONE_OF_BLUR: Final = Candidates(
 
 @compiled
 def fitting_records(
-    raw: Raw,
-    published: Published,
+    raw: RawSamples,
+    published: PublishedRecords,
     subject: int,
     record: int,
     a: int,
     tau: int,
-    found: Integers,
+    hits: Integers,
     fitting: Integers,
 ) -> int:
     """Write to ``fitting`` the records that fit what ``record`` shows of its subject in [a, a + tau).
 
-    Returns how many there are, -1 where it shows nothing of the subject then.
+    Returns their number, or -1 where the record shows nothing of the subject there.
     """
-    own = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
-    n_own = 0
+    samples = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
+    n_samples = 0
     for i in range(raw.offsets[subject], raw.offsets[subject + 1]):
         if raw.t[i] >= a and holds_sample(raw, published, record, i):
-            own[n_own] = i
-            n_own += 1
-    own = own[:n_own]
-    if n_own == 0 or raw.t[own[0]] >= a + tau:
+            samples[n_samples] = i
+            n_samples += 1
+    samples = samples[:n_samples]
+    if n_samples == 0 or raw.t[samples[0]] >= a + tau:
         return -1
     count = 0
     for place in range(
-        boxes_with(published.index_, published.boxes, raw.t[own[0]], raw.x[own[0]], raw.y[own[0]], found)
+        find_boxes(
+            published.index_, published.boxes, raw.t[samples[0]], raw.x[samples[0]], raw.y[samples[0]], hits
+        )
     ):
-        other = published.owner[found[place]]
-        known = False
+        other = published.owner[hits[place]]
+        listed = False
         for c in range(count):
-            known = known or fitting[c] == other
-        if not known and fits_until(raw, published, other, own, 0, a, tau) > a:
+            listed = listed or fitting[c] == other
+        if not listed and fits_until(raw, published, other, samples, 0, a, tau) > a:
             fitting[count] = other
             count += 1
     return count

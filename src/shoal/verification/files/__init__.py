@@ -1,1 +1,1 @@
-"""Checks of what was written: a folder in memory or in little memory, and the precision of its columns."""
+"""Checks of the files of a release folder."""

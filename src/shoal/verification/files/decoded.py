@@ -1,4 +1,4 @@
-"""The boxes or points of a table, decoded while it is read, and what their rows say by themselves."""
+"""Decode the boxes or points of a table while it is read, and gather what its rows show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from shoal.model.release import BOX_COLUMNS, Boxes, Points
 from shoal.model.trajectories import Grid
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.point_table import points_as_written
+from shoal.release_folder.point_table import decode_points
 from shoal.runtime.arrays import Numbers
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck, boxes_as_written
@@ -23,7 +23,7 @@ _ROWS_AT_ONCE: Final = 1 << 18
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodedBoxes:
-    """The boxes of a table in its row order, and what was gathered of them."""
+    """The boxes of a table in its row order, and the checks of their plane and precision."""
 
     boxes: Boxes
     plane: PlaneCheck
@@ -32,61 +32,62 @@ class DecodedBoxes:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodedPoints:
-    """The points of a table in its row order, and what was gathered of them."""
+    """The points of a table in its row order, and the check of their precision."""
 
     points: Points
     precision: PointPrecision
 
 
-class _Kept:
-    """The columns of rows that come one piece after the other."""
+class _RowStore:
+    """Collects columns that come in pieces; as long as they equal ``expected``, no second copy is kept."""
 
     def __init__(self, expected: Mapping[str, Numbers] | None) -> None:
-        """expected: columns that may come. As long as they do, none are kept a second time."""
         self._expected = expected
         self._columns: dict[str, Numbers] = {}
         self._n_rows = 0
         self.begun = False
 
     def add(self, columns: Mapping[str, Numbers], n_rows: int) -> None:
-        """Keep some rows; n_rows: of the whole table."""
+        """Add rows; n_rows: of the whole table."""
         self.begun = True
         rows = slice(self._n_rows, self._n_rows + len(next(iter(columns.values()))))
         self._n_rows = rows.stop
-        known, self._expected = self._expected, None
-        if known is not None and known.keys() == columns.keys():
+        expected, self._expected = self._expected, None
+        if expected is not None and expected.keys() == columns.keys():
             if all(
-                len(known[name]) == n_rows and _are_alike(known[name][rows], column)
+                len(expected[name]) == n_rows and _have_equal_bits(expected[name][rows], column)
                 for name, column in columns.items()
             ):
-                self._expected = known
+                self._expected = expected
                 return
             if not self._columns:
                 for name, column in columns.items():
                     self._columns[name] = np.empty(n_rows, dtype=column.dtype)
-                    self._columns[name][: rows.start] = known[name][: rows.start]
+                    self._columns[name][: rows.start] = expected[name][: rows.start]
         for name, column in columns.items():
             if name not in self._columns:
                 self._columns[name] = np.empty(n_rows, dtype=column.dtype)
             self._columns[name][rows] = column
 
     def columns(self) -> dict[str, Numbers]:
-        """All rows that came."""
+        """All rows so far."""
         return self.last(self._n_rows)
 
     def last(self, n_rows: int) -> dict[str, Numbers]:
-        """The rows that came last."""
-        found = self._columns if self._expected is None else self._expected
-        return {name: column[self._n_rows - n_rows : self._n_rows] for name, column in found.items()}
+        """The last rows."""
+        columns = self._columns if self._expected is None else self._expected
+        return {name: column[self._n_rows - n_rows : self._n_rows] for name, column in columns.items()}
 
 
-class Decoding:
-    """Decodes rows as they come. What is wrong with them is told at the end: a file may be damaged behind."""
+class BoxDecoder:
+    """Decodes rows as they come; rows equal to ``expected`` are not stored twice.
+
+    Errors are raised by ``finish``.
+    """
 
     def __init__(self, grid: Grid, crs: str | None, expected: Boxes | None = None) -> None:
-        """expected: boxes that may come. As long as they do, none are kept a second time."""
         self._grid, self._crs = grid, crs
-        self._kept = _Kept(None if expected is None else _named(expected))
+        self._rows = _RowStore(None if expected is None else _columns_by_name(expected))
         self._wrong: InputError | None = None
 
     @cached_property
@@ -97,81 +98,76 @@ class Decoding:
     def _precision(self) -> PrecisionCheck:
         return PrecisionCheck(self._grid, self._crs)
 
-    def look(self, piece: pa.Table, n_rows: int) -> None:
-        """Take in some rows, or outlines of the rows that came last; n_rows: of the whole table."""
+    def add_piece(self, piece: pa.Table, n_rows: int) -> None:
+        """Decode some rows, or the outlines of the last rows; n_rows: of the whole table."""
         if self._wrong is not None:
             return
         try:
-            if self._kept.begun and piece.column_names == [GEOMETRY]:
-                boxes = Boxes(**self._kept.last(len(piece)))
-                self._precision.look_at_outlines(piece, boxes)
+            if self._rows.begun and piece.column_names == [GEOMETRY]:
+                boxes = Boxes(**self._rows.last(len(piece)))
+                self._precision.add_outlines(piece, boxes)
                 return
-            _ = self._plane  # what is wrong with the plane is told before what is wrong with rows
+            _ = self._plane  # report a wrong plane before wrong rows
             for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
-                some = piece.slice(
-                    first, _ROWS_AT_ONCE
-                )  # what is decoded beside boxes is as long as they are
+                some = piece.slice(first, _ROWS_AT_ONCE)  # bounds the memory of decoded columns
                 decoded = boxes_as_written(some, self._grid)
-                self._precision.look(some, decoded)
-                self._kept.add(_named(decoded.boxes), n_rows)
+                self._precision.add_rows(some, decoded)
+                self._rows.add(_columns_by_name(decoded.boxes), n_rows)
         except InputError as error:
             self._wrong = error
 
     def finish(self) -> DecodedBoxes:
-        """What came; raises InputError where it could not be decoded."""
+        """The decoded boxes; raises InputError where they could not be decoded."""
         if self._wrong is not None:
             raise self._wrong
-        boxes = Boxes(**self._kept.columns())
-        self._plane.look_at_boxes(boxes, self._grid)
+        boxes = Boxes(**self._rows.columns())
+        self._plane.add_boxes(boxes, self._grid)
         return DecodedBoxes(boxes=boxes, plane=self._plane, precision=self._precision)
 
 
-class DecodingPoints:
-    """The same for points. What is wrong with them is told at the end, too."""
+class PointDecoder:
+    """The same for points."""
 
     def __init__(self, crs: str | None, expected: Points | None = None) -> None:
-        """expected: points that may come. As long as they do, none are kept a second time."""
-        self._kept = _Kept(None if expected is None else expected.columns())
+        self._rows = _RowStore(None if expected is None else expected.columns())
         self._precision = PointPrecision(crs)
         self._wrong: InputError | None = None
 
-    def look(self, piece: pa.Table, n_rows: int) -> None:
-        """Take in some rows, or geometries of the rows that came last; n_rows: of the whole table."""
+    def add_piece(self, piece: pa.Table, n_rows: int) -> None:
+        """Decode some rows, or the geometries of the last rows; n_rows: of the whole table."""
         if self._wrong is not None:
             return
         try:
-            if self._kept.begun and piece.column_names == [GEOMETRY]:
-                kept = self._kept.last(len(piece))
+            if self._rows.begun and piece.column_names == [GEOMETRY]:
+                latest = self._rows.last(len(piece))
                 for first in range(0, len(piece), _ROWS_AT_ONCE):
                     rows = slice(first, first + _ROWS_AT_ONCE)
-                    here = Points(**{name: column[rows] for name, column in kept.items()})
-                    self._precision.look_at_geometries(piece.slice(first, _ROWS_AT_ONCE), here)
+                    some_points = Points(**{name: column[rows] for name, column in latest.items()})
+                    self._precision.add_geometries(piece.slice(first, _ROWS_AT_ONCE), some_points)
                 return
             for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
                 some = piece.slice(first, _ROWS_AT_ONCE)
-                points = points_as_written(some, RELEASE_FILE)
-                self._precision.look(some, points)
-                self._kept.add(points.columns(), n_rows)
+                points = decode_points(some, RELEASE_FILE)
+                self._precision.add_rows(some, points)
+                self._rows.add(points.columns(), n_rows)
         except InputError as error:
             self._wrong = error
 
     def finish(self) -> DecodedPoints:
-        """What came; raises InputError where it could not be decoded."""
+        """The decoded points; raises InputError where they could not be decoded."""
         if self._wrong is not None:
             raise self._wrong
-        return DecodedPoints(points=Points(**self._kept.columns()), precision=self._precision)
+        return DecodedPoints(points=Points(**self._rows.columns()), precision=self._precision)
 
 
-def _named(boxes: Boxes) -> dict[str, Numbers]:
-    """The columns of boxes by name."""
+def _columns_by_name(boxes: Boxes) -> dict[str, Numbers]:
     return dict(zip(BOX_COLUMNS, boxes.columns(), strict=True))
 
 
-def _are_alike(one: Numbers, other: Numbers) -> bool:
-    """Whether two columns hold the same bits."""
+def _have_equal_bits(one: Numbers, other: Numbers) -> bool:
     return one.dtype == other.dtype and np.array_equal(_bits(one), _bits(other))
 
 
 def _bits(column: Numbers) -> Numbers:
-    """Numbers of 64 bits as they are stored: zeros of either sign are different."""
+    """Numbers of 64 bits as stored: zeros of either sign differ."""
     return column.view(np.int64)

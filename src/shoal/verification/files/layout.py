@@ -1,9 +1,8 @@
-"""Whether every byte of a Parquet file is accounted for by the rows that readers of it see.
+"""Check that every byte of a Parquet file is structure or a value of a row that readers see.
 
-A reader passes over much: values of a dictionary that no row uses, statistics, indexes, pages behind the last
-row, bytes between pages and footer. Whatever stands there is published all the same. So the file is walked
-from its first byte to its last, and what is neither structure nor a value of a row is a finding. Sizes that
-the file states are held against the bytes that are there before anything is read by them.
+Readers ignore unused dictionary values, statistics, indexes, and bytes between pages and footer, so these
+could hold anything. The file is walked from its first byte to its last. Stated sizes are compared with the
+actual bytes first.
 """
 
 import json
@@ -21,25 +20,25 @@ from shoal.runtime.run import Run
 from shoal.verification.files.pages import (
     PHYSICAL,
     Chunk,
-    broken,
     column_faults,
+    decompress,
     page_faults,
     schema_faults,
-    unpacked,
+    unreadable_table,
 )
 from shoal.verification.files.thrift import FOOTER, PAGE, Source, read_struct
 
 _MAGIC: Final = b"PAR1"
-_TAIL: Final = 8  # the footer's length, and the mark again
+_TAIL: Final = 8  # the footer's length and the magic number
 _CODECS: Final = {0: None, 1: "snappy", 6: "zstd"}
 _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 _FREE_ROWS: Final = 1 << 20
-_ROWS_PER_BYTE: Final = 8  # a row of a sound release takes two bytes at least
+_ROWS_PER_BYTE: Final = 8  # sound releases need two bytes a row
 _FREE_BYTES: Final = 1 << 28
-_BYTES_PER_BYTE: Final = 256  # how far sound pages are compressed, and then some
+_BYTES_PER_BYTE: Final = 256  # more than sound pages are compressed
 _GEO_KEYS: Final = (["version", "primary_column", "columns"], ["encoding", "geometry_types", "bbox"])
 _WRITER: Final = re.compile(rb"[A-Za-z0-9 .()_+-]{0,100}")
-# parts of a column's account that readers find elsewhere in the file, and that shoal does not write
+# entries that point elsewhere in the file, which shoal does not write
 _ELSEWHERE: Final = (
     "file_path",
     "offset_index_offset",
@@ -56,10 +55,9 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Layout:
-    """What a file's footer says of some of its groups of rows, and what was found beside them so far.
+    """Some row groups of a file as its footer describes them, with the faults so far.
 
-    columns: by name, and whether each may have gaps. groups: as the footer describes them; number: of the
-    first. start, end: where their pages begin, and where those of the whole file end.
+    columns: name -> may have gaps. number: of the first group. start: of their pages; end: of all pages.
     """
 
     columns: dict[str, bool]
@@ -67,114 +65,105 @@ class Layout:
     number: int
     start: int
     end: int
-    found: tuple[str, ...]
+    faults: tuple[str, ...]
 
-    def of(self, first: int, behind: int) -> "Layout":
-        """Some groups alone, whose pages begin where the footer says; nothing was found there so far."""
-        groups = self.groups[first:behind]
+    def of(self, first: int, stop: int) -> "Layout":
+        """Some groups alone, starting where the footer says, without the faults so far."""
+        groups = self.groups[first:stop]
         try:
             start = _first_page(groups[0]["chunks"][0]["data"])
         except (KeyError, IndexError) as error:
-            raise broken() from error
+            raise unreadable_table() from error
         if not isinstance(start, int) or not len(_MAGIC) <= start < self.end:
-            raise broken()
-        return replace(self, groups=groups, number=first, start=start, found=())
+            raise unreadable_table()
+        return replace(self, groups=groups, number=first, start=start, faults=())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walked:
-    """The bytes of some groups, from the first to behind the last, and what they hold beside rows.
-
-    text_bytes: of all texts that their rows have, which a dictionary holds once.
-    """
+class GroupWalk:
+    """Bytes start to end of some walked groups, with faults. text_bytes: of the texts of all rows."""
 
     start: int
     end: int
-    found: tuple[str, ...]
+    faults: tuple[str, ...]
     text_bytes: int
 
 
 def layout_findings(content: Any, run: Run | None = None) -> list[Finding]:
-    """What the bytes of a table's file hold beside its rows; content: all of them, as bytes or mapped.
+    """Find what the bytes of a table file (in memory or mapped) hold apart from its rows.
 
-    Raises InputError when it is no Parquet file, has nested columns, or would unpack to far more than such a
-    file can honestly hold.
+    Raises InputError when it is no Parquet file, has nested columns, or would unpack to far more than its
+    size allows.
     """
-    layout = layout_of(content)
+    layout = read_layout(content)
     if run is None or run.threads == 1 or len(layout.groups) < 2:
-        return hidden_in([walked(content, layout)], layout)
+        return hidden_bytes([walk_groups(content, layout)], layout)
     parts = [layout.of(group, group + 1) for group in range(len(layout.groups))]
-    return hidden_in(run.map(partial(walked, content), parts), layout)
+    return hidden_bytes(run.map(partial(walk_groups, content), parts), layout)
 
 
-def layout_of(content: Any) -> Layout:
-    """What the footer says, and what it holds beside that; raises as ``layout_findings``."""
-    walk = _Walk(content)
-    footer = walk.footer()
+def read_layout(content: Any) -> Layout:
+    """Read and check the footer; raises as ``layout_findings``."""
+    walk = _Walker(content)
+    footer = walk.read_footer()
     columns = _columns(footer)
     if not _WRITER.fullmatch(footer.get("created_by", b"")):
-        walk.find("more under the name of its writer than a name")
+        walk.note("more under the name of its writer than a name")
     for what in schema_faults(footer, len(columns)):
-        walk.find(what)
+        walk.note(what)
     _require_honest_size(len(content), footer)
-    walk.about_metadata(footer, drawn="geometry" in columns)
+    walk.check_metadata(footer, drawn="geometry" in columns)
     return Layout(
         columns=columns,
         groups=footer.get("row_groups", []),
         number=0,
         start=len(_MAGIC),
         end=walk.end,
-        found=tuple(walk.found),
+        faults=tuple(walk.faults),
     )
 
 
-def walked(content: Any, layout: Layout) -> Walked:
+def walk_groups(content: Any, layout: Layout) -> GroupWalk:
     """Walk the groups of a layout from their first byte to their last; raises as ``layout_findings``."""
-    walk = _Walk(content, at=layout.start, end=layout.end)
+    walk = _Walker(content, at=layout.start, end=layout.end)
     for number, group in enumerate(layout.groups, start=layout.number):
         if len(group.get("chunks", [])) != len(layout.columns):
-            raise broken()
+            raise unreadable_table()
         first = walk.at
         for (name, optional), chunk in zip(layout.columns.items(), group["chunks"], strict=True):
-            walk.chunk(name, chunk, int(group.get("rows", -1)), optional=optional)
-        walk.about_group(number, group, first)
-    return Walked(start=layout.start, end=walk.at, found=tuple(walk.found), text_bytes=walk.text_bytes)
+            walk.walk_chunk(name, chunk, int(group.get("rows", -1)), optional=optional)
+        walk.check_group(number, group, first)
+    return GroupWalk(start=layout.start, end=walk.at, faults=tuple(walk.faults), text_bytes=walk.text_bytes)
 
 
-def hidden_in(parts: Iterable[Walked], layout: Layout) -> list[Finding]:
-    """What a whole file holds beside its rows, when these parts of it were walked, which must be all.
-
-    Raises InputError when one does not begin where the one before has ended, or for texts as
-    ``layout_findings``.
-    """
-    found, at, text_bytes = list(layout.found), layout.start, 0
+def hidden_bytes(parts: Iterable[GroupWalk], layout: Layout) -> list[Finding]:
+    """The findings of a whole file from its walked parts; raises InputError when they do not join."""
+    faults, at, text_bytes = list(layout.faults), layout.start, 0
     for part in parts:
         if part.start != at:
-            raise _apart()
-        found += part.found
+            raise _gap_between_pages()
+        faults += part.faults
         at = part.end
         text_bytes += part.text_bytes
     _require_honest_texts(layout.end, text_bytes)
     if at != layout.end:
-        found.append(f"{layout.end - at} bytes between its pages and its footer")
-    return [Finding("hidden-bytes", f"{RELEASE_FILE} holds {what}") for what in dict.fromkeys(found)]
+        faults.append(f"{layout.end - at} bytes between its pages and its footer")
+    return [Finding("hidden-bytes", f"{RELEASE_FILE} holds {what}") for what in dict.fromkeys(faults)]
 
 
 def _first_page(data: dict[str, Any]) -> Any:
-    """Where a column's pages begin, as its account says."""
     return data.get("dictionary_page_offset", data.get("data_page_offset"))
 
 
-def _apart() -> InputError:
+def _gap_between_pages() -> InputError:
     return InputError(f"the pages of {RELEASE_FILE} do not follow each other; write the release again")
 
 
 def _columns(footer: dict[str, Any]) -> dict[str, bool]:
-    """The names of the columns, and whether each may have gaps; raises InputError for columns in columns."""
     schema = footer.get("schema", [])
     texts = [column.get("name", b"") for column in schema]
     if not all(_is_text(text) for text in (*texts, footer.get("created_by", b""))):
-        raise broken()  # readers would fail at it, each in its own way
+        raise unreadable_table()  # readers would fail at it, each in its own way
     columns = {
         column.get("name", b"").decode(): column.get("repetition") == 1
         for column in schema[1:]
@@ -196,14 +185,13 @@ def _is_text(content: bytes) -> bool:
 
 
 def _require_honest_size(size: int, footer: dict[str, Any]) -> None:
-    """Raise InputError when rows or pages would unpack to far more than the file's bytes can hold."""
     rows, groups = footer.get("rows", -1), footer.get("row_groups", [])
     rows_of = [group.get("rows", -1) for group in groups]
     sizes = [
         chunk.get("data", {}).get("uncompressed", 0) for group in groups for chunk in group.get("chunks", [])
     ]
     if rows != sum(rows_of) or min((rows, *rows_of, *sizes)) < 0:
-        raise broken()
+        raise unreadable_table()
     unpacked = sum(sizes)
     if rows > _FREE_ROWS + _ROWS_PER_BYTE * size or unpacked > _most_bytes(size):
         raise InputError(
@@ -213,7 +201,6 @@ def _require_honest_size(size: int, footer: dict[str, Any]) -> None:
 
 
 def _require_honest_texts(size: int, text_bytes: int) -> None:
-    """The same of texts in so many bytes: each row gets one of its own once it is read."""
     if text_bytes > _most_bytes(size):
         raise InputError(
             f"{RELEASE_FILE} would unpack to texts of {text_bytes:,} bytes, more than such a file can "
@@ -226,67 +213,64 @@ def _most_bytes(size: int) -> int:
 
 
 @dataclass(eq=False)
-class _Walk:
-    """The place reached in a file, and what was found beside its rows, each kind once."""
+class _Walker:
+    """The current place in a file, and the faults so far, each once."""
 
     content: Any
     at: int = len(_MAGIC)
     end: int = 0
-    found: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
     text_bytes: int = 0
 
-    def find(self, what: str) -> None:
-        """Remember what was found."""
-        if what not in self.found:
-            self.found.append(what)
+    def note(self, what: str) -> None:
+        """Remember a fault."""
+        if what not in self.faults:
+            self.faults.append(what)
 
-    def footer(self) -> dict[str, Any]:
-        """What stands at the end of the file, which must be all of it."""
+    def read_footer(self) -> dict[str, Any]:
+        """Read the footer, which must reach to the end of the file."""
         size = len(self.content)
         if (
             size < len(_MAGIC) + _TAIL
             or bytes(self.content[:4]) != _MAGIC
             or bytes(self.content[-4:]) != _MAGIC
         ):
-            raise broken()
+            raise unreadable_table()
         length = int.from_bytes(self.content[-_TAIL:-4], "little")
         self.end = size - _TAIL - length
         if self.end < len(_MAGIC):
-            raise broken()
+            raise unreadable_table()
         source = Source(bytes(self.content[self.end : -_TAIL]), RELEASE_FILE)
-        found = read_struct(source, FOOTER)
+        fields = read_struct(source, FOOTER)
         if source.at != length:
-            self.find(f"{length - source.at} bytes behind its footer")
-        return found
+            self.note(f"{length - source.at} bytes behind its footer")
+        return fields
 
-    def about_metadata(self, footer: dict[str, Any], *, drawn: bool) -> None:
-        """Only the description of the geometries, word for word as GeoParquet fixes it, belongs there.
-
-        drawn: whether there are any.
-        """
+    def check_metadata(self, footer: dict[str, Any], *, drawn: bool) -> None:
+        """Only the description of the geometries, exactly as GeoParquet fixes it, belongs there."""
         keys = [pair.get("key") for pair in footer.get("pairs", [])]
         if [key for key in keys if key != b"geo"] or len(set(keys)) < len(keys):
-            self.find("metadata other than that of the geometries")
+            self.note("metadata other than that of the geometries")
         for pair in footer.get("pairs", []):
             if pair.get("key") == b"geo" and not (drawn and _is_geo(pair.get("value", b""))):
-                self.find("more in the description of its geometries than GeoParquet asks for")
+                self.note("more in the description of its geometries than GeoParquet asks for")
 
-    def about_group(self, number: int, group: dict[str, Any], first: int) -> None:
-        """Sizes are those of the pages, of which the first stands there; shoal writes no order of rows."""
+    def check_group(self, number: int, group: dict[str, Any], first: int) -> None:
+        """Stated sizes and offsets must match the pages; shoal writes no sort order."""
         if "sorting" in group or group.get("ordinal", number) != number:
-            self.find("an order of rows, or numbers of groups, that nobody needs")
+            self.note("an order of rows, or numbers of groups, that nobody needs")
         chunks = [chunk["data"] for chunk in group["chunks"]]
-        told = group.get("bytes"), group.get("compressed", sum(data["compressed"] for data in chunks))
-        if told != tuple(sum(data[name] for data in chunks) for name in ("uncompressed", "compressed")):
-            self.find("sizes that are not those of its pages")
+        sizes = group.get("bytes"), group.get("compressed", sum(data["compressed"] for data in chunks))
+        if sizes != tuple(sum(data[name] for data in chunks) for name in ("uncompressed", "compressed")):
+            self.note("sizes that are not those of its pages")
         if chunks and group.get("file_offset", first) not in {0, first}:
-            self.find("sizes that are not those of its pages")
+            self.note("sizes that are not those of its pages")
 
-    def chunk(self, name: str, chunk: dict[str, Any], rows: int, *, optional: bool) -> None:
-        """One column of one group of rows: a dictionary at most, then pages with so many rows."""
+    def walk_chunk(self, name: str, chunk: dict[str, Any], rows: int, *, optional: bool) -> None:
+        """Walk one column of one row group: at most one dictionary, then pages with all rows."""
         data = chunk.get("data", {})
         if any(part in chunk or part in data for part in _ELSEWHERE):
-            self.find("an index, a filter, metadata of a column or other parts that hold no rows")
+            self.note("an index, a filter, metadata of a column or other parts that hold no rows")
         codec = data.get("codec")
         physical = PHYSICAL.get(data.get("type"))
         if codec not in _CODECS or physical is None or data.get("path") != [name.encode()]:
@@ -296,21 +280,20 @@ class _Walk:
             )
         first = _first_page(data)
         if chunk.get("file_offset", 0) not in {0, first}:
-            self.find("sizes that are not those of its pages")
+            self.note("sizes that are not those of its pages")
         if first != self.at:
-            raise _apart()
+            raise _gap_between_pages()
         end = self.at + data.get("compressed", -1)
         if not self.at < end <= self.end:
-            raise broken()
-        pages = Chunk(physical, optional=optional, stated=_stated(data), tell=self.find)
-        self._pages(end, pages, _CODECS[codec], data, rows)
+            raise unreadable_table()
+        pages = Chunk(physical, optional=optional, stated_values=_statistics_values(data), tell=self.note)
+        self._walk_pages(end, pages, _CODECS[codec], data, rows)
         self.text_bytes += pages.n_bytes
         _require_honest_texts(data["compressed"], pages.n_bytes)
         for what in column_faults(data, pages):
-            self.find(what)
+            self.note(what)
 
-    def _pages(self, end: int, chunk: Chunk, codec: str | None, data: dict[str, Any], rows: int) -> None:
-        """All pages of a chunk, which must end where it says, with as many rows as its group has."""
+    def _walk_pages(self, end: int, chunk: Chunk, codec: str | None, data: dict[str, Any], rows: int) -> None:
         size = 0
         while self.at < end:
             source = Source(self.content, RELEASE_FILE, self.at)
@@ -318,39 +301,35 @@ class _Walk:
             packed, unpacked_size = head.get("compressed", -1), head.get("uncompressed", -1)
             size += unpacked_size + source.at - self.at
             if not 0 <= packed <= end - source.at or unpacked_size < 0 or size > data.get("uncompressed", -1):
-                raise broken()
-            body = unpacked(
-                bytes(self.content[source.at : source.at + packed]), unpacked_size, codec, self.find
+                raise unreadable_table()
+            body = decompress(
+                bytes(self.content[source.at : source.at + packed]), unpacked_size, codec, self.note
             )
             self.at = source.at + packed
             if "crc" in head:
-                self.find("checks of single pages")
+                self.note("checks of single pages")
             about = head.get("data", {})
-            chunk.stated |= _stated(about)
+            chunk.stated_values |= _statistics_values(about)
             if head.get("type") == _DICTIONARY_PAGE and chunk.counts is None and not chunk.n_values:
                 chunk.take_dictionary(body, head.get("dictionary", {}))
             elif head.get("type") == _DATA_PAGE and chunk.n_values < rows:
                 n_gaps = chunk.take_page(body, about, rows - chunk.n_values)
                 for what in page_faults(about, n_gaps):
-                    self.find(what)
+                    self.note(what)
             else:
-                self.find("pages that hold no rows")
+                self.note("pages that hold no rows")
         if chunk.n_values != rows or data.get("values") != rows or size != data.get("uncompressed"):
-            raise broken()
+            raise unreadable_table()
         chunk.finish()
 
 
-def _stated(account: dict[str, Any]) -> set[bytes]:
-    """The values that statistics give."""
+def _statistics_values(account: dict[str, Any]) -> set[bytes]:
     statistics = account.get("statistics", {})
     return {statistics[name] for name in ("max", "min", "max_value", "min_value") if name in statistics}
 
 
 def _is_geo(text: bytes) -> bool:
-    """Whether a description of geometries is what shoal writes, to the letter; the bounds are any numbers.
-
-    A number has one spelling there: behind the digits that count, any others could stand.
-    """
+    """Whether a description of geometries is exactly what shoal writes, with bounds in their one spelling."""
     try:
         about = json.loads(text, object_pairs_hook=require_unique_keys)
         column = about["columns"]["geometry"]

@@ -1,4 +1,4 @@
-"""The verifier's compiled loops over the bytes of a file: the numbers of a page, and outlines."""
+"""Compiled loops over the bytes of a file: numbers of a page, outlines, multiples of a step."""
 
 import math
 from typing import Final
@@ -19,8 +19,8 @@ Bytes = npt.NDArray[np.uint8]
 
 
 @compiled
-def whole_number(body: Bytes, at: int) -> tuple[int, int]:
-    """(a number of at most 32 bits without sign, the place behind it); -1 where there is none."""
+def read_number(body: Bytes, at: int) -> tuple[int, int]:
+    """(an unsigned number of at most 32 bits, the place after it); -1 where there is none."""
     value, shift = 0, 0
     while at < len(body) and shift < _WIDEST:
         digit = int(body[at])
@@ -33,8 +33,8 @@ def whole_number(body: Bytes, at: int) -> tuple[int, int]:
 
 
 @compiled
-def keep_order(number: int, order: Integers) -> None:
-    """Go on with order [2]: the highest number so far, and 1 when one was more than the next higher."""
+def note_order(number: int, order: Integers) -> None:
+    """Update order [2]: the highest number so far, and 1 once a number skipped the next higher one."""
     if number > order[0]:
         if number > order[0] + 1:
             order[1] = 1
@@ -43,10 +43,10 @@ def keep_order(number: int, order: Integers) -> None:
 
 @compiled
 def count_packed(
-    body: Bytes, at: int, many: int, left: int, width: int, counts: Integers, order: Integers
+    body: Bytes, at: int, many: int, n_left: int, width: int, counts: Integers, order: Integers
 ) -> int:
-    """Count ``many`` packed numbers, of which the first ``left`` are of the page; returns as below."""
-    waiting, n_waiting, behind = 0, 0, False
+    """Count ``many`` packed numbers, of which ``n_left`` belong to the page; returns as ``count_numbers``."""
+    waiting, n_waiting, bits_behind = 0, 0, False
     for place in range(many):
         while n_waiting < width:
             waiting |= int(body[at]) << n_waiting
@@ -55,37 +55,36 @@ def count_packed(
         number = waiting & ((1 << width) - 1)
         waiting >>= width
         n_waiting -= width
-        if place >= left:
-            behind |= number > 0
+        if place >= n_left:
+            bits_behind |= number > 0
         elif number < len(counts):
             counts[number] += 1
-            keep_order(number, order)
+            note_order(number, order)
         else:
             return BROKEN
-    return BITS_BEHIND if behind else 0
+    return BITS_BEHIND if bits_behind else 0
 
 
 @compiled
 def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Integers) -> int:
-    """Add to counts [size] how often each number stands among n, in runs and packed bits of so many bits.
+    """Add to counts [size] how often each of n numbers occurs, in runs and packed bits of ``width`` bits.
 
-    order [2]: as ``keep_order`` goes on with it. Returns BROKEN when the bytes hold other numbers, or end
-    early; else what else they hold: BITS_BEHIND, BYTES_BEHIND, the sum of both, or 0.
+    order [2]: see ``note_order``. Returns BROKEN, or the sum of BITS_BEHIND and BYTES_BEHIND.
     """
-    at, left, found = 0, n, 0
-    while left > 0:
-        head, at = whole_number(body, at)
+    at, n_left, extra = 0, n, 0
+    while n_left > 0:
+        head, at = read_number(body, at)
         many = head >> 1
         packed = head >= 0 and head & 1 == 1
         n_bytes = many * width if packed else (width + 7) // 8
-        if many <= 0 or many > ((left + 7) // 8 if packed else left) or at + n_bytes > len(body):
+        if many <= 0 or many > ((n_left + 7) // 8 if packed else n_left) or at + n_bytes > len(body):
             return BROKEN
         if packed:
-            told = count_packed(body, at, 8 * many, left, width, counts, order)
-            if told == BROKEN:
+            result = count_packed(body, at, 8 * many, n_left, width, counts, order)
+            if result == BROKEN:
                 return BROKEN
-            found |= told
-            left -= min(left, 8 * many)
+            extra |= result
+            n_left -= min(n_left, 8 * many)
         else:
             value = 0
             for place in range(n_bytes):
@@ -93,18 +92,18 @@ def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Inte
             if value >= len(counts):
                 return BROKEN
             counts[value] += many
-            keep_order(value, order)
-            left -= many
+            note_order(value, order)
+            n_left -= many
         at += n_bytes
-    return found | (BYTES_BEHIND if at < len(body) else 0)
+    return extra | (BYTES_BEHIND if at < len(body) else 0)
 
 
 @compiled
 def are_outlines(heads: Bytes, head: Bytes, corners: Integers, places: Integers, at: Integers) -> bool:
-    """Whether all polygons have this head [h] and the corners of their own box, to the last bit.
+    """Whether all polygons have this head [h] and exactly the corners of their own box.
 
-    heads: [m, h]. corners: int64 [m, 5, 2], bits of the degrees there. places: int64 [p, 2], bits of the
-    degrees of corners of boxes. at [m, 4]: which of these each box has, counterclockwise.
+    heads: [m, h]. corners: int64 [m, 5, 2] and places: int64 [p, 2], bits of degrees. at: [m, 4], places of
+    each box.
     """
     for row in range(len(at)):
         for byte in range(len(head)):
@@ -119,20 +118,20 @@ def are_outlines(heads: Bytes, head: Bytes, corners: Integers, places: Integers,
 
 @compiled
 def round_to(values: Floats, step: float, beyond: float, cells: Integers) -> bool:
-    """Set cells [n] to the nearest multiples of a step; False when one is not below a bound."""
+    """Set cells [n] to the nearest multiples of a step; False when one reaches the bound."""
     for i in range(len(values)):
-        found = np.rint(values[i] / step)
-        if not abs(found) < beyond:
+        cell = np.rint(values[i] / step)
+        if not abs(cell) < beyond:
             return False
-        cells[i] = int(found)
+        cells[i] = int(cell)
     return True
 
 
 @compiled
 def are_multiples(values: Floats, cells: Integers, step: float) -> bool:
-    """Whether all values are these multiples of a step, to the last bit and the sign of a zero."""
+    """Whether all values are exactly these multiples of a step, including the sign of a zero."""
     for i in range(len(values)):
-        there = cells[i] * step
-        if values[i] != there or (there == 0.0 and math.copysign(1.0, values[i]) < 0.0):
+        multiple = cells[i] * step
+        if values[i] != multiple or (multiple == 0.0 and math.copysign(1.0, values[i]) < 0.0):
             return False
     return True

@@ -1,7 +1,7 @@
-"""The pages of a Parquet column: which values they hold, and whether they hold anything else.
+"""Read the pages of a Parquet column, and compare what the file says of them with their content.
 
-A page is unpacked and walked to its end. Values are PLAIN, or numbers of entries of a dictionary in the
-hybrid of runs and packed bits; other encodings are not written by shoal.
+Values are PLAIN, or dictionary indexes in the hybrid of runs and packed bits; shoal writes no other
+encodings. Readers ignore most stated counts and encodings, so those could hold anything.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from shoal.runtime.arrays import Integers
 from shoal.verification.files.loops import BITS_BEHIND, BROKEN, BYTES_BEHIND, count_numbers
 from shoal.verification.files.thrift import not_readable
 
-_BY_RUNS: Final = 3  # how levels are stored
+_BY_RUNS: Final = 3  # encoding of levels
 _MOST_ENCODINGS: Final = 6
 _ROOT: Final = b"schema"
 _NEEDLESS: Final = frozenset({"type_length", "scale", "precision", "field_id"})
@@ -30,66 +30,65 @@ _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 _LENGTH: Final = 4
 _WIDEST: Final = 32
 _ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class Values:
-    """Values of one column as the file holds them: all numbers of one type, or texts.
+    """Values of one column as stored: all numbers of one type, or texts.
 
-    lengths: int64 [n], the bytes of each text.
+    lengths: int64 [n], bytes of each text.
     """
 
-    def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
+    def __init__(self, body: bytes, n: int, physical: str, tell: Report) -> None:
         self._texts: frozenset[bytes] = frozenset()
         self.lengths: Integers = np.zeros(n, dtype=np.int64)
-        self._step = 0  # bytes of each text and its length, where all are of one length
+        self._step = 0  # bytes of each text with its length prefix, if all are equal
         self._numbers: npt.NDArray[Any] = np.empty(0)
         self.n = n
         if physical != TEXT:
             size = n * np.dtype(physical).itemsize
             if size > len(body):
-                raise broken()
+                raise unreadable_table()
             self._numbers, at = np.frombuffer(body, dtype=physical, count=n), size
         else:
             self._step = _step_of_one_length(body, n)
             if self._step:
                 self.lengths[:] = self._step - _LENGTH
             else:
-                self._texts, self.lengths = _texts(body, n)
+                self._texts, self.lengths = _read_texts(body, n)
             at = n * _LENGTH + int(self.lengths.sum())
         if at != len(body):
             tell("bytes behind the values of a page")
         self._physical, self._body = physical, body[:at] if self._step else b""
 
-    def holds(self, stated: bytes) -> bool:
-        """Whether a value that a statistic states is one of them."""
+    def holds(self, value: bytes) -> bool:
+        """Whether a value from a statistic occurs."""
         if self._step:
-            wanted = len(stated).to_bytes(_LENGTH, "little") + stated
-            at = self._body.find(wanted)
-            while at % self._step and at >= 0:  # across two texts
-                at = self._body.find(wanted, at + 1)
+            pattern = len(value).to_bytes(_LENGTH, "little") + value
+            at = self._body.find(pattern)
+            while at % self._step and at >= 0:  # a match across two texts
+                at = self._body.find(pattern, at + 1)
             return at >= 0
         if self._physical == TEXT:
-            return stated in self._texts
-        if len(stated) != np.dtype(self._physical).itemsize:
+            return value in self._texts
+        if len(value) != np.dtype(self._physical).itemsize:
             return False
-        return bool((self._numbers == np.frombuffer(stated, dtype=self._physical)[0]).any())
+        return bool((self._numbers == np.frombuffer(value, dtype=self._physical)[0]).any())
 
 
 @dataclass(eq=False)
 class Chunk:
-    """What the pages of one column and group hold so far.
+    """The pages of one column and row group so far.
 
-    stated: values that statistics give and that no page has shown yet. counts: how many rows have each entry
-    of the dictionary; order: the last of them, which stand there in the order in which rows first have them,
-    and whether one did not. pages: how many of each type and encoding. n_values, n_gaps, n_bytes: rows, those
-    without a value, and the bytes of all texts.
+    stated_values: from statistics, not yet seen in a page. counts: rows with each dictionary entry; order: as
+    ``note_order``. pages: number of each type and encoding. n_values, n_gaps, n_bytes: rows, empty rows,
+    bytes of texts.
     """
 
     physical: str
     optional: bool
-    stated: set[bytes]
-    tell: Tell
+    stated_values: set[bytes]
+    tell: Report
     dictionary: Values | None = None
     counts: Integers | None = None
     order: Integers = field(default_factory=lambda: np.array([-1, 0]))
@@ -99,27 +98,27 @@ class Chunk:
     n_bytes: int = 0
 
     def take_dictionary(self, body: bytes, head: dict[str, Any]) -> None:
-        """The first page: entries that rows refer to."""
+        """Read the first page: entries that rows refer to."""
         n = head.get("values", -1)
         if not 0 <= n <= len(body) or head.get("encoding") not in {_PLAIN, 2}:
-            raise broken()
+            raise unreadable_table()
         self.order[1] |= bool(head.get("sorted"))
         self.pages[_DICTIONARY_PAGE, head["encoding"]] += 1
         self.dictionary = Values(body, n, self.physical, self.tell)
         self.counts = np.zeros(n, dtype=np.int64)
 
     def take_page(self, body: bytes, head: dict[str, Any], most: int) -> int:
-        """A page of at most so many rows; returns how many of them have no value."""
+        """Read a page of at most ``most`` rows; returns how many have no value."""
         n = int(head.get("values", -1))
         if not 0 <= n <= most:
-            raise broken()
+            raise unreadable_table()
         at, filled = 0, n
         if self.optional:
             length = int.from_bytes(body[:_LENGTH], "little")
             at = _LENGTH + length
             if at > len(body):
-                raise broken()
-            filled = int(hybrid(body[_LENGTH:at], n, 1, 2, self.tell)[1])
+                raise unreadable_table()
+            filled = int(count_hybrid(body[_LENGTH:at], n, 1, 2, self.tell)[1])
         if head.get("encoding") == _PLAIN:
             values = Values(body[at:], filled, self.physical, self.tell)
             self._seen(values)
@@ -128,10 +127,12 @@ class Chunk:
             if filled or at < len(body):
                 width = body[at] if at < len(body) else -1
                 if not 0 <= width <= _WIDEST:
-                    raise broken()
+                    raise unreadable_table()
                 before = self._bytes_by_dictionary()
                 size = len(self.counts)
-                hybrid(body[at + 1 :], filled, width, size, self.tell, order=self.order, counts=self.counts)
+                count_hybrid(
+                    body[at + 1 :], filled, width, size, self.tell, order=self.order, counts=self.counts
+                )
                 self.n_bytes += self._bytes_by_dictionary() - before
         else:
             raise InputError(
@@ -143,80 +144,77 @@ class Chunk:
         return n - filled
 
     def finish(self) -> None:
-        """Tell what the dictionary and the statistics hold beside the values of rows."""
+        """Report dictionary entries and statistics that match no row."""
         if self.dictionary is not None and self.counts is not None:
             if not self.counts.all():
                 self.tell("values in a dictionary that no row has")
             if self.order[1]:
                 self.tell("a dictionary in another order than that of its rows")
             self._seen(self.dictionary)
-        if self.stated:
+        if self.stated_values:
             self.tell("statistics that are values of no row")
 
     def _bytes_by_dictionary(self) -> int:
-        """The bytes of texts that rows have by their entry so far."""
         if self.physical != TEXT or self.dictionary is None or self.counts is None:
             return 0
         return int(self.counts @ self.dictionary.lengths)
 
     def _seen(self, values: Values) -> None:
-        self.stated = {stated for stated in self.stated if not values.holds(stated)}
+        self.stated_values = {value for value in self.stated_values if not values.holds(value)}
 
 
-def unpacked(body: bytes, size: int, codec: str | None, tell: Tell) -> bytes:
-    """The content of a page; raises InputError when it has another size than its header states."""
+def decompress(body: bytes, size: int, codec: str | None, tell: Report) -> bytes:
+    """The content of a page; raises InputError when its size is not the stated one."""
     if codec is None:
         if len(body) != size:
-            raise broken()
+            raise unreadable_table()
         return body
     if codec == "zstd" and body and _frame_end(body) != len(body):
         tell("bytes beside the packed content of a page")
     try:
-        found: bytes = pa.Codec(codec).decompress(body, decompressed_size=size, asbytes=True) if body else b""
+        content: bytes = (
+            pa.Codec(codec).decompress(body, decompressed_size=size, asbytes=True) if body else b""
+        )
     except (pa.ArrowException, OSError) as error:
-        raise broken() from error
-    if len(found) != size:
-        raise broken()
-    return found
+        raise unreadable_table() from error
+    if len(content) != size:
+        raise unreadable_table()
+    return content
 
 
-def hybrid(
+def count_hybrid(
     body: bytes,
     n: int,
     width: int,
     size: int,
-    tell: Tell,
+    tell: Report,
     *,
     order: Integers | None = None,
     counts: Integers | None = None,
 ) -> Integers:
-    """int64 [size]: how often each number stands among n, in runs and packed bits that fill the bytes.
+    """int64 [size]: how often each of n numbers occurs, in runs and packed bits that fill the bytes.
 
-    order: as ``count_numbers`` goes on with it. counts: what was counted before, which is added to. Raises
-    InputError when the bytes hold other numbers, or end early.
+    order: see ``note_order``. counts: to add to. Raises InputError for other numbers, or too few.
     """
     counts = np.zeros(size, dtype=np.int64) if counts is None else counts
     order = np.array([size, 0]) if order is None else order
-    found = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order)
-    if found == BROKEN:
-        raise broken()
-    if found & BITS_BEHIND:
+    result = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order)
+    if result == BROKEN:
+        raise unreadable_table()
+    if result & BITS_BEHIND:
         tell("bits behind the values of a page")
-    if found & BYTES_BEHIND:
+    if result & BYTES_BEHIND:
         tell("bytes behind the values of a page")
     return counts
 
 
-def broken() -> InputError:
+def unreadable_table() -> InputError:
     """The error for bytes that are no pages."""
     return not_readable(RELEASE_FILE)
 
 
 def _step_of_one_length(body: bytes, n: int) -> int:
-    """The bytes of each text with its length before it, where all have one, as pseudonyms and outlines do.
-
-    0 where they differ in length.
-    """
+    """Bytes of each text with its length, where all are equal; else 0."""
     step = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
     if n and n * step <= len(body):
         rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
@@ -225,21 +223,20 @@ def _step_of_one_length(body: bytes, n: int) -> int:
     return 0
 
 
-def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
-    """(the different texts among n that stand after their lengths, the length of each)."""
-    at, found, lengths = 0, set(), []
+def _read_texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
+    at, texts, lengths = 0, set(), []
     for _ in range(n):
         end = at + _LENGTH + int.from_bytes(body[at : at + _LENGTH], "little")
         if end > len(body):
-            raise broken()
-        found.add(bytes(body[at + _LENGTH : end]))
+            raise unreadable_table()
+        texts.add(bytes(body[at + _LENGTH : end]))
         lengths.append(end - at - _LENGTH)
         at = end
-    return frozenset(found), np.array(lengths, dtype=np.int64)
+    return frozenset(texts), np.array(lengths, dtype=np.int64)
 
 
 def _frame_end(body: bytes) -> int | None:
-    """Where the first frame of zstd ends, by its headers (RFC 8878, Sec. 3.1.1); None = no plain one."""
+    """Where the first zstd frame ends (RFC 8878, Sec. 3.1.1); None = no plain frame."""
     if body[:4] != _ZSTD_MAGIC or len(body) < 6:
         return None
     about = body[4]
@@ -258,7 +255,7 @@ def _frame_end(body: bytes) -> int | None:
 
 
 def schema_faults(footer: Mapping[str, Any], n_columns: int) -> Iterator[str]:
-    """What stands in the footer around the columns, and is no column."""
+    """What the schema and the footer hold in addition to the columns."""
     root, *columns = footer["schema"]
     if {"repetition": 0, **root} != {"name": _ROOT, "children": n_columns, "repetition": 0}:
         yield "more in the root of its schema than the number of columns"
@@ -271,16 +268,16 @@ def schema_faults(footer: Mapping[str, Any], n_columns: int) -> Iterator[str]:
 
 
 def column_faults(data: Mapping[str, Any], chunk: Chunk) -> Iterator[str]:
-    """What the footer tells of one column and group, and its pages do not show."""
-    told = data.get("encodings", [])
+    """What the footer says of one column and group that its pages do not show."""
+    encodings = data.get("encodings", [])
     used = {encoding for _, encoding in chunk.pages} | {_BY_RUNS}
-    if len(told) > _MOST_ENCODINGS or not used.issuperset(told):
+    if len(encodings) > _MOST_ENCODINGS or not used.issuperset(encodings):
         yield "encodings that no page has"
-    counts = [(each.get("page_type"), each.get("encoding")) for each in data.get("encoding_counts", [])]
+    counts = [(entry.get("page_type"), entry.get("encoding")) for entry in data.get("encoding_counts", [])]
     pages = Counter(
         {
-            pair: each.get("pages", 0)
-            for pair, each in zip(counts, data.get("encoding_counts", []), strict=True)
+            pair: entry.get("pages", 0)
+            for pair, entry in zip(counts, data.get("encoding_counts", []), strict=True)
         }
     )
     if counts and (pages != chunk.pages or len(set(counts)) != len(counts)):
@@ -298,14 +295,14 @@ def column_faults(data: Mapping[str, Any], chunk: Chunk) -> Iterator[str]:
 
 
 def page_faults(head: Mapping[str, Any], n_gaps: int) -> Iterator[str]:
-    """What the header of a data page tells, and the page does not show; n_gaps: in the page."""
+    """What the header of a data page says that the page does not show; n_gaps: in the page."""
     if {head.get("definition_levels"), head.get("repetition_levels")} != {_BY_RUNS}:
         yield "encodings that no page has"
     yield from statistics_faults(head.get("statistics", {}), n_gaps)
 
 
 def statistics_faults(statistics: Mapping[str, Any], n_gaps: int) -> Iterator[str]:
-    """Counts and marks of statistics that are not so; their values are looked up elsewhere."""
+    """Wrong counts and flags of statistics; their values are checked elsewhere."""
     if statistics.get("nulls", n_gaps) != n_gaps or "distinct" in statistics:
         yield "statistics that count what is not there"
     if not (statistics.get("max_exact", True) and statistics.get("min_exact", True)):

@@ -1,4 +1,4 @@
-"""Whether the plane of a written release counts in meters, and what is said of one that is on no earth."""
+"""Check whether the plane of a release counts in meters, and note planes without a tie to the earth."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,29 +26,29 @@ _PARAMETER: Final = re.compile(
 
 
 class PlaneCheck:
-    """Gathers the places of a release, and tells what is wrong with its plane; None = local meters."""
+    """Collects the places of a release and checks its plane; None = local meters."""
 
     def __init__(self, crs: str | None) -> None:
         self._text = crs or ""
         self._lengths = None if crs is None else PlaneLengths(crs)
 
-    def look_at_points(self, points: Points) -> None:
-        """Take the places of points."""
-        self._look(points.x, points.y)
+    def add_points(self, points: Points) -> None:
+        """Add the places of points."""
+        self._add_places(points.x, points.y)
 
-    def look_at_boxes(self, boxes: Boxes, grid: Grid) -> None:
-        """Take two corners of each box."""
+    def add_boxes(self, boxes: Boxes, grid: Grid) -> None:
+        """Add two corners of each box."""
         if self._lengths is not None and len(boxes):
             x, y = _different((boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max))
-            self._look(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
+            self._add_places(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
 
-    def add(self, later: "PlaneCheck") -> None:
-        """Take over what another check of the same plane has gathered."""
+    def merge(self, later: "PlaneCheck") -> None:
+        """Add what another check of the same plane has collected."""
         if self._lengths is not None and later._lengths is not None:
             self._lengths.add(later._lengths)
 
     def findings(self) -> Iterator[Finding]:
-        """A finding when distances in the plane are wrong though a plane around the data has them right."""
+        """A finding when distances in the plane are wrong although a plane around the data has them right."""
         if self._lengths is not None:
             places, wrong, worst, _ = self._lengths.errors()
             if wrong:
@@ -59,7 +59,7 @@ class PlaneCheck:
                 )
 
     def notes(self, original: Population) -> Iterator[str]:
-        """What the lengths of the claim rest on, where that is not the earth."""
+        """Notes where nothing shows that the lengths of the claim are meters."""
         if self._lengths is None:
             yield LOCAL_METERS
             yield from (note for note in original.intake.notes if note.startswith(DEGREES_IGNORED))
@@ -77,16 +77,13 @@ class PlaneCheck:
                     "of them; publish each region on its own"
                 )
 
-    def _look(self, x: Floats, y: Floats) -> None:
+    def _add_places(self, x: Floats, y: Floats) -> None:
         if self._lengths is not None and len(x):
             self._lengths.measure(x, y)
 
 
 def _different(x: Sequence[Integers], y: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """The different cells among these, in any order; all of them where one number cannot tell them apart.
-
-    x, y: columns of the same lengths, of at least one cell.
-    """
+    """The different cells; all cells where one number cannot tell them apart. x, y: equal lengths."""
     west, south = (min(int(column.min()) for column in columns) for columns in (x, y))
     east, north = (max(int(column.max()) for column in columns) for columns in (x, y))
     rows, n_cells = north - south + 1, sum(map(len, x))
@@ -94,11 +91,11 @@ def _different(x: Sequence[Integers], y: Sequence[Integers]) -> tuple[Integers, 
     if n_places >= 1 << 63:
         return np.concatenate(x), np.concatenate(y)
     every = ((across - west) * rows + (up - south) for across, up in zip(x, y, strict=True))
-    if n_places <= n_cells:  # few enough for a place each
-        there = np.zeros(n_places, dtype=np.bool_)
+    if n_places <= n_cells:  # a flag for each place fits into memory
+        occupied = np.zeros(n_places, dtype=np.bool_)
         for cells in every:
-            there[cells] = True
-        different = np.flatnonzero(there)
+            occupied[cells] = True
+        different = np.flatnonzero(occupied)
     else:
         different = pc.unique(pa.array(np.concatenate(list(every)))).to_numpy()
     return different // rows + west, different % rows + south

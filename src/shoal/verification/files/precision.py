@@ -1,7 +1,7 @@
-"""Whether coordinates, times and geometries of a written release say no more than its boxes or points do.
+"""Check that coordinates, times and geometries say no more than the boxes or points.
 
-This is also the verifier's own decoder of a table of boxes: columns are decoded once, into exact values and
-into cells.
+This is also the verifier's own decoder of box tables: each column is decoded once, to exact values and to
+cells.
 """
 
 import json
@@ -22,15 +22,13 @@ from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.point_table import lon_lat, places_in
+from shoal.release_folder.point_table import decode_places, lon_lat
 from shoal.runtime.arrays import Flags, Floats, Integers, read_only
 from shoal.verification.files.loops import are_multiples, are_outlines, round_to
+from shoal.verification.files.stored import BYTES, NUMBERS, TEXTS
 
-_NUMBERS: Final = (pa.int64(), pa.float64())
-_TEXTS: Final = (pa.string(), pa.large_string())
-_BYTES: Final = (pa.binary(), pa.large_binary())
 _ULPS: Final = 2  # of seconds: half a microsecond
-_BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart
+_BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters; float64 is exact below
 _SAME_PLACE_M: Final = 0.001
 SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
 _BOXES_AT_ONCE: Final = 1 << 18
@@ -45,26 +43,19 @@ _HEAD: Final = np.array(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WrittenBoxes:
-    """Boxes in a file's row order.
-
-    exact: each bound as it is written, float64 seconds or meters. boxes: the same, rounded to cells and
-    slots.
-    """
+    """Boxes in file order; exact: each bound as written, float64 seconds or meters."""
 
     exact: Mapping[str, Floats]
     boxes: Boxes
 
 
 def boxes_as_written(table: pa.Table, grid: Grid) -> WrittenBoxes:
-    """Decode the boxes of a table.
-
-    Raises InputError when a column is missing, or a value is missing, no number, or beyond all bounds.
-    """
+    """Decode the boxes of a table; raises InputError for missing columns and for invalid values."""
     exact, rounded = {}, {}
     for column in BOX_COLUMNS:
         exact[column] = _values(table, column)
         rounded[column] = np.empty(len(exact[column]), dtype=np.int64)
-        if not round_to(exact[column], float(_step(column, grid)), _BEYOND_ALL_BOUNDS, rounded[column]):
+        if not round_to(exact[column], float(_grid_step(column, grid)), _BEYOND_ALL_BOUNDS, rounded[column]):
             raise InputError(
                 f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write "
                 "the release again"
@@ -73,7 +64,7 @@ def boxes_as_written(table: pa.Table, grid: Grid) -> WrittenBoxes:
 
 
 class PrecisionCheck:
-    """Gathers what the rows of one file of boxes say, and tells what is finer than boxes on the grid."""
+    """Collects the rows of one file of boxes and finds what is finer than boxes on the grid."""
 
     def __init__(self, grid: Grid, crs: str | None) -> None:
         self._grid, self._crs = grid, crs
@@ -83,15 +74,19 @@ class PrecisionCheck:
         self._bounds = _NO_BOUNDS
         self._stated: Floats | None = None
 
-    def look(self, table: pa.Table, written: WrittenBoxes) -> None:
-        """Take in some rows: a table with all its columns, or without outlines, and its decoded boxes."""
+    def add_rows(self, table: pa.Table, written: WrittenBoxes) -> None:
+        """Add some rows: a table with or without outlines, and its decoded boxes."""
         boxes, grid = written.boxes, self._grid
-        beside = {field.name: field.type for field in table.schema if field.name not in BOX_COLUMNS}
-        self._exact &= beside.keys() <= {"trajectory_id", GEOMETRY}
-        self._exact &= beside.get("trajectory_id") in _TEXTS
+        others = {field.name: field.type for field in table.schema if field.name not in BOX_COLUMNS}
+        self._exact &= others.keys() <= {"trajectory_id", GEOMETRY}
+        self._exact &= others.get("trajectory_id") in TEXTS
         for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-            kind, values, step = table[column].type, written.exact[column], np.float64(_step(column, grid))
-            if kind in _NUMBERS and are_multiples(values, rounded, step):
+            kind, values, step = (
+                table[column].type,
+                written.exact[column],
+                np.float64(_grid_step(column, grid)),
+            )
+            if kind in NUMBERS and are_multiples(values, rounded, step):
                 continue
             self._exact = False
             finer = _is_finer(kind, values, rounded * step)
@@ -99,21 +94,21 @@ class PrecisionCheck:
                 self._first_off[column] = self._rows + int(finer.argmax()) + 1
             self._off[column] += int(finer.sum())
         if GEOMETRY in table.column_names:
-            self.look_at_outlines(table, boxes)
+            self.add_outlines(table, boxes)
         self._rows += len(boxes)
 
-    def look_at_outlines(self, table: pa.Table, boxes: Boxes) -> None:
-        """Take in the outlines in a table of these boxes."""
+    def add_outlines(self, table: pa.Table, boxes: Boxes) -> None:
+        """Add the outlines of these boxes."""
         if self._crs is None:
             self._exact = False
             return
         self._stated = stated_bounds(table.schema)
         for start in range(0, len(boxes), _BOXES_AT_ONCE):
-            here = boxes.take(slice(start, start + _BOXES_AT_ONCE))
-            self._look_at_outlines(table[GEOMETRY].slice(start, len(here)), here, self._crs)
+            some = boxes.take(slice(start, start + _BOXES_AT_ONCE))
+            self._compare_outlines(table[GEOMETRY].slice(start, len(some)), some, self._crs)
 
-    def add(self, later: "PrecisionCheck") -> None:
-        """Take over what another check of the same file has gathered of the rows behind these."""
+    def merge(self, later: "PrecisionCheck") -> None:
+        """Add what another check of the same file has collected from later rows."""
         for column, count in later._off.items():
             if count and not self._off[column]:
                 self._first_off[column] = self._rows + later._first_off[column]
@@ -127,16 +122,16 @@ class PrecisionCheck:
 
     @property
     def says_no_more_than_boxes(self) -> bool:
-        """Whether all that was stored beside pseudonyms follows from boxes in cells and slots, bit for bit.
+        """Whether all but pseudonyms follows bit for bit from the boxes.
 
-        Then records of the same boxes are stored alike.
+        Then equal records are stored identically.
         """
         return self._exact
 
-    def _look_at_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
+    def _compare_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
         places, at = corner_places(boxes, self._grid.cell_m, crs)
         bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
-        # of zeros, the bounds have the sign of the first, which corners tell and places do not
+        # bounds of zeros have the sign of the first corner, which places do not keep
         if np.isfinite(bounds).all() and bounds.all() and _are_outlines(geometry, places, at):
             self._bounds = _around(self._bounds, bounds)
             return
@@ -150,10 +145,10 @@ class PrecisionCheck:
             self._bounds = _around(self._bounds, np.concatenate([flat.min(axis=0), flat.max(axis=0)]))
 
     def findings(self) -> Iterator[Finding]:
-        """Values off the grid, outlines that are not those of their boxes, bounds that are not theirs."""
+        """Values off the grid, outlines that are not those of their boxes, and wrong bounds."""
         for column, count in self._off.items():
             if count:
-                unit = f"{_step(column, self._grid):g} {'s' if column.startswith('t_') else 'm'}"
+                unit = f"{_grid_step(column, self._grid):g} {'s' if column.startswith('t_') else 'm'}"
                 message = (
                     f"{count} values of {column} are not multiples of {unit}; the first stands in row "
                     f"{self._first_off[column]}"
@@ -170,12 +165,12 @@ class PrecisionCheck:
             )
 
     def notes(self) -> Iterator[str]:
-        """Last digits that another version of the projection explains, or a message."""
+        """Last digits that come from another version of the projection, or hold a message."""
         yield from _on_other_digits(self._other_digits, self._rows, "outlines")
 
 
 class PointPrecision:
-    """Gathers what the rows of one file of points say: plane, degrees and geometry must be the same place."""
+    """Collects the rows of one file of points: plane, degrees and geometry must be the same place."""
 
     def __init__(self, crs: str | None) -> None:
         self._crs = crs
@@ -185,8 +180,8 @@ class PointPrecision:
         self._bounds = _NO_BOUNDS
         self._stated: Floats | None = None
 
-    def look(self, table: pa.Table, points: Points) -> None:
-        """Take in some rows: a table with all its columns, or without geometries, and its decoded points."""
+    def add_rows(self, table: pa.Table, points: Points) -> None:
+        """Add some rows: a table with or without geometries, and its decoded points."""
         self._has_degrees = points.lat is not None
         self._rows += len(points)
         if self._crs is None or not len(points):
@@ -195,14 +190,14 @@ class PointPrecision:
             x, y = transform(WGS84, self._crs, points.lon, points.lat)
             self._apart += int((~(np.hypot(x - points.x, y - points.y) <= _SAME_PLACE_M)).sum())
         if GEOMETRY in table.column_names:
-            self.look_at_geometries(table, points)
+            self.add_geometries(table, points)
 
-    def look_at_geometries(self, table: pa.Table, points: Points) -> None:
-        """Take in the geometries in a table of these points."""
+    def add_geometries(self, table: pa.Table, points: Points) -> None:
+        """Add the geometries of these points."""
         if self._crs is None or not len(points):
             return
         self._stated = stated_bounds(table.schema)
-        drawn, places = places_in(table[GEOMETRY]), lon_lat(points, self._crs)
+        drawn, places = decode_places(table[GEOMETRY]), lon_lat(points, self._crs)
         if drawn is None or not _are_places(drawn, places, to_the_last_digit=points.lat is not None):
             self._are_places = False
         else:
@@ -211,7 +206,7 @@ class PointPrecision:
             self._bounds = _around(self._bounds, bounds)
 
     def findings(self) -> Iterator[Finding]:
-        """Points whose places differ, and bounds that are not theirs."""
+        """Points whose places differ, and wrong bounds."""
         if self._crs is None:
             if self._has_degrees:
                 yield Finding(
@@ -229,7 +224,7 @@ class PointPrecision:
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
 
     def notes(self) -> Iterator[str]:
-        """As of boxes: last digits that another version of the projection explains, or a message."""
+        """Last digits that come from another version of the projection, or hold a message."""
         yield from _on_other_digits(self._other_digits, self._rows, "geometries")
 
 
@@ -242,16 +237,16 @@ def _on_other_digits(many: int, rows: int, what: str) -> Iterator[str]:
 
 
 def _are_places(drawn: Floats, places: Floats, *, to_the_last_digit: bool) -> bool:
-    """Whether drawn places are these: degrees as given, exactly; from a plane, to 1e-9 degrees."""
+    """Whether places are equal: exactly for given degrees, to 1e-9 degrees from a plane."""
     if to_the_last_digit:
         return bool((_bits(drawn) == _bits(places)).all())
     return bool((np.abs(drawn - places) <= SAME_PLACE_DEG).all())
 
 
 def _is_finer(kind: pa.DataType, values: Floats, on_grid: Floats) -> Flags:
-    """Boolean [m]: which values differ from those on the grid in any bit, also that of a zero's sign.
+    """Boolean [m]: values that differ from those on the grid in any bit, including the sign of a zero.
 
-    Instants count whole microseconds, and seconds made of these are rounded once more.
+    Timestamps are whole microseconds, so their seconds are rounded once more.
     """
     if pa.types.is_timestamp(kind):
         finer: Flags = np.abs(values - on_grid) > _ULPS * np.spacing(np.abs(values))
@@ -259,12 +254,11 @@ def _is_finer(kind: pa.DataType, values: Floats, on_grid: Floats) -> Flags:
     return np.asarray(_bits(values) != _bits(on_grid))
 
 
-def _step(column: str, grid: Grid) -> float:
+def _grid_step(column: str, grid: Grid) -> float:
     return grid.slot_s if column.startswith("t_") else grid.cell_m
 
 
 def _values(table: pa.Table, column: str) -> Floats:
-    """A column of bounds as float64 seconds or meters."""
     if column not in table.column_names:
         raise InputError(f"{RELEASE_FILE} lacks the column {column}; write the release again")
     values = table[column]
@@ -287,14 +281,12 @@ def _values(table: pa.Table, column: str) -> Floats:
 
 
 def _around(one: Floats, other: Floats) -> Floats:
-    """The bounds of two bounds."""
     return np.concatenate([np.minimum(one[:2], other[:2]), np.maximum(one[2:], other[2:])])
 
 
 def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool:
-    """Whether all values are outlines with these places as corners [m, 4], to the last bit."""
     degrees, begin = _bits(places), 0
-    if column.type not in _BYTES or column.null_count:
+    if column.type not in BYTES or column.null_count:
         return False
     for texts in _parts_of(column):
         ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
@@ -309,18 +301,13 @@ def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool
 
 
 def _parts_of(column: pa.ChunkedArray) -> Iterator[pa.LargeBinaryArray]:
-    """Some outlines at a time: what is copied of them is as long as they are."""
     for chunk in column.chunks:
         for first in range(0, len(chunk), _OUTLINES_AT_ONCE):
             yield chunk.slice(first, _OUTLINES_AT_ONCE).cast(pa.large_binary())
 
 
 def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Floats]:
-    """(which values are the expected rectangles, the corners of those [n, 5, 2]).
-
-    A rectangle is a polygon with five corners that are the expected ones to 1e-9 degrees, and of which the
-    last is the first.
-    """
+    """Which values are closed polygons with the expected corners to 1e-9 degrees; their corners [n, 5, 2]."""
     right = np.zeros(len(expected), dtype=np.bool_)
     try:
         texts = column.cast(pa.large_binary()).combine_chunks()
@@ -332,7 +319,7 @@ def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Fl
     polygons = _end_to_end(texts.filter(pa.array(sized)))
     corners = np.ascontiguousarray(polygons["corners"])
     closed = (_bits(corners[:, 0]) == _bits(corners[:, 4])).all(axis=1)
-    with np.errstate(invalid="ignore"):  # a box off the plane has no corners: inf - inf is no agreement
+    with np.errstate(invalid="ignore"):  # a box off the plane has infinite corners; they never agree
         near = (np.abs(corners - expected[sized]) <= SAME_PLACE_DEG).all(axis=(1, 2))
     good = (polygons["head"] == _HEAD).all(axis=1) & near & closed
     right[sized] = good
@@ -340,17 +327,15 @@ def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Fl
 
 
 def _bits(numbers: Floats) -> Integers:
-    """The numbers as they are stored, so that the sign of a zero counts, too."""
+    """The numbers as stored: zeros of either sign differ."""
     return np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64)
 
 
-def _are_bounds(stated: Floats | None, bounds: Floats) -> bool:
-    """Whether a file states no bounds, or exactly these."""
-    return stated is None or (stated.shape == (4,) and bool((_bits(stated) == _bits(bounds)).all()))
+def _are_bounds(recorded: Floats | None, bounds: Floats) -> bool:
+    return recorded is None or (recorded.shape == (4,) and bool((_bits(recorded) == _bits(bounds)).all()))
 
 
 def _end_to_end(texts: pa.LargeBinaryArray) -> npt.NDArray[np.void]:
-    """Polygons that all have the right number of bytes, without a copy of each."""
     if not len(texts):
         return np.empty(0, dtype=_POLYGON)
     _, ends, content = texts.buffers()
@@ -367,4 +352,4 @@ def stated_bounds(schema: pa.Schema) -> Floats | None:
         bounds = json.loads(text)["columns"]["geometry"].get("bbox")
         return None if bounds is None else np.array(bounds, dtype=np.float64)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return np.empty(0)  # no such document: no bounds that could be right
+        return np.empty(0)  # invalid metadata: no bounds match

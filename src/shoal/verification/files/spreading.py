@@ -1,7 +1,6 @@
-"""Records of a written table spread over buckets by what they hold, in tasks that each read some row groups.
+"""Spread the records of a table over buckets by content, in tasks that each read some row groups.
 
-Identical records come together in one bucket, wherever they stand in the file. A task looks at its own rows
-alone; a record whose rows go on in another task's is put together by ``Spread``, which adds up what they saw.
+Identical records meet in one bucket. ``SpreadRecords`` joins records that cross tasks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,34 +24,33 @@ from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.arrays import Integers
 from shoal.runtime.staging import staged_file
 from shoal.verification.boxes.loops import is_canonical
-from shoal.verification.files.layout import Layout, Walked, walked
+from shoal.verification.files.layout import GroupWalk, Layout, walk_groups
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PrecisionCheck, boxes_as_written
-from shoal.verification.files.stored import digest_of, stored_bytes
-from shoal.verification.files.written import pseudonyms
+from shoal.verification.files.stored import record_digest, stored_bytes
+from shoal.verification.files.written import encode_pseudonyms
 
 _ROWS_AT_ONCE: Final = 1 << 18
 _RECORD: Final = np.dtype([("number", "<i8"), ("boxes", "<i8"), ("stored", "<i8", (2,))])
 
 
-class Piece(NamedTuple):
-    """Rows of one name that stand together. boxes: int64 [r, 6], as in the file; stored: their bytes."""
+class RecordPiece(NamedTuple):
+    """Consecutive rows of one name. boxes: int64 [r, 6], as in the file; stored: their bytes."""
 
     name: str
     boxes: Integers
     stored: bytes
 
-    def and_then(self, later: "Piece") -> "Piece":
-        """One record of both."""
-        return Piece(self.name, np.concatenate([self.boxes, later.boxes]), self.stored + later.stored)
+    def joined_with(self, later: "RecordPiece") -> "RecordPiece":
+        """This piece and the next one of the same record."""
+        return RecordPiece(self.name, np.concatenate([self.boxes, later.boxes]), self.stored + later.stored)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spreading:
-    """How one file is spread: the same for all of its tasks.
+    """How one file is spread; workers reach both folders.
 
-    folder: the release; scratch: where records go; both under paths that every worker reaches. key: 32 secret
-    bytes, by which buckets are drawn and bytes compared.
+    scratch: where records are written. key: 32 secret bytes, by which buckets are drawn and bytes compared.
     """
 
     folder: Path
@@ -65,75 +63,74 @@ class Spreading:
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadTask:
-    """The row groups from first on, before behind; layout: what the footer says of these."""
+    """The row groups first, ..., end - 1; layout: what the footer says of them."""
 
     spreading: Spreading
     first: int
-    behind: int
+    end: int
     layout: Layout
 
 
-class Chunk(NamedTuple):
-    """A file of spread records by its name in the scratch folder, and the number of its first record."""
+class BucketFile(NamedTuple):
+    """A file of spread records in the scratch folder, by name, and the number of its first record."""
 
     name: str
     first: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Seen:
-    """What one task saw. Its records are on disk: whole ones in chunks, its first and last in a file of ends.
+class SpreadPart:
+    """What one task found; complete records are in chunks, its first and last in a file of ends.
 
-    names: of the whole ones, in the order of the file, as chunks count them. end_names: of the first and the
-    last, or of the only one. unsorted: whether the rows of a whole one do not ascend.
+    names: of complete records, in file order. unsorted: rows of one do not ascend.
     """
 
     names: Pseudonyms
-    chunks: list[Chunk]
+    chunks: list[BucketFile]
     end_names: list[str]
     n_rows: int
     unsorted: bool
-    bytes_walked: Walked
+    bytes_walked: GroupWalk
     plane: PlaneCheck
     precision: PrecisionCheck
 
 
-def spread_groups(task: SpreadTask) -> Seen:
-    """Look at some row groups and spread their records; doing it twice does no harm.
+def spread_groups(task: SpreadTask) -> SpreadPart:
+    """Read some row groups and spread their records; safe to repeat.
 
     Raises InputError when they are damaged.
     """
     how = task.spreading
     path = how.folder / RELEASE_FILE
-    bytes_walked = _walked(path, task.layout)
+    bytes_walked = _walk_layout(path, task.layout)
     plane, precision = PlaneCheck(how.crs), PrecisionCheck(how.grid, how.crs)
     names: list[str] = []
-    chunks: list[Chunk] = []
-    first: Piece | None = None
-    last: Piece | None = None
+    chunks: list[BucketFile] = []
+    first: RecordPiece | None = None
+    last: RecordPiece | None = None
     n_rows, unsorted = 0, False
-    for table in _tables(path, task.first, task.behind):
+    for table in _read_tables(path, task.first, task.end):
         written = boxes_as_written(table, how.grid)
-        plane.look_at_boxes(written.boxes, how.grid)
-        precision.look(table, written)
+        plane.add_boxes(written.boxes, how.grid)
+        precision.add_rows(table, written)
         n_rows += len(table)
-        pieces = _pieces(table, written.boxes, how.key)
+        pieces = _split_records(table, written.boxes, how.key)
         if last is not None and last.name == pieces[0].name:
-            pieces[0] = last.and_then(pieces[0])
+            pieces[0] = last.joined_with(pieces[0])
         elif last is not None:
             pieces.insert(0, last)
         *whole, last = pieces
         if first is None and whole:
             first, *whole = whole
         if whole:
-            chunks.append(Chunk(f"{task.first}-{len(chunks)}", len(names)))
+            chunks.append(BucketFile(f"{task.first}-{len(chunks)}", len(names)))
             unsorted |= _write_chunk(how, chunks[-1].name, whole, np.arange(len(whole)))
             names += [piece.name for piece in whole]
     ends = [piece for piece in (first, last) if piece is not None]
     arrays = [array for piece in ends for array in (piece.boxes, np.frombuffer(piece.stored, dtype=np.uint8))]
-    with staged_file(_ends_of(how, task), lambda file: np.savez(file, *arrays)):
+    with staged_file(_ends_file(how, task), lambda file: np.savez(file, *arrays)):
         pass
-    return Seen(
+    return SpreadPart(
         names=Pseudonyms.of(names),
         chunks=chunks,
         end_names=[piece.name for piece in ends],
@@ -145,43 +142,40 @@ def spread_groups(task: SpreadTask) -> Seen:
     )
 
 
-class Spread:
-    """All records of a file, from what the tasks saw, in their order.
-
-    chunks: where they are.
-    """
+class SpreadRecords:
+    """All records of a file, put together from the tasks in order; chunks: where they are."""
 
     def __init__(self, spreading: Spreading) -> None:
-        self.chunks: list[Chunk] = []
+        self.chunks: list[BucketFile] = []
         self.n_rows = 0
         self.unsorted = False
-        self.walked: list[Walked] = []
+        self.walked: list[GroupWalk] = []
         self.plane = PlaneCheck(spreading.crs)
         self.precision = PrecisionCheck(spreading.grid, spreading.crs)
         self._how = spreading
         self._names: list[Pseudonyms] = []
         self._n_names = 0
-        self._open: Piece | None = None
-        self._ends: list[Piece] = []
+        self._open: RecordPiece | None = None
+        self._ends: list[RecordPiece] = []
         self._end_numbers: list[int] = []
 
-    def add(self, task: SpreadTask, seen: Seen) -> None:
-        """Take over what the next task saw."""
+    def add(self, task: SpreadTask, seen: SpreadPart) -> None:
+        """Add what the next task found."""
         self.n_rows += seen.n_rows
         self.unsorted |= seen.unsorted
         self.walked.append(seen.bytes_walked)
-        self.plane.add(seen.plane)
-        self.precision.add(seen.precision)
-        with np.load(_ends_of(self._how, task)) as stored:
+        self.plane.merge(seen.plane)
+        self.precision.merge(seen.precision)
+        with np.load(_ends_file(self._how, task)) as stored:
             arrays = list(stored.values())
         ends = [
-            Piece(name, boxes, digits.tobytes())
+            RecordPiece(name, boxes, digits.tobytes())
             for name, boxes, digits in zip(seen.end_names, arrays[::2], arrays[1::2], strict=True)
         ]
         if not ends:
             return
         if self._open is not None and self._open.name == ends[0].name:
-            self._open = self._open.and_then(ends[0])
+            self._open = self._open.joined_with(ends[0])
         else:
             self._close()
             self._open = ends[0]
@@ -193,13 +187,13 @@ class Spread:
             self._open = ends[1]
 
     def finish(self) -> None:
-        """Nothing follows."""
+        """Write the last open record."""
         self._close()
         self._write_ends()
 
     @property
     def names(self) -> Pseudonyms:
-        """In the order of the file."""
+        """Names of all records, in file order."""
         self._names = [Pseudonyms.concatenate(self._names)]
         return self._names[0]
 
@@ -208,14 +202,13 @@ class Spread:
         self._n_names += len(names)
 
     def faults(self) -> Iterator[Finding]:
-        """What the order of the rows shows."""
+        """Findings on the order of the rows."""
         if self.names.duplicate_positions():
             yield Finding("row-order", "the rows of one record do not stand together")
         if self.unsorted:
             yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
 
     def _close(self) -> None:
-        """The record that was open is whole."""
         if self._open is not None:
             self._ends.append(self._open)
             self._end_numbers.append(self._n_names)
@@ -226,22 +219,22 @@ class Spread:
 
     def _write_ends(self) -> None:
         if self._ends:
-            self.chunks.append(Chunk(f"ends-{len(self.chunks)}", 0))
+            self.chunks.append(BucketFile(f"ends-{len(self.chunks)}", 0))
             numbers = np.array(self._end_numbers, dtype=np.int64)
             self.unsorted |= _write_chunk(self._how, self.chunks[-1].name, self._ends, numbers)
         self._ends, self._end_numbers = [], []
 
 
-def records_of_bucket(
-    spreading: Spreading, chunks: Sequence[Chunk], bucket: int
+def read_bucket(
+    spreading: Spreading, chunks: Sequence[BucketFile], bucket: int
 ) -> tuple[Integers, Integers, Integers, Boxes]:
-    """(numbers in the file [r], boxes of each [r], digests of what is stored [r, 2], all boxes) of a bucket.
+    """Read one bucket in file order.
 
-    In the order of the file.
+    Returns record numbers [r], boxes of each [r], digests of stored bytes [r, 2], and all boxes.
     """
-    found = [_read_chunk(spreading, chunk, bucket) for chunk in chunks]
-    records = np.concatenate([np.empty(0, dtype=_RECORD), *(records for records, _ in found)])
-    rows = np.concatenate([np.empty((0, len(BOX_COLUMNS)), dtype=np.int64), *(rows for _, rows in found)])
+    parts = [_read_chunk(spreading, chunk, bucket) for chunk in chunks]
+    records = np.concatenate([np.empty(0, dtype=_RECORD), *(records for records, _ in parts)])
+    rows = np.concatenate([np.empty((0, len(BOX_COLUMNS)), dtype=np.int64), *(rows for _, rows in parts)])
     order = np.argsort(records["number"], kind="stable")
     of_row = np.repeat(np.arange(len(records)), records["boxes"])
     place = np.empty(len(records), dtype=np.int64)
@@ -252,11 +245,10 @@ def records_of_bucket(
     return records["number"].copy(), records["boxes"].copy(), records["stored"].copy(), Boxes(**columns)
 
 
-def _walked(path: Path, layout: Layout) -> Walked:
-    """The bytes of some groups; raises InputError where they are damaged."""
+def _walk_layout(path: Path, layout: Layout) -> GroupWalk:
     try:
         with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
-            return walked(content, layout)
+            return walk_groups(content, layout)
     except FileNotFoundError as error:
         raise InputError(
             f"{path} is not there where a worker looks for it; all machines must reach it under the same path"
@@ -265,33 +257,31 @@ def _walked(path: Path, layout: Layout) -> Walked:
         raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
 
 
-def _tables(path: Path, first: int, behind: int) -> Iterator[pa.Table]:
-    """The rows of some groups, a quarter of a million at once; raises InputError where they are damaged."""
+def _read_tables(path: Path, first: int, end: int) -> Iterator[pa.Table]:
     try:
         file = pq.ParquetFile(path)
-        for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=range(first, behind)):
+        for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=range(first, end)):
             if len(batch):
                 yield pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
 
 
-def _pieces(table: pa.Table, boxes: Boxes, key: bytes) -> list[Piece]:
-    """Rows of one name that stand together, for each time a name begins."""
-    coded = pseudonyms(table)
+def _split_records(table: pa.Table, boxes: Boxes, key: bytes) -> list[RecordPiece]:
+    coded = encode_pseudonyms(table)
     codes, names = coded.indices.to_numpy(), coded.dictionary.to_pylist()
     columns, stored = np.stack(boxes.columns(), axis=1), stored_bytes(table, key)
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]).tolist()
     return [
-        Piece(names[codes[start]], columns[start:end], stored[start:end].tobytes())
+        RecordPiece(names[codes[start]], columns[start:end], stored[start:end].tobytes())
         for start, end in zip(starts, [*starts[1:], len(codes)], strict=True)
     ]
 
 
-def _write_chunk(how: Spreading, name: str, pieces: Sequence[Piece], numbers: Integers) -> bool:
-    """Write whole records by their buckets; whether the rows of any do not ascend.
+def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece], numbers: Integers) -> bool:
+    """Write complete records by bucket; return whether the rows of any do not ascend.
 
-    The file: for each bucket, where its records and its boxes end; all records; all boxes.
+    The file holds: ends of records and boxes for each bucket, all records, all boxes.
     """
     contents, drawn, unsorted = [], np.empty(len(pieces), dtype=np.int64), False
     lengths = np.array([len(piece.boxes) for piece in pieces], dtype=np.int64)
@@ -307,7 +297,7 @@ def _write_chunk(how: Spreading, name: str, pieces: Sequence[Piece], numbers: In
         drawn[number] = int.from_bytes(digest, "little") % how.n_buckets
         contents.append(content)
     records = np.empty(len(pieces), dtype=_RECORD)
-    digests = b"".join(digest_of(piece.stored) for piece in pieces)
+    digests = b"".join(record_digest(piece.stored) for piece in pieces)
     records["number"], records["boxes"] = numbers, lengths
     records["stored"] = np.frombuffer(digests, dtype=np.int64).reshape(-1, 2)
     order = np.argsort(drawn, kind="stable")
@@ -326,22 +316,20 @@ def _write_chunk(how: Spreading, name: str, pieces: Sequence[Piece], numbers: In
     return unsorted
 
 
-def _read_chunk(how: Spreading, chunk: Chunk, bucket: int) -> tuple[npt.NDArray[np.void], Integers]:
-    """(records, boxes) of one bucket in one chunk."""
+def _read_chunk(how: Spreading, chunk: BucketFile, bucket: int) -> tuple[npt.NDArray[np.void], Integers]:
     width = len(BOX_COLUMNS)
     with (how.scratch / chunk.name).open("rb") as file:
         ends = np.fromfile(file, dtype=np.int64, count=2 * how.n_buckets).reshape(2, -1)
-        (first, first_box), (behind, behind_box) = ends[:, bucket - 1] if bucket else (0, 0), ends[:, bucket]
+        (first, first_box), (end, end_box) = ends[:, bucket - 1] if bucket else (0, 0), ends[:, bucket]
         begin = ends.nbytes
         file.seek(begin + int(first) * _RECORD.itemsize)
-        records = np.fromfile(file, dtype=_RECORD, count=int(behind - first))
+        records = np.fromfile(file, dtype=_RECORD, count=int(end - first))
         begin += int(ends[0, -1]) * _RECORD.itemsize
         file.seek(begin + int(first_box) * width * 8)
-        rows = np.fromfile(file, dtype=np.int64, count=int(behind_box - first_box) * width)
+        rows = np.fromfile(file, dtype=np.int64, count=int(end_box - first_box) * width)
     records["number"] += chunk.first
     return records, rows.reshape(-1, width)
 
 
-def _ends_of(how: Spreading, task: SpreadTask) -> Path:
-    """The file of a task's first and last records."""
+def _ends_file(how: Spreading, task: SpreadTask) -> Path:
     return how.scratch / f"{task.first}.ends.npz"

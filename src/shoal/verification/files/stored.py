@@ -1,7 +1,7 @@
-"""How a table stores what it says: the types of its columns, and equal records byte for byte alike.
+"""Check how a table stores its rows: column types, and identical bytes for identical records.
 
-Boxes are compared in cells and slots. What is beyond that, the last digits of a number or of an outline, or
-zeros at the end of a number written as text, could still tell the members of a class apart.
+Boxes are compared in cells and slots. The last digits of a number or an outline could still tell the members
+of a class apart.
 """
 
 import hashlib
@@ -22,35 +22,35 @@ from shoal.units import counted
 
 _DIGEST_BYTES: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 18
-_KEY: Final = os.urandom(32)  # of this process; never shown
-_NUMBERS: Final = (pa.int64(), pa.float64())
-_TEXTS: Final = (pa.string(), pa.large_string())
-_BYTES: Final = (pa.binary(), pa.large_binary())
+_KEY: Final = os.urandom(32)  # of this process; secret
+NUMBERS: Final = (pa.int64(), pa.float64())
+TEXTS: Final = (pa.string(), pa.large_string())
+BYTES: Final = (pa.binary(), pa.large_binary())
 
 
 def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
     """Columns that are stored in another type than a release has."""
     for field in schema:
         if field.name == "trajectory_id":
-            right, expected = field.type in _TEXTS, "text"
+            right, expected = field.type in TEXTS, "text"
         elif field.name == "geometry":
-            right, expected = field.type in _BYTES, "bytes"
+            right, expected = field.type in BYTES, "bytes"
         elif field.name in (*BOX_COLUMNS, *POINT_COLUMNS, *DEGREE_COLUMNS):
             instant = field.name.startswith("t") and pa.types.is_timestamp(field.type)
-            # seconds in 64 bits tell microseconds apart, and no nanoseconds
-            right = field.type in _NUMBERS or (instant and field.type.unit != "ns")
+            # 64-bit seconds resolve microseconds, not nanoseconds
+            right = field.type in NUMBERS or (instant and field.type.unit != "ns")
             expected = "numbers of 64 bits"
         else:
-            continue  # it does not belong there at all
+            continue  # another check finds it
         if not right:
-            # the name of a zone may be any text
+            # a time zone's name may be any text
             kind = f"timestamp[{field.type.unit}]" if pa.types.is_timestamp(field.type) else field.type
             message = f"the column {field.name} is stored as {kind}; expected {expected}"
             yield Finding("unexpected-type", message)
 
 
-def strange_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
-    """Pseudonyms that are not what releases have, and so could say anything in plain words."""
+def unexpected_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
+    """Pseudonyms of another form than releases have, which could say anything in plain words."""
     if n := len(Pseudonyms.of(names).irregular):
         yield Finding(
             "unexpected-pseudonym",
@@ -59,49 +59,31 @@ def strange_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
-    """int64 [rows, c]: what is stored of each row beside its pseudonym; equal where the bytes are.
+    """int64 [rows, c]: the stored bytes of each row except its pseudonym.
 
-    Numbers by their bits, outlines by a digest of 128 bits whose key (32 bytes) nobody knows. Columns of a
-    wrong type, and outlines of different lengths, are found elsewhere and left out.
+    Numbers by their bits, outlines by a 128-bit digest with a secret key (32 bytes). Columns of a wrong type,
+    and outlines of different lengths, are left to other checks.
     """
     columns: list[Integers] = []
     for name in table.column_names:
         values = table[name]
-        if values.type in _NUMBERS or pa.types.is_timestamp(values.type):
+        if values.type in NUMBERS or pa.types.is_timestamp(values.type):
             parts = [
                 part.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) for part in values.chunks
             ]
             columns.append(np.concatenate([*parts, np.empty(0, dtype=np.int64)]))
-        elif values.type in _BYTES:
+        elif values.type in BYTES:
             columns += _digests(values, np.frombuffer(key, dtype=np.uint64).reshape(2, 2))
     return np.column_stack(columns) if columns else np.empty((len(table), 0), dtype=np.int64)
 
 
-class EqualRecords:
-    """Records that hold the same boxes, and whether they are stored alike."""
-
-    def __init__(self) -> None:
-        self._stored: dict[int, bytes] = {}
-        self._differing = 0
-
-    def look_at(self, boxes: bytes, stored: bytes) -> None:
-        """Take in one record: its boxes in cells and slots, and what is stored of it."""
-        digest = digest_of(stored)
-        if self._stored.setdefault(hash(boxes), digest) != digest:
-            self._differing += 1
-
-    def findings(self) -> Iterator[Finding]:
-        """One for all records that are stored differently than the first with the same boxes."""
-        return differing_findings(self._differing)
-
-
-def digest_of(stored: bytes) -> bytes:
-    """16 bytes for what is stored of a record."""
+def record_digest(stored: bytes) -> bytes:
+    """16 bytes for the stored bytes of a record."""
     return hashlib.blake2b(stored, digest_size=_DIGEST_BYTES).digest()
 
 
-def differing_findings(differing: int) -> Iterator[Finding]:
-    """One for so many records that are stored differently than the first with the same boxes."""
+def stored_differently(differing: int) -> Iterator[Finding]:
+    """At most one finding for the number of records stored differently than the first with the same boxes."""
     if differing:
         message = (
             f"{counted(differing, 'record is', 'records are')} stored otherwise, in the last digits or the "
@@ -113,17 +95,16 @@ def differing_findings(differing: int) -> Iterator[Finding]:
 def records_stored_differently(
     table: pa.Table, boxes: Integers, offsets: Integers, order: Integers | None
 ) -> Iterator[Finding]:
-    """Records of a whole table with the same boxes [rows, 6] and other bytes.
-
-    order: the rows, by record; None = as they stand.
-    """
+    """Compare the stored bytes of records with equal boxes, int64 [rows, 6]; order: rows by record."""
     stored, cells = stored_bytes(table), boxes
     if order is not None:
         stored, cells = stored[order], cells[order]
-    equal = EqualRecords()
+    first_digest: dict[int, bytes] = {}
+    differing = 0
     for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        equal.look_at(cells[start:end].tobytes(), stored[start:end].tobytes())
-    yield from equal.findings()
+        digest = record_digest(stored[start:end].tobytes())
+        differing += first_digest.setdefault(hash(cells[start:end].tobytes()), digest) != digest
+    yield from stored_differently(differing)
 
 
 def _digests(column: pa.ChunkedArray, keys: npt.NDArray[np.uint64]) -> list[Integers]:
@@ -145,12 +126,11 @@ def _digests(column: pa.ChunkedArray, keys: npt.NDArray[np.uint64]) -> list[Inte
 
 
 def _mixed(words: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> Integers:
-    """int64 [rows, 2]: all words of each row, mixed with two keys."""
-    found = np.empty((len(words), 2), dtype=np.uint64)
+    mixed = np.empty((len(words), 2), dtype=np.uint64)
     for half, (start, factor) in enumerate(keys):
         state = np.full(len(words), start, dtype=np.uint64)
         for word in words.T:
             state = (state ^ word) * (factor | np.uint64(1))
             state ^= state >> np.uint64(29)
-        found[:, half] = state
-    return found.view(np.int64)
+        mixed[:, half] = state
+    return mixed.view(np.int64)

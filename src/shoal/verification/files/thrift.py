@@ -1,7 +1,7 @@
-"""The compact protocol of Apache Thrift, as far as the footer and the page headers of a Parquet file use it.
+"""Read the footer and page headers of a Parquet file: Thrift's compact protocol with fixed fields.
 
-Every structure is read by a literal list of the fields that it may have. What stands there besides is told
-and not skipped, so that nothing can hide in a field that readers pass over.
+Fields are those of parquet.thrift, Apache Parquet 2.12. An unknown field is an error, so nothing can hide
+there.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from shoal.errors import InputError
 _MOST_DIGITS: Final = 10  # bytes of a whole number of 64 bits
 _TRUE, _FALSE = 1, 2
 _LONG_LIST: Final = 15
-_FARTHEST_STEP: Final = 15  # from the number of one field to that of the next, in one byte with its type
+_FARTHEST_STEP: Final = 15  # largest step between field numbers that fits into one byte with the type
 CODES: Final[Mapping[str, frozenset[int]]] = {
     "bool": frozenset({_TRUE, _FALSE}),
     "i8": frozenset({3}),
@@ -35,10 +35,9 @@ def not_readable(where: str) -> InputError:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One field that a structure may have.
+    """One field that a structure may have; kind, items: keys of CODES.
 
-    kind, items: of the value, and of the items of a list, a key of CODES. of: the structure of a struct, or
-    of the items of a list.
+    of: the structure of a struct or items.
     """
 
     name: str
@@ -49,7 +48,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """The fields of a structure by their number."""
+    """The fields of a structure by number."""
 
     name: str
     fields: Mapping[int, Field]
@@ -57,10 +56,7 @@ class Shape:
 
 @dataclass(eq=False)
 class Source:
-    """Bytes under examination and the place reached in them.
-
-    Raises InputError where they end early or are no such structure.
-    """
+    """Bytes and the current place; raises InputError where they end early or are invalid."""
 
     content: Any
     where: str
@@ -74,8 +70,8 @@ class Source:
         self.at += 1
         return value
 
-    def whole(self) -> int:
-        """A number of 64 bits without sign; raises for one that is written longer than it must be."""
+    def unsigned(self) -> int:
+        """An unsigned number of 64 bits; raises for one that is longer than necessary."""
         value = shift = 0
         for _ in range(_MOST_DIGITS):
             digit = self.byte()
@@ -88,13 +84,13 @@ class Source:
         raise self.broken()
 
     def signed(self) -> int:
-        """A number with sign, in zigzag order."""
-        value = self.whole()
+        """A signed number, in zigzag order."""
+        value = self.unsigned()
         return (value >> 1) ^ -(value & 1)
 
-    def text(self) -> bytes:
+    def byte_string(self) -> bytes:
         """Bytes after their length."""
-        length = self.whole()
+        length = self.unsigned()
         if length > len(self.content) - self.at:
             raise self.broken()
         self.at += length
@@ -106,28 +102,28 @@ class Source:
 
 
 def read_struct(source: Source, shape: Shape) -> dict[str, Any]:
-    """The fields of a structure by name; a field that its list lacks ends the reading with an error."""
-    found: dict[str, Any] = {}
+    """The fields of a structure by name; an unlisted field raises InputError."""
+    values: dict[str, Any] = {}
     number = 0
     while (head := source.byte()) != 0:
         before = number
         number = before + (head >> 4) if head >> 4 else source.signed()
         if number <= before or (not head >> 4 and number - before <= _FARTHEST_STEP):
-            raise source.broken()  # out of order, or written longer than it must be
-        known = shape.fields.get(number)
-        if known is None:
+            raise source.broken()  # out of order, or longer than necessary
+        field = shape.fields.get(number)
+        if field is None:
             raise InputError(
                 f"{source.where} has a field {number} in its {shape.name}, which shoal does not know "
                 "and does not write; write the release again"
             )
-        if head & 0x0F not in CODES[known.kind]:
+        if head & 0x0F not in CODES[field.kind]:
             raise source.broken()
-        found[known.name] = _value(source, known, head & 0x0F)
-    return found
+        values[field.name] = _value(source, field, head & 0x0F)
+    return values
 
 
-def _value(source: Source, known: Field, code: int) -> Any:
-    match known.kind:
+def _value(source: Source, field: Field, code: int) -> Any:
+    match field.kind:
         case "bool":
             return code == _TRUE
         case "i8":
@@ -135,25 +131,25 @@ def _value(source: Source, known: Field, code: int) -> Any:
         case "i16" | "i32" | "i64":
             return source.signed()
         case "bytes":
-            return source.text()
+            return source.byte_string()
         case "list":
-            return _items(source, known)
+            return _items(source, field)
         case _:
-            assert known.of is not None  # noqa: S101  (the lists of fields say so)
-            return read_struct(source, known.of)
+            assert field.of is not None  # noqa: S101  (the lists of fields say so)
+            return read_struct(source, field.of)
 
 
-def _items(source: Source, known: Field) -> list[Any]:
+def _items(source: Source, field: Field) -> list[Any]:
     head = source.byte()
-    size = head >> 4 if head >> 4 != _LONG_LIST else source.whole()
+    size = head >> 4 if head >> 4 != _LONG_LIST else source.unsigned()
     if head >> 4 == _LONG_LIST and size < _LONG_LIST:
         raise source.broken()
-    if head & 0x0F not in CODES[known.items]:
+    if head & 0x0F not in CODES[field.items]:
         raise source.broken()
-    # however many there are said to be, each takes a byte at least, and reading ends with the bytes
-    if known.of is not None:
-        return [read_struct(source, known.of) for _ in range(size)]
-    return [source.text() if known.items == "bytes" else source.signed() for _ in range(size)]
+    # each item takes at least a byte, so a false size ends with the bytes
+    if field.of is not None:
+        return [read_struct(source, field.of) for _ in range(size)]
+    return [source.byte_string() if field.items == "bytes" else source.signed() for _ in range(size)]
 
 
 def _int(name: str) -> Field:
@@ -172,15 +168,15 @@ def _bool(name: str) -> Field:
     return Field(name=name, kind="bool")
 
 
-def _one(name: str, shape: Shape) -> Field:
+def _struct(name: str, shape: Shape) -> Field:
     return Field(name=name, kind="struct", of=shape)
 
 
-def _some(name: str, shape: Shape) -> Field:
+def _struct_list(name: str, shape: Shape) -> Field:
     return Field(name=name, kind="list", of=shape)
 
 
-def _plain(name: str, items: str) -> Field:
+def _plain_list(name: str, items: str) -> Field:
     return Field(name=name, kind="list", items=items)
 
 
@@ -188,23 +184,23 @@ _NOTHING: Final = Shape(name="mark", fields={})
 _UNIT: Final = Shape(
     name="unit of time",
     fields={
-        1: _one("milliseconds", _NOTHING),
-        2: _one("microseconds", _NOTHING),
-        3: _one("nanoseconds", _NOTHING),
+        1: _struct("milliseconds", _NOTHING),
+        2: _struct("microseconds", _NOTHING),
+        3: _struct("nanoseconds", _NOTHING),
     },
 )
-_INSTANT: Final = Shape(name="type of times", fields={1: _bool("utc"), 2: _one("unit", _UNIT)})
+_INSTANT: Final = Shape(name="type of times", fields={1: _bool("utc"), 2: _struct("unit", _UNIT)})
 _WHOLE: Final = Shape(
     name="type of whole numbers", fields={1: Field(name="bits", kind="i8"), 2: _bool("signed")}
 )
 _LOGICAL: Final = Shape(
     name="type of a column",
     fields={
-        1: _one("text", _NOTHING),
-        2: _one("map", _NOTHING),
-        3: _one("list", _NOTHING),
-        8: _one("instant", _INSTANT),
-        10: _one("whole", _WHOLE),
+        1: _struct("text", _NOTHING),
+        2: _struct("map", _NOTHING),
+        3: _struct("list", _NOTHING),
+        8: _struct("instant", _INSTANT),
+        10: _struct("whole", _WHOLE),
     },
 )
 _SCHEMA: Final = Shape(
@@ -219,7 +215,7 @@ _SCHEMA: Final = Shape(
         7: _int("scale"),
         8: _int("precision"),
         9: _int("field_id"),
-        10: _one("logical_type", _LOGICAL),
+        10: _struct("logical_type", _LOGICAL),
     },
 )
 _STATISTICS: Final = Shape(
@@ -238,7 +234,11 @@ _STATISTICS: Final = Shape(
 _PAIR: Final = Shape(name="metadata", fields={1: _bytes("key"), 2: _bytes("value")})
 _SIZES: Final = Shape(
     name="statistics of sizes",
-    fields={1: _long("bytes"), 2: _plain("repetition_levels", "i64"), 3: _plain("definition_levels", "i64")},
+    fields={
+        1: _long("bytes"),
+        2: _plain_list("repetition_levels", "i64"),
+        3: _plain_list("definition_levels", "i64"),
+    },
 )
 _ENCODING_COUNT: Final = Shape(
     name="count of encodings", fields={1: _int("page_type"), 2: _int("encoding"), 3: _int("pages")}
@@ -247,21 +247,21 @@ _CHUNK_DATA: Final = Shape(
     name="metadata of a column",
     fields={
         1: _int("type"),
-        2: _plain("encodings", "i32"),
-        3: _plain("path", "bytes"),
+        2: _plain_list("encodings", "i32"),
+        3: _plain_list("path", "bytes"),
         4: _int("codec"),
         5: _long("values"),
         6: _long("uncompressed"),
         7: _long("compressed"),
-        8: _some("pairs", _PAIR),
+        8: _struct_list("pairs", _PAIR),
         9: _long("data_page_offset"),
         10: _long("index_page_offset"),
         11: _long("dictionary_page_offset"),
-        12: _one("statistics", _STATISTICS),
-        13: _some("encoding_counts", _ENCODING_COUNT),
+        12: _struct("statistics", _STATISTICS),
+        13: _struct_list("encoding_counts", _ENCODING_COUNT),
         14: _long("bloom_filter_offset"),
         15: _int("bloom_filter_length"),
-        16: _one("sizes", _SIZES),
+        16: _struct("sizes", _SIZES),
     },
 )
 _CHUNK: Final = Shape(
@@ -269,7 +269,7 @@ _CHUNK: Final = Shape(
     fields={
         1: _bytes("file_path"),
         2: _long("file_offset"),
-        3: _one("data", _CHUNK_DATA),
+        3: _struct("data", _CHUNK_DATA),
         4: _long("offset_index_offset"),
         5: _int("offset_index_length"),
         6: _long("column_index_offset"),
@@ -283,26 +283,26 @@ _SORTING: Final = Shape(
 _ROW_GROUP: Final = Shape(
     name="group of rows",
     fields={
-        1: _some("chunks", _CHUNK),
+        1: _struct_list("chunks", _CHUNK),
         2: _long("bytes"),
         3: _long("rows"),
-        4: _some("sorting", _SORTING),
+        4: _struct_list("sorting", _SORTING),
         5: _long("file_offset"),
         6: _long("compressed"),
         7: Field(name="ordinal", kind="i16"),
     },
 )
-_ORDER: Final = Shape(name="order of values", fields={1: _one("by_type", _NOTHING)})
+_ORDER: Final = Shape(name="order of values", fields={1: _struct("by_type", _NOTHING)})
 FOOTER: Final = Shape(
     name="footer",
     fields={
         1: _int("version"),
-        2: _some("schema", _SCHEMA),
+        2: _struct_list("schema", _SCHEMA),
         3: _long("rows"),
-        4: _some("row_groups", _ROW_GROUP),
-        5: _some("pairs", _PAIR),
+        4: _struct_list("row_groups", _ROW_GROUP),
+        5: _struct_list("pairs", _PAIR),
         6: _bytes("created_by"),
-        7: _some("orders", _ORDER),
+        7: _struct_list("orders", _ORDER),
     },
 )
 _DATA_PAGE: Final = Shape(
@@ -312,7 +312,7 @@ _DATA_PAGE: Final = Shape(
         2: _int("encoding"),
         3: _int("definition_levels"),
         4: _int("repetition_levels"),
-        5: _one("statistics", _STATISTICS),
+        5: _struct("statistics", _STATISTICS),
     },
 )
 _DICTIONARY_PAGE: Final = Shape(
@@ -325,7 +325,7 @@ PAGE: Final = Shape(
         2: _int("uncompressed"),
         3: _int("compressed"),
         4: _int("crc"),
-        5: _one("data", _DATA_PAGE),
-        7: _one("dictionary", _DICTIONARY_PAGE),
+        5: _struct("data", _DATA_PAGE),
+        7: _struct("dictionary", _DICTIONARY_PAGE),
     },
 )

@@ -1,7 +1,7 @@
-"""VISIBLE, the one table of parameters that a release shows again: what each must be true of.
+"""VISIBLE, the parameters whose effect a release shows, and the check of each.
 
-Most parameters of a method leave no trace that could be held against them, and those that are part of the
-claim are compared with it. A row here is a bound on what the table holds, and so can be checked.
+Most parameters leave no visible trace, and those in the claim are compared with it. Each row here bounds what
+the table can hold.
 """
 
 from collections import Counter
@@ -20,73 +20,70 @@ from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import MANIFEST_FILE
 from shoal.runtime.arrays import Flags, Integers
 
-_ROUNDING: Final = 1e-9  # of a quotient of two lengths
-_LAST_DIGITS: Final = 4  # by which a product of two numbers may differ from one that was found in another way
+_ROUNDING: Final = 1e-9  # relative error of a quotient of two lengths
+_LAST_DIGITS: Final = 4  # units in the last place
 _LONGEST: Final = 1e15  # seconds or meters; beyond it a parameter bounds nothing
 
 
-def _wider_kept(release: Release, most_m: float) -> Flags:
-    return _where_boxes_were_dropped(release, _wider(release, most_m))
+def _wider_than_suppressed(release: Release, most_m: float) -> Flags:
+    return _if_whole_boxes_are_suppressed(release, _wider_than(release, most_m))
 
 
-def _longer_kept(release: Release, most_s: float) -> Flags:
-    return _where_boxes_were_dropped(release, _longer(release, most_s))
+def _longer_than_suppressed(release: Release, most_s: float) -> Flags:
+    return _if_whole_boxes_are_suppressed(release, _longer_than(release, most_s))
 
 
-def _where_boxes_were_dropped(release: Release, beyond: Flags) -> Flags:
-    """Suppression by samples leaves a box of any size, which its thresholds do not bound."""
+def _if_whole_boxes_are_suppressed(release: Release, beyond: Flags) -> Flags:
+    """Suppression by samples leaves boxes of any size, which its thresholds do not bound."""
     return np.asarray(beyond & (release.parameters.get("suppress_by") != "samples"))
 
 
-def _wider(release: Release, most_m: float) -> Flags:
+def _wider_than(release: Release, most_m: float) -> Flags:
     boxes, grid = release.boxes, release.snapped_grid()
     sides = (boxes.x_max - boxes.x_min) + (boxes.y_max - boxes.y_min)
     return np.asarray(sides * grid.cell_m > most_m * (1 + _ROUNDING))
 
 
-def _longer(release: Release, most_s: float) -> Flags:
+def _longer_than(release: Release, most_s: float) -> Flags:
     boxes, grid = release.boxes, release.snapped_grid()
     return np.asarray((boxes.t_end - boxes.t_start) * grid.slot_s > most_s * (1 + _ROUNDING))
 
 
-def _across_cells(release: Release, grid_m: float) -> Flags:
-    boxes, own = release.boxes, release.snapped_grid().cell_m
-    offset = round((_length(release.parameters.get("grid_offset_m")) or 0.0) / own)
-    across_x = _crosses(boxes.x_min - offset, boxes.x_max - offset, grid_m / own)
-    return np.asarray(across_x | _crosses(boxes.y_min - offset, boxes.y_max - offset, grid_m / own))
+def _crosses_cells(release: Release, grid_m: float) -> Flags:
+    boxes, grid_cell_m = release.boxes, release.snapped_grid().cell_m
+    offset = round((_length(release.parameters.get("grid_offset_m")) or 0.0) / grid_cell_m)
+    across_x = _crosses(boxes.x_min - offset, boxes.x_max - offset, grid_m / grid_cell_m)
+    return np.asarray(across_x | _crosses(boxes.y_min - offset, boxes.y_max - offset, grid_m / grid_cell_m))
 
 
-def _across_slots(release: Release, slot_s: float) -> Flags:
+def _crosses_slots(release: Release, slot_s: float) -> Flags:
     return _crosses(release.boxes.t_start, release.boxes.t_end, slot_s / release.snapped_grid().slot_s)
 
 
 def _crosses(low: Integers, high: Integers, step: float) -> Flags:
-    """Which ranges of cells [low, high) lie in more than one coarse cell of so many."""
     coarse = max(1, round(step))
     return np.asarray(low // coarse != (high - 1) // coarse)
 
 
-def _off_the_clock(release: Release, step_s: float) -> Flags:
+def _not_multiples(release: Release, step_s: float) -> Flags:
     t = release.points.t
     return np.asarray(np.abs(t - np.rint(t / step_s) * step_s) > _LAST_DIGITS * np.spacing(np.abs(t)))
 
 
-def _ends_off_the_clock(release: Release, pi_s: float) -> Flags:
-    off = _off_the_clock(release, pi_s)
+def _ends_not_multiples(release: Release, pi_s: float) -> Flags:
+    off = _not_multiples(release, pi_s)
     return np.asarray(off[np.concatenate([release.offsets[:-1], release.offsets[1:] - 1])])
 
 
 def _beyond_extents(release: Release, most: LargestExtents) -> Flags:
-    return np.asarray(_wider(release, most.space_m) | _longer(release, most.time_s))
+    return np.asarray(_wider_than(release, most.space_m) | _longer_than(release, most.time_s))
 
 
 def _length(value: Any) -> float | None:
-    """A parameter in seconds or meters; None for one that is not set or bounds nothing."""
     return float(value) if type(value) in {int, float} and 0 < value < _LONGEST else None
 
 
 def _extents(value: Any) -> LargestExtents | None:
-    """A parameter of two extents; None for one that is not set or cannot be read."""
     try:
         return parse_extents(value) if isinstance(value, str) else None
     except MisuseError:
@@ -94,11 +91,10 @@ def _extents(value: Any) -> LargestExtents | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Visible:
-    """What a release shows of a parameter.
+class VisibleParameter:
+    """How one parameter is checked.
 
-    beyond: which of its boxes or points cannot come of a value. read: the value of what a manifest says, None
-    where that bounds nothing.
+    beyond: boxes or points that contradict a value. read: from the manifest, None where it bounds nothing.
     """
 
     payload: PayloadKind
@@ -107,22 +103,19 @@ class Visible:
 
 
 # by method and parameter
-VISIBLE: Final[Mapping[tuple[str, str], Visible]] = {
-    ("glove", "suppress_space_m"): Visible(payload="boxes", beyond=_wider_kept),
-    ("glove", "suppress_time_s"): Visible(payload="boxes", beyond=_longer_kept),
-    ("glove", "extent_at_most"): Visible(payload="boxes", beyond=_beyond_extents, read=_extents),
-    ("static", "grid_m"): Visible(payload="boxes", beyond=_across_cells),
-    ("static", "slot_s"): Visible(payload="boxes", beyond=_across_slots),
-    ("nwa", "step_s"): Visible(payload="points", beyond=_off_the_clock),
-    ("nwa", "pi_s"): Visible(payload="points", beyond=_ends_off_the_clock),
+VISIBLE: Final[Mapping[tuple[str, str], VisibleParameter]] = {
+    ("glove", "suppress_space_m"): VisibleParameter(payload="boxes", beyond=_wider_than_suppressed),
+    ("glove", "suppress_time_s"): VisibleParameter(payload="boxes", beyond=_longer_than_suppressed),
+    ("glove", "extent_at_most"): VisibleParameter(payload="boxes", beyond=_beyond_extents, read=_extents),
+    ("static", "grid_m"): VisibleParameter(payload="boxes", beyond=_crosses_cells),
+    ("static", "slot_s"): VisibleParameter(payload="boxes", beyond=_crosses_slots),
+    ("nwa", "step_s"): VisibleParameter(payload="points", beyond=_not_multiples),
+    ("nwa", "pi_s"): VisibleParameter(payload="points", beyond=_ends_not_multiples),
 }
 
 
-def beyond_parameters(release: Release) -> Counter[str]:
-    """How much of what a release publishes cannot come of its parameters, by their names.
-
-    Boxes are looked at where they are tight hulls: others were rounded outward afterwards.
-    """
+def count_beyond_parameters(release: Release) -> Counter[str]:
+    """Count the boxes (where they are tight hulls) or points that contradict each parameter."""
     beyond: Counter[str] = Counter()
     if release.n_samples and getattr(release.claim, "hull", TIGHT) == TIGHT:
         for (method, name), row in VISIBLE.items():
@@ -133,7 +126,7 @@ def beyond_parameters(release: Release) -> Counter[str]:
 
 
 def parameter_findings(beyond: Counter[str], payload: PayloadKind) -> Iterator[Finding]:
-    """One finding for each parameter that the table shows to be false."""
+    """One finding for each parameter that the table contradicts."""
     for name, n in beyond.items():
         if n:
             message = f"{MANIFEST_FILE}: {n:,} {payload} of the table cannot come of its {name}"

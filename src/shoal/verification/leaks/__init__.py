@@ -1,1 +1,1 @@
-"""What the files of a release say beside its claim."""
+"""Searches for identifiers and other leaks in the files of a release."""

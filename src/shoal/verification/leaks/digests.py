@@ -1,9 +1,7 @@
-"""Plain hashes of identifiers, whole, cut or wrapped, in names and texts.
+"""Find plain hashes of identifiers, whole, cut or re-encoded, in names and texts.
 
-A pseudonym that is a hash of an identifier is no pseudonym: whoever can list the identifiers can list the
-hashes. So any twelve characters in a row that a hash and a name have in common count, wherever they stand in
-either. Twelve characters are also found by chance where people are many; ``_longer_than_chance`` says how
-long a run must then be, or how many names must have one.
+Anyone who can list the identifiers can list their hashes. So any 12 consecutive characters that a hash and a
+name share count. With many people, runs of 12 are also shared by chance: see ``_longer_than_chance``.
 """
 
 import hashlib
@@ -21,26 +19,26 @@ import numpy.typing as npt
 from shoal.model.names import Pseudonyms
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import counted, show_share
-from shoal.verification.leaks.forms import among
+from shoal.verification.leaks.forms import is_among
 from shoal.verification.leaks.loops import fill_filter, mark_runs, rows_that_hold
 
-SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, as the whole of a name
-SHORTEST_RUN: Final = 12  # characters that a name and a hash have in common, anywhere
-SHORTEST_IN_TEXT: Final = 16  # characters of what is looked at in running text
-FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that runs found by chance refuse
+SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash that are a whole name
+SHORTEST_RUN: Final = 12  # characters shared by a name and a hash, anywhere
+SHORTEST_IN_TEXT: Final = 16  # characters of a word of running text
+FALSE_ALARMS: Final = 1e-6  # largest share of honest releases refused by chance
 _LONGEST_IN_TEXT: Final = 160
 IDS_AT_ONCE: Final = 1024
-_KEPT_BYTES: Final = 1 << 26  # of all hashes of some identifiers; more are made anew for each search
-_FILTERED: Final = 32  # bits of a filter for each run that it holds
-_APART: Final = 15  # bytes after which all spellings begin anew
-# what stands between two hashes side by side: nothing that a name holds but by chance, as a hash
+_KEPT_BYTES: Final = 1 << 26  # of hashes to keep; more are made again for each search
+_FILTERED: Final = 32  # filter bits for each run
+_APART: Final = 15  # bytes after which all spellings start again
+# filling between two hashes; a name holds it only by chance, like a hash
 _FILLING: Final = hashlib.sha256(b"between two hashes").digest()
-_LONGEST_ID: Final = 60  # bytes of an identifier that are looked for spelled out
+_LONGEST_ID: Final = 60  # bytes of an identifier to search for in other spellings
 _NO_CODE: Final = 255
 _NAMES_AT_ONCE: Final = 1 << 18
 _TWELVE_DIGITS: Final = np.uint64((1 << 48) - 1)
-_PIECE: Final = 5  # whole bytes that stand in every run, wherever it begins in a byte
-_MOST_PIECES: Final = 1 << 20  # with more of them, looking for them first would take too much memory
+_PIECE: Final = 5  # whole bytes in every run, wherever it begins in a byte
+_MOST_PIECES: Final = 1 << 20  # more would need too much memory
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _IN_TEXT: Final = re.compile(
     rf"(?<![\w+/=-])[A-Za-z0-9+/_-]{{{SHORTEST_IN_TEXT},{_LONGEST_IN_TEXT}}}(?![\w+/-])"
@@ -62,7 +60,7 @@ _HASHES: Final[tuple[Callable[[bytes], Any], ...]] = (
     *(partial(hashlib.blake2b, digest_size=size) for size in (8, 16, 20, 32)),
     *(partial(hashlib.blake2s, digest_size=size) for size in (8, 16)),
 )
-# the identifier itself and each hash: how many bytes, and where they begin
+# bytes of the identifier and of each hash, and where they begin
 _SIZES: Final = (_LONGEST_ID, *(make(b"").digest_size for make in _HASHES))
 _STARTS: Final = tuple(
     sum(-(-size // _APART) for size in _SIZES[:n]) * _APART for n in range(len(_SIZES) + 1)
@@ -74,23 +72,23 @@ Windows = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
-    """A way to write bytes as characters of so many bits each.
+    """A way to write bytes as characters of a fixed number of bits.
 
-    alphabet: the characters in the order of their values. folded: whether case does not matter. dropped:
-    characters that may stand between. alike: others that stand for one of the alphabet. starts: the bytes of
-    a hash that may be cut off before it is written, which give other characters.
+    folded: case does not matter. dropped: characters that may stand between. equivalents: others that stand
+    for one of the alphabet. starts: leading bytes of a hash that may be cut off first, which changes all
+    characters.
     """
 
     bits: int
     alphabet: str
     folded: bool
     dropped: str = ""
-    alike: tuple[str, str] = ("", "")
+    equivalents: tuple[str, str] = ("", "")
     starts: int = 1
 
     def runs(self, name: str) -> Iterator[str]:
-        """Pieces of a name that this spelling can have written, long enough to tell."""
-        if _HEX.fullmatch(name):  # as pseudonyms are: nothing in it to fold, and no other spelling's
+        """Pieces of a name that this spelling can have written, long enough to be significant."""
+        if _HEX.fullmatch(name):  # like pseudonyms: no folding, no other spelling
             if self is HEX and len(name) >= SHORTEST_RUN:
                 yield name
             return
@@ -101,14 +99,14 @@ class Spelling:
 
     @cached_property
     def _translation(self) -> Mapping[int, int | None]:
-        return str.maketrans(*self.alike, self.dropped)
+        return str.maketrans(*self.equivalents, self.dropped)
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
         return re.compile(f"[{re.escape(self.alphabet)}]{{{SHORTEST_RUN},}}")
 
     def codes(self, runs: Sequence[str]) -> Codes:
-        """uint8 [n, length]: the values of the characters of runs that have one length."""
+        """uint8 [n, length]: values of the characters of runs of equal length."""
         values = np.full(256, _NO_CODE, dtype=np.uint8)
         values[np.frombuffer(self.alphabet.encode(), dtype=np.uint8)] = np.arange(len(self.alphabet))
         return values[np.frombuffer("".join(runs).encode(), dtype=np.uint8)].reshape(len(runs), -1)
@@ -122,14 +120,14 @@ SPELLINGS: Final = (
         bits=6,
         alphabet="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
         folded=False,
-        alike=("-_", "+/"),
+        equivalents=("-_", "+/"),
         starts=3,
     ),
 )
 
 
-def hash_like(text: str) -> Iterator[str]:
-    """Runs of characters in a text that are long enough to be a hash and no chance."""
+def hash_like_words(text: str) -> Iterator[str]:
+    """Words of a text that are long enough to be a hash."""
     for match in _HEX_IN_TEXT.finditer(text.lower()):
         yield match[0]
     for match in _IN_TEXT.finditer(text):
@@ -137,11 +135,10 @@ def hash_like(text: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hashes:
-    """What a search for hashes found.
+class HashSearch:
+    """Names that are, or hold a piece of, a hash; n_by_chance: further names that chance explains.
 
-    names: those that are, or hold a piece of, one. n_by_chance: how many more have a piece in common with
-    one, as chance explains; chance: of a release whose names are random, to have as many or more.
+    chance: the probability of that many or more with random names.
     """
 
     names: frozenset[str]
@@ -149,7 +146,7 @@ class Hashes:
     chance: float = 1.0
 
     def notes(self) -> Iterator[str]:
-        """What was seen and is no finding."""
+        """Names that share a piece with a hash by chance."""
         if self.n_by_chance:
             yield (
                 f"{counted(self.n_by_chance, 'pseudonym has', 'pseudonyms have')} {SHORTEST_RUN} "
@@ -160,10 +157,7 @@ class Hashes:
 
 
 class Digests:
-    """All plain hashes of some identifiers, for any number of searches; secret as the identifiers are.
-
-    Those of few people are made once and kept, as long as this object is.
-    """
+    """All plain hashes of some identifiers, for any number of searches; those of few people are kept."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
@@ -172,85 +166,94 @@ class Digests:
         self._lock = Lock()
 
     def __iter__(self) -> Iterator[Codes]:
-        """uint8 [n, bytes] for each thousand: identifier and hashes side by side, fillings between them."""
+        """uint8 [n, bytes] for each thousand identifiers, as ``digest_rows``."""
         for part, start in enumerate(range(0, len(self._ids), IDS_AT_ONCE)):
             some = self._ids[start : start + IDS_AT_ONCE]
             if not self._keeps:
-                yield side_by_side(some)
+                yield digest_rows(some)
                 continue
-            with self._lock:  # of two searches at once, one makes them
+            with self._lock:  # made once even if two searches start together
                 if part == len(self._kept):
-                    self._kept.append(side_by_side(some))
+                    self._kept.append(digest_rows(some))
             yield self._kept[part]
 
-    def compare(self, prefixes: "Prefixes", searches: Sequence["Search"]) -> None:
-        """Have everything that is looked for compared with all hashes."""
+    def compare(self, prefixes: "PrefixSearch", searches: Sequence["RunSearch"]) -> None:
+        """Compare all hashes with the prefixes and runs that are searched for."""
         for digests in self:
-            prefixes.look(digests)
+            prefixes.compare(digests)
             for search in searches:
-                search.look(digests)
+                search.compare(digests)
 
 
-def hashes_among(ids: Sequence[str] | Digests, names: Iterable[str]) -> frozenset[str]:
-    """The names that are, or hold a piece of, a plain hash of an identifier, beyond what chance explains."""
+def find_hashed_names(ids: Sequence[str] | Digests, names: Iterable[str]) -> frozenset[str]:
+    """Names that are, or hold a piece of, a plain hash of an identifier, beyond chance."""
     return search_hashes(ids, names).names
 
 
-def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> Hashes:
-    """Look for plain hashes of identifiers in names, whole and in pieces.
+def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSearch:
+    """Search names for plain hashes of identifiers.
 
-    A name counts that is the first 8 hexadecimal digits of a hash or more, or that has 12 characters in a row
-    from anywhere in one, in hexadecimal, base32 or base64. Hashes are made, compared and forgotten, unless
-    they come as ``Digests``; only the names are held.
+    A name counts when it is the first 8 or more hexadecimal digits of a hash, or shares 12 consecutive
+    characters with one, in hexadecimal, base32 or base64.
     """
-    known = Pseudonyms.of(names).distinct()
-    if not len(known):
-        return Hashes(names=frozenset())
-    prefixes = Prefixes(known)
+    different_names = Pseudonyms.of(names).distinct()
+    if not len(different_names):
+        return HashSearch(names=frozenset())
+    prefixes = PrefixSearch(different_names)
     searches = [
-        search for search in (Search(spelling, known) for spelling in SPELLINGS) if len(search.sought.windows)
+        search
+        for search in (RunSearch(spelling, different_names) for spelling in SPELLINGS)
+        if len(search.index.windows)
     ]
     if not (len(prefixes.first) or searches):
-        return Hashes(names=frozenset())
+        return HashSearch(names=frozenset())
     (ids if isinstance(ids, Digests) else Digests(ids)).compare(prefixes, searches)
-    found = frozenset([known[place] for search in searches for place in search.found()]) | prefixes.found
-    rest = {place for search in searches for place in search.hit() if known[place] not in found}
+    hits = (
+        frozenset([different_names[place] for search in searches for place in search.significant_places()])
+        | prefixes.matches
+    )
+    rest = {
+        place
+        for search in searches
+        for place in search.places_with_runs()
+        if different_names[place] not in hits
+    }
     expected = sum(search.expected for search in searches)
-    return Hashes(names=found, n_by_chance=len(rest), chance=at_least(len(rest), expected))
+    return HashSearch(names=hits, n_by_chance=len(rest), chance=chance_of_at_least(len(rest), expected))
 
 
-def side_by_side(ids: Sequence[str]) -> Codes:
-    """uint8 [n, bytes]: each identifier, spelled out, and its hashes, at _STARTS, fillings between them."""
+def digest_rows(ids: Sequence[str]) -> Codes:
+    """uint8 [n, bytes]: each identifier and its hashes, at _STARTS, with filling between them."""
     filling = np.frombuffer(_FILLING, dtype=np.uint8)
-    found = np.empty((len(ids), _STARTS[-1]), dtype=np.uint8)
+    rows = np.empty((len(ids), _STARTS[-1]), dtype=np.uint8)
     encoded = [uid.encode("utf-8", "surrogatepass") for uid in ids]
     columns = [
         [_spelled_out(uid) for uid in encoded],
         *([make(uid).digest() for uid in encoded] for make in _HASHES),
     ]
     for start, end, size, column in zip(_STARTS, _STARTS[1:], _SIZES, columns, strict=False):
-        found[:, start : start + size] = np.frombuffer(b"".join(column), dtype=np.uint8).reshape(-1, size)
-        found[:, start + size : end] = filling[: end - start - size]
-    return found
+        rows[:, start : start + size] = np.frombuffer(b"".join(column), dtype=np.uint8).reshape(-1, size)
+        rows[:, start + size : end] = filling[: end - start - size]
+    return rows
 
 
 def _spelled_out(uid: bytes) -> bytes:
-    """The identifier itself, which hexadecimal digits or base64 hide from readers alone."""
+    """The identifier itself, which hexadecimal or base64 only hides from readers."""
     return (uid + 2 * _FILLING)[:_LONGEST_ID]
 
 
-class Prefixes:
-    """Names that are nothing but the first digits of a hash.
+class PrefixSearch:
+    """Search for names that are only the first digits of a hash.
 
     first: uint32 [p], their first 8 digits, ascending.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        known = Pseudonyms.of(names)
-        self.found: set[str] = set()
-        self._numbers = np.sort(known.regular)
+        pseudonyms = Pseudonyms.of(names)
+        self.matches: set[str] = set()
+        self._numbers = np.sort(pseudonyms.regular)
         self._by_prefix: dict[bytes, list[tuple[str, str]]] = {}
-        for name in known.irregular.values():
+        for name in pseudonyms.irregular.values():
             digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
                 first = bytes.fromhex(digits[:SHORTEST_PREFIX])
@@ -259,37 +262,39 @@ class Prefixes:
         strange = np.frombuffer(b"".join(self._by_prefix), dtype=np.uint32)
         self.first: FirstDigits = np.sort(np.concatenate([regular, strange]))
 
-    def look(self, digests: Codes) -> None:
-        """Mark the names with which these digests [n, bytes] begin."""
-        self.take(beginning_with(self.first, digests))
+    def compare(self, digests: Codes) -> None:
+        """Mark the names that these digests [n, bytes] begin with."""
+        self.mark(digests_beginning(self.first, digests))
 
-    def take(self, digests: Iterable[bytes]) -> None:
-        """Mark the names with which these begin, each of which begins as a name does."""
+    def mark(self, digests: Iterable[bytes]) -> None:
+        """Mark the names that these digests begin with; the first 8 digits of each match a name."""
         for digest in digests:
             for digits, name in self._by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
                 if digest.hex().startswith(digits):
-                    self.found.add(name)
+                    self.matches.add(name)
             number = int.from_bytes(digest[:8], "big")
             place = int(np.searchsorted(self._numbers, np.uint64(number)))
             if place < len(self._numbers) and int(self._numbers[place]) == number:
-                self.found.add(digest[:8].hex())
+                self.matches.add(digest[:8].hex())
 
 
-def beginning_with(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
-    """The hashes among these digests [n, bytes] whose first 8 digits are among these, ascending."""
+def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
+    """The hashes among these digests [n, bytes] whose first 8 digits are in ``first`` (ascending)."""
     if not len(first):
         return
     for start, size in zip(_STARTS, _SIZES, strict=False):
-        own = np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
-        for row in np.flatnonzero(first[np.searchsorted(first[:-1], own)] == own).tolist():
+        beginnings = (
+            np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
+        )
+        for row in np.flatnonzero(first[np.searchsorted(first[:-1], beginnings)] == beginnings).tolist():
             yield digests[row, start : start + size].tobytes()
 
 
-class Sought(NamedTuple):
-    """Runs of characters to look for in digests.
+class RunIndex(NamedTuple):
+    """Runs of characters to search for in digests.
 
-    windows: uint64 [w], the runs, ascending. filter: of them. pieces: five bytes of each, for each place in a
-    byte where it may begin, ascending; none where there are too many. pieces_filter: of them.
+    windows: uint64 [w], ascending. pieces: five bytes of each run, for each place in a byte where it may
+    begin; none where they are too many. filter, pieces_filter: of both.
     """
 
     windows: Windows
@@ -298,18 +303,18 @@ class Sought(NamedTuple):
     pieces_filter: Codes
 
     @classmethod
-    def of(cls, windows: Windows, bits: int) -> "Sought":
-        """These runs, ascending, of characters of so many bits each."""
+    def of(cls, windows: Windows, bits: int) -> "RunIndex":
+        """An index of these runs (ascending) of characters of ``bits`` bits."""
         width, step = min(64, bits * SHORTEST_RUN), gcd(bits, 8)
         pieces = np.empty(0, dtype=np.uint64)
         if len(windows) * (8 // step) <= _MOST_PIECES:
-            kept = np.uint64((1 << 8 * _PIECE) - 1)
-            behind = (np.uint64(width - begins - 8 * _PIECE) for begins in range(0, 8, step))
-            pieces = np.unique(np.concatenate([windows >> end & kept for end in behind]))
+            mask = np.uint64((1 << 8 * _PIECE) - 1)
+            shifts = (np.uint64(width - begins - 8 * _PIECE) for begins in range(0, 8, step))
+            pieces = np.unique(np.concatenate([windows >> end & mask for end in shifts]))
         return cls(windows, _filter_of(windows), pieces, _filter_of(pieces))
 
-    def among(self, digests: Codes) -> Codes:
-        """Those of these digests [n, bytes] that may hold a run: no other holds five bytes of one."""
+    def candidates_in(self, digests: Codes) -> Codes:
+        """The digests [n, bytes] that may hold a run: all others lack five bytes of each."""
         if not len(self.pieces):
             return digests
         return digests[rows_that_hold(digests, _PIECE, self.pieces, self.pieces_filter)]
@@ -322,29 +327,28 @@ def _filter_of(runs: Windows) -> Codes:
     return filled
 
 
-class Search:
-    """All runs of 12 characters in some names, in one spelling, and which of them hashes have, too.
+class RunSearch:
+    """Search for all 12-character runs of some names in one spelling.
 
-    sought: the runs. met: [w], which of them hashes have, of equal ones the first. compared: runs of hashes
-    that were looked at.
+    hits: [w], runs that hashes have, too (the first of equal ones). compared: number of runs of hashes.
     """
 
     def __init__(self, spelling: Spelling, names: Iterable[str]) -> None:
         self.spelling = spelling
         self._known = Pseudonyms.of(names)
         every = np.empty(sum(windows.size for windows, _ in self._cut()), dtype=np.uint64)
-        behind = 0
+        at = 0
         for windows, _ in self._cut():
-            every[behind : behind + windows.size] = windows.ravel()
-            behind += windows.size
+            every[at : at + windows.size] = windows.ravel()
+            at += windows.size
         every.sort()
-        self.sought = Sought.of(every, spelling.bits)
-        self.met = np.zeros(len(every), dtype=np.bool_)
+        self.index = RunIndex.of(every, spelling.bits)
+        self.hits = np.zeros(len(every), dtype=np.bool_)
         self.compared = 0
         self._n_windows = int(np.count_nonzero(every[1:] != every[:-1])) + min(1, len(every))
 
     def _cut(self) -> Iterator[tuple[Windows, Integers]]:
-        """The runs [n, places in a piece] of pieces of names, and whose they are [n]."""
+        """The runs [n, places in a piece] of pieces of names, and the name of each [n]."""
         by_length: dict[int, tuple[list[str], list[int]]] = {}
         for place, name in self._known.irregular.items():
             for run in self.spelling.runs(name):
@@ -359,39 +363,39 @@ class Search:
             some = numbers[first : first + _NAMES_AT_ONCE]
             owner = np.arange(first, first + len(some))
             if self._known.irregular:
-                kept = ~np.isin(owner, list(self._known.irregular))
-                some, owner = some[kept], owner[kept]
+                is_regular = ~np.isin(owner, list(self._known.irregular))
+                some, owner = some[is_regular], owner[is_regular]
             yield (some[:, None] >> shifts) & _TWELVE_DIGITS, owner
 
-    def look(self, digests: Codes) -> None:
+    def compare(self, digests: Codes) -> None:
         """Mark the runs that these digests [n, bytes] hold."""
-        self.compared += mark_spelled(self.spelling, digests, self.sought, self.met)
+        self.compared += mark_spelled_runs(self.spelling, digests, self.index, self.hits)
 
     @property
     def expected(self) -> float:
-        """How many runs of 12 characters chance lets names and hashes have in common."""
+        """Expected number of runs that names and hashes share by chance."""
         possible = 2.0 ** min(64, self.spelling.bits * SHORTEST_RUN)
         return self._n_windows * self.compared / possible
 
     def _seen(self) -> tuple[Integers, Integers]:
-        """Whose runs a hash has, too, and where each stands in its piece; by name, then by place."""
-        seen = self.sought.windows[self.met]
+        """(name, place in its piece) of each run that a hash has, too, sorted."""
+        seen = self.index.windows[self.hits]
         owners, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for windows, owner in self._cut() if len(seen) else ():
-            row, at = np.nonzero(among(windows, seen))
+            row, at = np.nonzero(is_among(windows, seen))
             owners.append(owner[row])
             places.append(at)
         owner, place = np.concatenate(owners), np.concatenate(places)
         order = np.lexsort((place, owner))
         return owner[order], place[order]
 
-    def hit(self) -> list[int]:
-        """The places of all names with such a run."""
+    def places_with_runs(self) -> list[int]:
+        """Places of all names that share a run with a hash."""
         places: list[int] = np.unique(self._seen()[0]).tolist()
         return places
 
-    def found(self) -> Integers:
-        """The places of the names whose runs are longer, or more, than chance explains."""
+    def significant_places(self) -> Integers:
+        """Places of the names whose runs are longer, or more, than chance explains."""
         owner, at = self._seen()
         if not len(owner):
             return owner
@@ -402,22 +406,25 @@ class Search:
         return np.unique(owner[starts][length >= least])
 
 
-def mark_spelled(spelling: Spelling, digests: Codes, sought: Sought, met: Flags) -> int:
-    """Mark the runs that these digests [n, bytes] hold, spelled so; how many of theirs were looked at."""
-    some = sought.among(digests)
+def mark_spelled_runs(spelling: Spelling, digests: Codes, index: RunIndex, hits: Flags) -> int:
+    """Mark the runs that these digests [n, bytes] hold in a spelling.
+
+    Return how many of their runs were compared.
+    """
+    some = index.candidates_in(digests)
     for start in range(spelling.starts):
-        mark_runs(some, start, spelling.bits, SHORTEST_RUN, sought.windows, sought.filter, met)
-    in_one = (runs_in(digests.shape[1] - start, spelling.bits) for start in range(spelling.starts))
+        mark_runs(some, start, spelling.bits, SHORTEST_RUN, index.windows, index.filter, hits)
+    in_one = (count_runs(digests.shape[1] - start, spelling.bits) for start in range(spelling.starts))
     return len(digests) * sum(in_one)
 
 
-def runs_in(n_bytes: int, bits: int) -> int:
-    """How many runs there are in so many bytes, written as characters of so many bits."""
+def count_runs(n_bytes: int, bits: int) -> int:
+    """Number of runs in ``n_bytes`` bytes written as characters of ``bits`` bits."""
     return max(0, -(-8 * n_bytes // bits) - SHORTEST_RUN + 1)
 
 
-def at_least(n: int, expected: float) -> float:
-    """The chance of n or more where so many are expected (Poisson)."""
+def chance_of_at_least(n: int, expected: float) -> float:
+    """The chance of n or more where ``expected`` are expected (Poisson)."""
     fewer, term = 0.0, exp(-expected)
     for number in range(n):
         fewer += term
@@ -426,10 +433,10 @@ def at_least(n: int, expected: float) -> float:
 
 
 def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
-    """The least length from which on chance explains so many runs in fewer than 1 of a million releases.
+    """The least length from which chance explains the runs in fewer than 1 of a million releases.
 
-    expected: runs of 12 characters to expect by chance; each further character divides them by 2^bits. n or
-    more come with a chance of at most expected^n / n! (Poisson).
+    expected: 12-character runs expected by chance; each further character divides them by 2^bits. n or more
+    occur with a chance of at most expected^n / n! (Poisson).
     """
     for least in range(SHORTEST_RUN, int(lengths.max()) + 1):
         n = int((lengths >= least).sum())
@@ -440,13 +447,13 @@ def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
 
 
 def _windows(codes: Codes, bits: int) -> Windows:
-    """uint64 [n, length - 11]: every 12 characters in a row as a number (of base64, its last 64 bits)."""
+    """uint64 [n, length - 11]: every 12 consecutive characters as a number (of base64, its last 64 bits)."""
     wide = codes.shape[1] - SHORTEST_RUN + 1
     if wide < 1:
         return np.empty((len(codes), 0), dtype=np.uint64)
     windows = codes.astype(np.uint64)
     quarter = windows
-    for length in (1, 2, 4):  # of the runs so far, each put behind the one before
+    for length in (1, 2, 4):  # double the length of the runs so far
         windows = (windows[:, :-length] << np.uint64(length * bits)) | windows[:, length:]
         quarter = windows if length == 2 else quarter
     return (windows[:, :wide] << np.uint64(4 * bits)) | quarter[:, 8 : 8 + wide]

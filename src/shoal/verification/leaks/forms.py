@@ -1,7 +1,7 @@
-"""Very many texts side by side as arrays of characters, so that each form of them is made of all at once.
+"""Very many texts as arrays of characters, to transform and compare all of them at once.
 
-A span of characters is compared by a number of 64 bits, the same for equal ones. What is found so is looked
-at once more as text where it would count.
+A span of characters is compared by a 64-bit number, the same for equal spans. A match that would count is
+compared as text again.
 """
 
 import re
@@ -25,11 +25,11 @@ _BETWEEN: Final = re.compile(r"[\W_]+")
 _RUN: Final = re.compile(r"[^\W_]+")
 
 
-def among(numbers: Words, known: Words) -> Flags:
-    """Boolean, as numbers: which of them are among those known, uint64 [k] ascending."""
-    if not len(known):
+def is_among(numbers: Words, sorted_numbers: Words) -> Flags:
+    """Boolean, as numbers: which of them are in ``sorted_numbers``, uint64 [k] ascending."""
+    if not len(sorted_numbers):
         return np.zeros(numbers.shape, dtype=np.bool_)
-    return np.asarray(known[np.searchsorted(known[:-1], numbers)] == numbers)
+    return np.asarray(sorted_numbers[np.searchsorted(sorted_numbers[:-1], numbers)] == numbers)
 
 
 class Characters:
@@ -48,7 +48,7 @@ class Characters:
 
     @cached_property
     def _sums(self) -> tuple[Words, Words]:
-        """Of all characters before each place, and what makes them those of a span that ends there."""
+        """Prefix sums, and the factors that turn a difference of two into a span's number."""
         n = len(self.codes)
         shrinking, growing = (
             np.multiply.accumulate(np.r_[np.uint64(1), np.full(n, factor, dtype=np.uint64)])
@@ -59,14 +59,14 @@ class Characters:
         return sums, growing
 
     def hashes(self, starts: Integers, ends: Integers) -> Words:
-        """uint64 [n]: a number for each span, the same for equal ones."""
+        """uint64 [n]: a number for each span, the same for equal spans."""
         sums, growing = self._sums
         return (sums[ends] - sums[starts]) * growing[ends - 1]
 
 
 @dataclass(frozen=True, eq=False)
-class SideBySide:
-    """Texts as spans of one. starts, ends: int64 [n]."""
+class TextSpans:
+    """Texts as spans of one text. starts, ends: int64 [n]."""
 
     together: Characters
     starts: Integers
@@ -74,64 +74,65 @@ class SideBySide:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
-        """These, as they are."""
+        """These texts, one after the other."""
         ends = np.cumsum([0, *map(len, texts)])
         return cls(Characters("".join(texts)), ends[:-1], ends[1:])
 
     @property
     def lengths(self) -> Integers:
-        """How long each is."""
+        """Length of each."""
         return self.ends - self.starts
 
     def hashes(self) -> Words:
-        """A number for each."""
+        """A number for each, the same for equal texts."""
         return self.together.hashes(self.starts, self.ends)
 
     def text(self, number: int) -> str:
-        """One of them."""
+        """One of the texts."""
         return self.together.text[self.starts[number] : self.ends[number]]
 
-    def only(self, kept: Flags) -> Self:
-        """Without the characters that are not kept."""
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return type(self)(Characters(self.together.codes[kept]), before[self.starts], before[self.ends])
+    def only(self, keep: Flags) -> Self:
+        """The texts with only the characters to keep, bool [c]."""
+        before = np.concatenate([[0], np.cumsum(keep)])
+        return type(self)(Characters(self.together.codes[keep]), before[self.starts], before[self.ends])
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Some identifiers: those of ASCII, and the others, whose forms follow from no table of characters."""
+class IdentifierPart:
+    """Some identifiers: plain ASCII ones, and others, which need Unicode rules."""
 
     plain: Sequence[str]
     others: Sequence[str]
 
     @cached_property
-    def lower(self) -> SideBySide:
-        """Those of ASCII in lower case, which is how they are folded."""
+    def lower(self) -> TextSpans:
+        """The ASCII ones in lower case."""
         together = Characters("".join(self.plain).lower())
         ends = np.cumsum([0, *map(len, self.plain)])
-        return SideBySide(together, ends[:-1], ends[1:])
+        return TextSpans(together, ends[:-1], ends[1:])
 
-    def words(self) -> Iterator[SideBySide]:
-        """The letters and digits of each, folded."""
+    def words(self) -> Iterator[TextSpans]:
+        """The letters and digits of each, case-folded."""
         yield self.lower.only(_IS_WORD[self.lower.together.codes])
-        yield SideBySide.of([_BETWEEN.sub("", uid.casefold()) for uid in self.others])
+        yield TextSpans.of([_BETWEEN.sub("", uid.casefold()) for uid in self.others])
 
-    def trimmed(self) -> Iterator[tuple[SideBySide, Integers, Sequence[str]]]:
-        """Each folded, from its first letter or digit to its last; how many runs these make; as it is.
-
-        Those without any are left out.
-        """
+    def trimmed(self) -> Iterator[tuple[TextSpans, Integers, Sequence[str]]]:
+        """Each from its first letter or digit to its last, case-folded; its number of runs; the original."""
         lower = self.lower
-        kept = _IS_WORD[lower.together.codes]
-        begins = kept.copy()
-        begins[1:] &= ~kept[:-1]
-        begins[lower.starts[lower.lengths > 0]] = kept[lower.starts[lower.lengths > 0]]
-        before, runs_before = (np.concatenate([[0], np.cumsum(flags)]) for flags in (kept, begins))
-        places = np.flatnonzero(kept)
-        own = np.flatnonzero(before[lower.ends] > before[lower.starts])
-        starts, ends = lower.starts[own], lower.ends[own]
-        spans = SideBySide(lower.together, places[before[starts]], places[before[ends] - 1] + 1)
-        yield spans, runs_before[ends] - runs_before[starts], [self.plain[place] for place in own.tolist()]
+        is_word = _IS_WORD[lower.together.codes]
+        begins = is_word.copy()
+        begins[1:] &= ~is_word[:-1]
+        begins[lower.starts[lower.lengths > 0]] = is_word[lower.starts[lower.lengths > 0]]
+        before, runs_before = (np.concatenate([[0], np.cumsum(flags)]) for flags in (is_word, begins))
+        places = np.flatnonzero(is_word)
+        with_words = np.flatnonzero(before[lower.ends] > before[lower.starts])
+        starts, ends = lower.starts[with_words], lower.ends[with_words]
+        spans = TextSpans(lower.together, places[before[starts]], places[before[ends] - 1] + 1)
+        yield (
+            spans,
+            runs_before[ends] - runs_before[starts],
+            [self.plain[place] for place in with_words.tolist()],
+        )
         texts, counts, names = [], [], []
         for uid in self.others:
             folded = uid.casefold()
@@ -139,12 +140,12 @@ class Part:
                 texts.append(folded[runs[0][0] : runs[-1][1]])
                 counts.append(len(runs))
                 names.append(uid)
-        yield SideBySide.of(texts), np.array(counts, dtype=np.int64), names
+        yield TextSpans.of(texts), np.array(counts, dtype=np.int64), names
 
 
-def parts_of(ids: Sequence[str]) -> Iterator[Part]:
-    """Some ten thousands at once."""
+def split_identifiers(ids: Sequence[str]) -> Iterator[IdentifierPart]:
+    """The identifiers in parts of some ten thousand."""
     for first in range(0, len(ids), AT_ONCE):
         some = list(ids[first : first + AT_ONCE])
         others = [] if "".join(some).isascii() else [uid for uid in some if not uid.isascii()]
-        yield Part([uid for uid in some if uid.isascii()] if others else some, others)
+        yield IdentifierPart([uid for uid in some if uid.isascii()] if others else some, others)

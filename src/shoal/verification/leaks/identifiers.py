@@ -1,8 +1,8 @@
-"""Raw identifiers, and other names that must not be published, in names and in running text.
+"""Find raw identifiers and other private names in names and in running text, pages and pictures included.
 
-Identifiers may be short numbers or ordinary words, which stand in any text by chance. So a whole name (a
-pseudonym, a cell of a table) is compared with every identifier, and running text is searched for *telling*
-ones only; see docs/verification.md.
+Identifiers may be short numbers or ordinary words, which occur in any text. So a whole name (a pseudonym, a
+table cell) is compared with every identifier, and running text only with *distinctive* ones; see
+docs/verification.md.
 """
 
 import base64
@@ -22,10 +22,10 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_DOTS: Final = frozenset({b"IDAT", b"PLTE", b"fdAT"})
 _JPEG: Final = b"\xff\xd8"
 _JPEG_DOTS: Final = 0xDA
-_JPEG_TABLES: Final = frozenset({*range(0xC0, 0xD0), 0xDB, 0xDD})  # how dots are packed
+_JPEG_TABLES: Final = frozenset({*range(0xC0, 0xD0), 0xDB, 0xDD})  # tables for unpacking pixels
 _JPEG_END: Final = b"\xff\xd9"
 _MOST_UNPACKED: Final = 1 << 20
-# words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
+# words of movement data, drawings and typefaces that a report may hold without naming a person
 _ORDINARY: Final = frozenset(
     (  # noqa: SIM905  (a list would take a line for each word)
         "analysis anonymized anonymity anonymous computer container developer document generalized "
@@ -48,11 +48,8 @@ _BLANK_ESCAPE: Final = re.compile(r"\\[nrt\"']")
 _ENCODED_BYTES: Final = re.compile(r"\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,}={0,2}|[A-Za-z0-9+/]{80,}={0,2}")
 
 
-def is_telling(name: str) -> bool:
-    """Whether a name in running text is hardly there by chance.
-
-    That takes 6 characters of letters and digits, 8 letters alone, or 9 digits alone.
-    """
+def is_distinctive(name: str) -> bool:
+    """Whether a name has 6 letters and digits, 8 letters alone, or 9 digits alone: rare by chance."""
     letters = sum(map(str.isalpha, name))
     digits = sum(map(str.isdigit, name))
     if letters == 0:
@@ -64,77 +61,71 @@ def is_telling(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Names:
-    """Names to look for.
+    """Names to search for: all of them whole; distinctive ones by their number of runs of letters and digits.
 
-    whole: all of them. telling: the telling ones, folded to lower case, by their number of runs of letters
-    and digits. enclosed: single words of six or seven letters, which count in a text only where they fill a
-    quotation or an element.
+    enclosed: words of six or seven letters, which count only where they fill a quotation or an element.
     """
 
     whole: frozenset[str]
-    telling: Mapping[int, frozenset[str]]
+    distinctive: Mapping[int, frozenset[str]]
     enclosed: frozenset[str]
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Names":
-        """These names, prepared for searching."""
+        """Prepare these names for searching."""
         whole = frozenset(name for name in names if name)
-        telling: dict[int, set[str]] = {}
+        distinctive: dict[int, set[str]] = {}
         for name in whole:
-            if is_telling(name):
+            if is_distinctive(name):
                 folded = name.casefold()
                 runs = list(_RUN.finditer(folded))
-                telling.setdefault(len(runs), set()).add(folded[runs[0].start() : runs[-1].end()])
+                distinctive.setdefault(len(runs), set()).add(folded[runs[0].start() : runs[-1].end()])
         folded_words = (name.casefold() for name in whole if len(name) in {6, 7} and name.isalpha())
         return cls(
             whole,
-            {runs: frozenset(found) for runs, found in telling.items()},
+            {runs: frozenset(texts) for runs, texts in distinctive.items()},
             frozenset(folded_words) - _ORDINARY,
         )
 
     @cached_property
     def _first_runs(self) -> Mapping[int, frozenset[str]]:
-        """The first run of every telling name, by the number of its runs."""
         return {
-            n_runs: frozenset(_RUN.findall(name)[0] for name in wanted)
-            for n_runs, wanted in self.telling.items()
+            n_runs: frozenset(_RUN.findall(name)[0] for name in group)
+            for n_runs, group in self.distinctive.items()
         }
 
     def in_text(self, text: str) -> int:
-        """How many different telling or enclosed names stand in a text, each as whole words.
-
-        The text is read once for each number of runs, whatever the number of names; not at all where no word
-        of it begins any.
-        """
+        """Count the different distinctive or enclosed names in a text, as whole words."""
         folded = text.casefold()
         if folded.isalnum():  # one word, and no quotation or element
-            return int(folded in self.telling.get(1, ()))
-        found: set[str] = set()
+            return int(folded in self.distinctive.get(1, ()))
+        hits: set[str] = set()
         words = frozenset(_RUN.findall(folded))
         possible = {
-            n_runs: wanted
-            for n_runs, wanted in self.telling.items()
+            n_runs: group
+            for n_runs, group in self.distinctive.items()
             if not words.isdisjoint(self._first_runs[n_runs])
         }
         spans = [run.span() for run in _RUN.finditer(folded)] if possible else []
-        for n_runs, wanted in possible.items():
+        for n_runs, group in possible.items():
             for first, last in zip(spans, spans[n_runs - 1 :], strict=False):
-                here = folded[first[0] : last[1]]
-                if here in wanted and here not in found and not _is_part_of_number(folded, first[0], last[1]):
-                    found.add(here)
+                text_here = folded[first[0] : last[1]]
+                if (
+                    text_here in group
+                    and text_here not in hits
+                    and not _is_part_of_number(folded, first[0], last[1])
+                ):
+                    hits.add(text_here)
         if self.enclosed:
-            found.update(match[1] for match in _ENCLOSED.finditer(folded) if match[1] in self.enclosed)
-        return len(found)
+            hits.update(match[1] for match in _ENCLOSED.finditer(folded) if match[1] in self.enclosed)
+        return len(hits)
 
 
-def plain(text: str) -> str:
-    """Text of HTML, JSON or scripts, escapes undone and encoded bytes removed, ready to be searched.
-
-    What readers do not see is taken away: signs without width, the form of letters, tags within a word.
-    """
+def searchable_text(text: str) -> str:
+    """Text of HTML, JSON or scripts without escapes, encoded bytes, and what readers do not see."""
     text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), html.unescape(text))
     if not text.isascii():
-        unseen = {ord(each): None for each in set(text) if unicodedata.category(each) == "Cf"}
+        unseen = {ord(character): None for character in set(text) if unicodedata.category(character) == "Cf"}
         text = unicodedata.normalize("NFKC", text.translate(unseen))
     text = _WITHIN_WORDS.sub("", text)
     text = _BLANK_ESCAPE.sub(" ", text).replace("\\/", "/")
@@ -142,7 +133,7 @@ def plain(text: str) -> str:
 
 
 def _is_part_of_number(text: str, start: int, end: int) -> bool:
-    """Whether digits here are a piece of a decimal fraction or a color, where any digits occur by chance."""
+    """Whether digits here belong to a decimal fraction or a color, where any digits occur by chance."""
     before, after = text[start - 1 : start], text[end : end + 2]
     if before == "#":
         return end - start in {6, 8} and _HEX.fullmatch(text, start, end) is not None
@@ -150,11 +141,8 @@ def _is_part_of_number(text: str, start: int, end: int) -> bool:
     return only_digits and (before == "." or (after[:1] == "." and after[1:].isdigit()))
 
 
-def words_of_pictures(page: str) -> str:
-    """All that pictures in a page's addresses hold beside their dots, as running text.
-
-    Dots are left out, since letters stand in them by chance. What is no PNG and no JPEG is taken whole.
-    """
+def picture_text(page: str) -> str:
+    """Text in the pictures of a page, apart from their pixels; other formats than PNG and JPEG whole."""
     return "\n".join(
         part.replace(b"\0", b" ").decode("utf-8", "ignore")
         for match in _EMBEDDED.finditer(page)
@@ -163,7 +151,7 @@ def words_of_pictures(page: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """What a text in base64 stands for; of a group of four, a sign on its own holds no byte."""
+    """Decode base64; a lone sign of a group of four holds no byte."""
     signs = re.sub(r"[^A-Za-z0-9+/]", "", unquote(text).replace("-", "+").replace("_", "/"))
     whole = len(signs) - (len(signs) % 4 == 1)
     return base64.b64decode(signs[:whole] + "=" * (-whole % 4))
@@ -179,7 +167,6 @@ def _parts(picture: bytes) -> Iterator[bytes]:
 
 
 def _of_png(picture: bytes) -> Iterator[bytes]:
-    """Each chunk that holds no dots, with what is packed in it; and what stands behind the last."""
     at = len(_PNG)
     while at + 12 <= len(picture):
         length, kind = struct.unpack_from(">I4s", picture, at)
@@ -194,7 +181,7 @@ def _of_png(picture: bytes) -> Iterator[bytes]:
 
 
 def _unpacked(content: bytes) -> Iterator[bytes]:
-    """A text that a chunk holds packed: behind its key, or behind its language (zTXt, iTXt, iCCP)."""
+    """Compressed text of a chunk, after its key or language (zTXt, iTXt, iCCP)."""
     for zero in re.finditer(b"\0", content[:400]):
         packed = content[zero.end() :]
         if packed[:1] == b"\x78" or packed[1:2] == b"\x78":
@@ -206,7 +193,7 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
 
 
 def _of_jpeg(picture: bytes) -> Iterator[bytes]:
-    """Segments before the dots, without tables, which hold runs like 456789; and what is behind the end."""
+    """Segments before the pixels without tables (they hold runs like 456789), and bytes after the end."""
     at = len(_JPEG)
     while at + 4 <= len(picture) and picture[at] == 0xFF and picture[at + 1] != _JPEG_DOTS:
         length = struct.unpack_from(">H", picture, at + 2)[0]

@@ -1,4 +1,4 @@
-"""The leak lint of a release folder: what its files say about the people, or about whoever made it."""
+"""Search the files of a release folder for what they say about people, or about the machine that made it."""
 
 import getpass
 import json
@@ -23,10 +23,10 @@ from shoal.release_folder.files import is_public
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
 from shoal.release_folder.statement import EarlierRelease, Statement
 from shoal.verification.files.layout import layout_findings
-from shoal.verification.leaks.digests import hash_like, hashes_among
-from shoal.verification.leaks.glued import glued
-from shoal.verification.leaks.identifiers import Names, plain, words_of_pictures
-from shoal.verification.leaks.known import RawIdentifiers
+from shoal.verification.leaks.digests import find_hashed_names, hash_like_words
+from shoal.verification.leaks.glued import count_glued
+from shoal.verification.leaks.identifiers import Names, picture_text, searchable_text
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
 _KNOWN_COLUMNS: Final = frozenset(
@@ -43,7 +43,7 @@ _MANIFEST_KEYS: Final = frozenset(
         *("type", "kind", "message", "trajectory_id"),
     }
 )
-# whole sentences and reasons, never one short word
+# sections of whole sentences and reasons
 _PROSE: Final = frozenset({"losses", "rows_repaired", "verdict", "unit_of_protection", "record"})
 _PLAIN_WORD: Final = re.compile(r"[a-z]+([-_][a-z]+)*")
 _PRIVATE_PATH: Final = re.compile(
@@ -60,8 +60,8 @@ _LONGEST_SHOWN: Final = 200
 class _Place:
     """One place in the folder.
 
-    alone: names that no format fixes, each compared whole with every identifier. strings: all that could be a
-    hash. text: everything there as running text. seeds: how many keys there speak of a seed.
+    alone: names that no format fixes, each compared whole with every identifier. strings: possible hashes.
+    text: everything as running text. seeds: number of keys that name a seed.
     """
 
     where: str
@@ -72,7 +72,7 @@ class _Place:
 
 
 def leak_findings(
-    known: RawIdentifiers,
+    raw_identifiers: RawIdentifiers,
     folder: Path,
     schema: pa.Schema,
     table: pa.Table,
@@ -81,22 +81,22 @@ def leak_findings(
     *,
     in_degrees: bool,
 ) -> Iterator[Finding]:
-    """Findings about a readable release folder, none of which shows what was found.
+    """Findings about a readable release folder; none shows what was found.
 
-    schema, footer: of its file; table: with all its columns, or only those that do not belong there.
-    in_degrees: whether the raw points came in degrees.
+    schema, footer: of its table; table: at least the columns that do not belong there. in_degrees: of the raw
+    points.
     """
     strange = (path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
     extra_files = sorted(islice(strange, _MOST_FILES))
-    columns = columns_of(manifest, in_degrees=in_degrees)
+    columns = expected_columns(manifest, in_degrees=in_degrees)
     extra_columns = [column for column in schema.names if column not in columns]
     places = [
-        _manifest(folder / MANIFEST_FILE),
-        _file_metadata(footer, schema),
-        *(_column(table, column) for column in extra_columns),
-        *chain.from_iterable(_extra_file(path) for path in extra_files),
+        _manifest_place(folder / MANIFEST_FILE),
+        _metadata_place(footer, schema),
+        *(_column_place(table, column) for column in extra_columns),
+        *chain.from_iterable(_extra_file_places(path) for path in extra_files),
     ]
-    page = _page(folder / REPORT_FILE)
+    page = _read_page(folder / REPORT_FILE)
     places += (
         []
         if page is None
@@ -105,19 +105,20 @@ def leak_findings(
                 where=REPORT_FILE,
                 alone=frozenset(),
                 strings=frozenset(),
-                text="\n".join([plain(page), plain(words_of_pictures(page))]),
+                text="\n".join([searchable_text(page), searchable_text(picture_text(page))]),
             )
         ]
     )
     titles = [*extra_columns, *(path.name for path in extra_files)]
-    names = known.among(
+    names = raw_identifiers.relevant_names(
         chain(titles, (Path(title).stem for title in titles), *(place.alone for place in places)),
         chain(titles, (place.text for place in places)),
     )
     for column in extra_columns:
         yield Finding(
             "unexpected-column",
-            f"{RELEASE_FILE} has the column {_shown(column, names)}; only {', '.join(columns)} belong there",
+            f"{RELEASE_FILE} has the column {_safe_name(column, names)}; "
+            f"only {', '.join(columns)} belong there",
         )
     stored = [column for column in footer.schema.names if column in columns]
     if stored != [column for column in columns if column in stored]:
@@ -125,19 +126,19 @@ def leak_findings(
     for path in extra_files:
         yield Finding(
             "unexpected-file",
-            f"the folder holds {_shown(path.name, names)}; only {', '.join(_FILES)} belong there",
+            f"the folder holds {_safe_name(path.name, names)}; only {', '.join(_FILES)} belong there",
         )
     if page is not None and not is_public(page):
         yield Finding(
             "private-page",
             f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
         )
-    could_be_hashes = [place.strings | frozenset(hash_like(place.text)) for place in places]
-    hashed = hashes_among(known.digests, chain.from_iterable(could_be_hashes))
-    # a user may be called as a typeface is
+    could_be_hashes = [place.strings | frozenset(hash_like_words(place.text)) for place in places]
+    hashed = find_hashed_names(raw_identifiers.digests, chain.from_iterable(could_be_hashes))
+    # a user name may equal a typeface
     machine = replace(Names.of(_machine_names()), enclosed=frozenset())
     private_path = _private_paths(folder)
-    inside = glued(known.kinds, ["\n".join([place.text, *place.alone]) for place in places])
+    inside = count_glued(raw_identifiers.kinds, ["\n".join([place.text, *place.alone]) for place in places])
     for place, n_inside, like_hashes in zip(places, inside, could_be_hashes, strict=True):
         n_raw = len(place.alone & names.whole) + names.in_text(place.text)
         n_hashed = len(hashed & like_hashes)
@@ -152,71 +153,75 @@ def leak_findings(
             yield Finding("seed", f"{place.where}: a key names a seed; leave it out")
 
 
-def _page(path: Path) -> str | None:
+def _read_page(path: Path) -> str | None:
     return path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
 
 
-def columns_of(manifest: Manifest, *, in_degrees: bool) -> list[str]:
-    """The columns that belong there: geometry with a plane, degrees where points came in degrees."""
-    own = BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
-    return ["trajectory_id", *own, *["geometry"] * (manifest.crs is not None)]
+def expected_columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
+    """The columns of a table: geometry where there is a plane, degrees where points came in degrees."""
+    payload_columns = (
+        BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
+    )
+    return ["trajectory_id", *payload_columns, *["geometry"] * (manifest.crs is not None)]
 
 
-def _manifest(path: Path) -> _Place:
+def _manifest_place(path: Path) -> _Place:
     """The manifest's keys and values that its format does not fix.
 
-    Words of shoal and names of columns may be somebody's identifier by chance: plain words among the
-    parameters' values and the settings of the reading are compared with telling identifiers only, names of
-    methods, claims and parameters with none.
+    Plain words may equal an identifier by chance: among parameter values and reading settings, only
+    distinctive identifiers count; among names of methods, claims and parameters, none.
     """
     alone: set[str] = set()
     strings: set[str] = set()
     numbers: list[str] = []
     seeds = 0
     for key, value, top in _walk(json.loads(path.read_bytes(), object_pairs_hook=tuple), None):
-        known = top in _MANIFEST_KEYS
+        known_section = top in _MANIFEST_KEYS
         if key is not None and key not in _MANIFEST_KEYS:
             seeds += "seed" in key.casefold() and top != "parameters"
-            if not known or top in _PROSE:
+            if not known_section or top in _PROSE:
                 alone.add(key)
             if not (top == "parameters" and _PLAIN_WORD.fullmatch(key)):
                 strings.add(key)
         if isinstance(value, str):
-            if not known or top in _PROSE or (top == "parameters" and not _PLAIN_WORD.fullmatch(value)):
+            if (
+                not known_section
+                or top in _PROSE
+                or (top == "parameters" and not _PLAIN_WORD.fullmatch(value))
+            ):
                 alone.add(value)
             if not (top in {"method", "claim"} and _PLAIN_WORD.fullmatch(value)):
                 strings.add(value)
-        elif isinstance(value, (int, float)) and (not known or top == "parameters"):
+        elif isinstance(value, (int, float)) and (not known_section or top == "parameters"):
             numbers.append(f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value))
-    text = plain("\n".join([*sorted(strings), *numbers]))
+    text = searchable_text("\n".join([*sorted(strings), *numbers]))
     return _Place(
         where=MANIFEST_FILE, alone=frozenset(alone), strings=frozenset(strings), text=text, seeds=seeds
     )
 
 
 def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str | None]]:
-    """(key or None, value, key of the top level) of everything in JSON whose objects are tuples of pairs."""
+    """(key or None, value, top-level key) of JSON whose objects are tuples of pairs."""
     pairs: Any = node if isinstance(node, tuple) else [(None, item) for item in node]
     for key, value in pairs:
-        here = key if section is None else section
+        top = key if section is None else section
         if isinstance(value, (tuple, list)):
-            yield key, None, here
-            yield from _walk(value, here)
+            yield key, None, top
+            yield from _walk(value, top)
         else:
-            yield key, value, here
+            yield key, value, top
 
 
-def _file_metadata(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
-    """All that the file says beside its columns: metadata of file and fields, names, the writer."""
-    known = [
+def _metadata_place(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
+    sources = [
         footer.metadata or {},
         schema.metadata or {},
         *(field.metadata or {} for field in schema),
     ]
-    pairs = [(_decoded(key), _decoded(value)) for each in known for key, value in each.items()]
+    pairs = [(_decoded(key), _decoded(value)) for entries in sources for key, value in entries.items()]
     alone = frozenset(chain.from_iterable(pairs))
     columns = [column for column in schema.names if column not in _KNOWN_COLUMNS]
-    text = plain("\n".join([*alone, *columns, footer.created_by or ""]))
+    text = searchable_text("\n".join([*alone, *columns, footer.created_by or ""]))
     seeds = sum("seed" in key.casefold() for key, _ in pairs)
     return _Place(
         where=f"metadata of {RELEASE_FILE}",
@@ -227,20 +232,21 @@ def _file_metadata(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
     )
 
 
-def _column(table: pa.Table, column: str) -> _Place:
-    """All different values of a column that does not belong there."""
+def _column_place(table: pa.Table, column: str) -> _Place:
     values = table[column]
     try:
-        found = frozenset(pc.unique(values.cast(pa.string())).drop_null().to_pylist())
+        texts = frozenset(pc.unique(values.cast(pa.string())).drop_null().to_pylist())
     except pa.ArrowException:
-        found = frozenset(str(value) for value in values.to_pylist() if value is not None)
+        texts = frozenset(str(value) for value in values.to_pylist() if value is not None)
     return _Place(
-        where="a column that does not belong there", alone=found, strings=found, text=plain("\n".join(found))
+        where="a column that does not belong there",
+        alone=texts,
+        strings=texts,
+        text=searchable_text("\n".join(texts)),
     )
 
 
-def _extra_file(path: Path) -> Iterator[_Place]:
-    """The name of a file that does not belong there, and its content: the cells of a table, or the text."""
+def _extra_file_places(path: Path) -> Iterator[_Place]:
     yield _Place(
         where="the name of a file",
         alone=frozenset({path.name, path.stem}),
@@ -255,18 +261,17 @@ def _extra_file(path: Path) -> Iterator[_Place]:
     except OSError:
         return
     try:
-        layout_findings(content)  # what would unpack to far more than it holds is no table to look at
+        layout_findings(content)  # refuse files that unpack to far more than their size
         rows = pq.read_metadata(pa.BufferReader(content)).num_rows
         table = pq.read_table(pa.BufferReader(content)) if rows <= _MOST_ROWS else pa.table({})
-        yield from (_column(table, column) for column in table.column_names)
+        yield from (_column_place(table, column) for column in table.column_names)
     except (InputError, pa.ArrowException, OSError, ValueError, KeyError):
         text = content.decode("utf-8", "replace")
         cells = frozenset(cell.strip() for cell in _CELLS.split(text))
-        yield _Place(where=where, alone=cells, strings=cells, text=plain(text))
+        yield _Place(where=where, alone=cells, strings=cells, text=searchable_text(text))
 
 
 def _machine_names() -> Iterator[str]:
-    """What this machine and its user are called."""
     for host in (socket.gethostname(), platform.node()):
         yield host
         yield host.partition(".")[0]
@@ -277,11 +282,11 @@ def _machine_names() -> Iterator[str]:
 
 
 def _private_paths(folder: Path) -> re.Pattern[str]:
-    """Paths that begin like a home folder, and this machine's own: home, current and release folder."""
-    here = {path.resolve() for path in (Path("~").expanduser(), Path.cwd(), folder.parent)}
-    own = [re.escape(path.as_posix()) for path in here if len(path.parts) > 2]
+    folders = {path.resolve() for path in (Path("~").expanduser(), Path.cwd(), folder.parent)}
+    patterns = [re.escape(path.as_posix()) for path in folders if len(path.parts) > 2]
     return re.compile(
-        "|".join([_PRIVATE_PATH.pattern, *(rf"(?<![\w.]){path}(?![\w-])" for path in own)]), re.IGNORECASE
+        "|".join([_PRIVATE_PATH.pattern, *(rf"(?<![\w.]){path}(?![\w-])" for path in patterns)]),
+        re.IGNORECASE,
     )
 
 
@@ -289,8 +294,7 @@ def _decoded(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def _shown(name: str, names: Names) -> str:
-    """A name of a file or column, unless showing it would show an identifier."""
+def _safe_name(name: str, names: Names) -> str:
     if name in names.whole or Path(name).stem in names.whole or names.in_text(name):
         return "(not shown: its name holds a raw identifier)"
     plain_name = name.isprintable() and len(name) <= _LONGEST_SHOWN

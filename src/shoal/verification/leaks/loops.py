@@ -1,4 +1,4 @@
-"""The verifier's compiled search for runs of characters that hashes and names have in common."""
+"""Compiled search for runs of characters that hashes and names share."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Words = npt.NDArray[np.uint64]
 
 @compiled
 def filter_place(run: Any, places: int) -> Any:
-    """Where a run stands in a filter of so many places, a power of two."""
+    """The bit of a run in a filter of ``places`` bits, a power of two."""
     return np.int64((run ^ (run >> np.uint64(21)) ^ (run >> np.uint64(43))) & np.uint64(places - 1))
 
 
@@ -29,23 +29,23 @@ def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
 def rows_that_hold(
     digests: npt.NDArray[np.uint8], n_bytes: int, pieces: Words, filled: npt.NDArray[np.uint8]
 ) -> Flags:
-    """[n]: which of the digests [n, bytes] hold one of these pieces of so many bytes, ascending, anywhere.
+    """[n]: which digests [n, bytes] hold one of these pieces (ascending) of n_bytes bytes, anywhere.
 
-    filled: the filter of these pieces.
+    filled: the filter of the pieces.
     """
-    kept = (np.uint64(1) << np.uint64(8 * n_bytes)) - np.uint64(1)
-    found = np.zeros(len(digests), np.bool_)
+    mask = (np.uint64(1) << np.uint64(8 * n_bytes)) - np.uint64(1)
+    holds = np.zeros(len(digests), np.bool_)
     for row in range(len(digests)):
         piece = np.uint64(0)
         for place in range(digests.shape[1]):
-            piece = ((piece << np.uint64(8)) | np.uint64(digests[row, place])) & kept
+            piece = ((piece << np.uint64(8)) | np.uint64(digests[row, place])) & mask
             at = filter_place(piece, 8 * len(filled))
             if place >= n_bytes - 1 and filled[at >> 3] >> (at & 7) & 1:
                 first = np.searchsorted(pieces, piece)
                 if first < len(pieces) and pieces[first] == piece:
-                    found[row] = True
+                    holds[row] = True
                     break
-    return found
+    return holds
 
 
 @compiled
@@ -56,16 +56,15 @@ def mark_runs(
     length: int,
     runs: Words,
     filled: npt.NDArray[np.uint8],
-    met: Flags,
+    hits: Flags,
 ) -> int:
-    """Set met [r] for the first of those runs that the digests [n, bytes] hold; how many were looked at.
+    """Set hits [r] for the first of equal runs that the digests [n, bytes] hold; return the number compared.
 
-    The bytes of a digest from ``start`` on are written as characters of so many bits, zeros behind the last.
-    A run is ``length`` characters as a number, its last 64 bits. runs: [r] ascending, at least one. filled:
-    the filter of these runs.
+    Bytes of a digest from ``start`` on are written as characters of ``bits`` bits, zero-padded. A run is
+    ``length`` characters as a number (its last 64 bits); runs ascend. filled: their filter.
     """
     width = bits * length
-    kept = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(max(64 - width, 0))
+    mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(max(64 - width, 0))
     looked = 0
     for row in range(len(digests)):
         run, waiting, n_waiting, n_written = np.uint64(0), 0, 0, 0
@@ -73,12 +72,12 @@ def mark_runs(
             if place < digests.shape[1]:
                 waiting = (waiting << 8) | int(digests[row, place])
                 n_waiting += 8
-            elif n_waiting:  # the last character, filled with zeros
+            elif n_waiting:  # the last character, padded with zeros
                 waiting <<= bits - n_waiting
                 n_waiting = bits
             while n_waiting >= bits:
                 n_waiting -= bits
-                run = ((run << np.uint64(bits)) | np.uint64(waiting >> n_waiting)) & kept
+                run = ((run << np.uint64(bits)) | np.uint64(waiting >> n_waiting)) & mask
                 waiting &= (1 << n_waiting) - 1
                 n_written += 1
                 if n_written < length:
@@ -88,5 +87,5 @@ def mark_runs(
                 if filled[at >> 3] >> (at & 7) & 1:
                     first = np.searchsorted(runs, run)
                     if first < len(runs) and runs[first] == run:
-                        met[first] = True
+                        hits[first] = True
     return looked

@@ -1,4 +1,4 @@
-"""Whether the order of records or pseudonyms tells the order of the input or of the raw identifiers."""
+"""Check that the order of records and pseudonyms does not follow the input or the raw identifiers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -10,31 +10,31 @@ from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
 
-FEWEST_RECORDS: Final = 4  # from here on a method must avoid to repeat such an order by chance
-# nothing redraws pseudonyms: 10 stand in one of two orders by chance once in 1.8 million releases
+FEWEST_RECORDS: Final = 4  # from here on, methods avoid such an order
+# pseudonyms are not redrawn: 10 are in one of two orders by chance once in 1.8 million releases
 FEWEST_PSEUDONYMS: Final = 10
-# two-sided 6.8 in a million for a random order; Spearman's rho has lighter tails with few records
+# two-sided 6.8 in a million for a random order; with few records, Spearman's rho has lighter tails
 WIDEST_Z: Final = 4.5
 
 
 def order_findings(
     original: Population, subject_of: Integers, trajectory_ids: Sequence[str]
 ) -> Iterator[Finding]:
-    """Findings about the order of records and pseudonyms, against that of identifiers and of the input.
+    """Compare the order of records and pseudonyms with that of identifiers and of the input.
 
     subject_of: int64 [n], the subject of each record, -1 = unknown.
     """
-    known = subject_of >= 0
-    subjects = subject_of[known]
-    told = {"raw identifiers": subjects}
+    linked = subject_of >= 0
+    subjects = subject_of[linked]
+    orders = {"raw identifiers": subjects}
     if original.input_rank is not None:
-        told["input"] = original.input_rank[subjects]
-    by_name = _order_of(Pseudonyms.of(trajectory_ids).take(np.flatnonzero(known)))
+        orders["input"] = original.input_rank[subjects]
+    by_name = _alphabetical_order(Pseudonyms.of(trajectory_ids).take(np.flatnonzero(linked)))
     for what, order, fewest in (
         ("records", np.arange(len(subjects)), FEWEST_RECORDS),
         ("pseudonyms", by_name, FEWEST_PSEUDONYMS),
     ):
-        for source, place in told.items():
+        for source, place in orders.items():
             resemblance = _resemblance(place[order], fewest)
             if resemblance:
                 yield Finding(
@@ -43,13 +43,11 @@ def order_findings(
                 )
 
 
-def _order_of(names: Pseudonyms) -> Integers:
-    """Their places in the order of the alphabet."""
+def _alphabetical_order(names: Pseudonyms) -> Integers:
     return np.argsort(np.array(list(names)) if names.irregular else names.numbers, kind="stable")
 
 
 def _resemblance(place: Integers, fewest: int) -> str | None:
-    """How places, in the order under test, resemble an ascending or descending one; None = by chance."""
     n = len(place)
     steps = np.diff(place)
     if n >= fewest and (steps > 0).all():

@@ -1,6 +1,6 @@
-"""Hashes of very many identifiers, made and compared in tasks.
+"""Make and compare the hashes of very many identifiers in tasks.
 
-What is looked for lies in files that all tasks share; identifiers and hashes leave no trace of their own.
+The search terms are in files that all tasks share. Identifiers leave no other trace, and hashes none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,12 +19,12 @@ from shoal.verification.leaks.digests import (
     SPELLINGS,
     Codes,
     Digests,
-    Prefixes,
-    Search,
-    Sought,
-    beginning_with,
-    mark_spelled,
-    side_by_side,
+    PrefixSearch,
+    RunIndex,
+    RunSearch,
+    digest_rows,
+    digests_beginning,
+    mark_spelled_runs,
 )
 
 _IDS_OF_A_TASK: Final = 16 * IDS_AT_ONCE
@@ -34,45 +34,42 @@ _FIRST: Final = "first.npy"
 
 @dataclass(frozen=True, kw_only=True)
 class DigestTask:
-    """One part of the identifiers in ``folder``, and the spellings in which runs are looked for there."""
+    """One part of the identifiers in ``folder``, and the spellings to search."""
 
     folder: Path
     part: int
     spellings: tuple[int, ...]
 
 
-class Met(NamedTuple):
-    """What the hashes of a part have in common with what is looked for.
+class DigestMatches(NamedTuple):
+    """What the hashes of one part share with the search terms.
 
-    beginnings: hashes that begin as a name does. runs: for each spelling, the places of the runs that a hash
-    has, and how many of its own were looked at.
+    beginnings: hashes that begin like a name. runs: for each spelling, places of shared runs, and the number
+    compared.
     """
 
     beginnings: list[bytes]
     runs: list[tuple[Integers, int]]
 
 
-def compare_part(task: DigestTask) -> Met:
+def compare_part(task: DigestTask) -> DigestMatches:
     """Make the hashes of one part of the identifiers, and compare them."""
     first = _mapped(task.folder / _FIRST)
-    wanted = [
-        (SPELLINGS[number], Sought(*map(_mapped, _files(task.folder, number)))) for number in task.spellings
+    indexes = [
+        (SPELLINGS[number], RunIndex(*map(_mapped, _files(task.folder, number)))) for number in task.spellings
     ]
-    met = [np.zeros(len(sought.windows), dtype=np.bool_) for _, sought in wanted]
-    looked = [0] * len(wanted)
+    hits = [np.zeros(len(index.windows), dtype=np.bool_) for _, index in indexes]
+    looked = [0] * len(indexes)
     beginnings: list[bytes] = []
     for digests in _digests(task.folder / _IDS, task.part):
-        beginnings += beginning_with(first, digests)
-        for place, (spelling, sought) in enumerate(wanted):
-            looked[place] += mark_spelled(spelling, digests, sought, met[place])
-    return Met(beginnings, list(zip(map(np.flatnonzero, met), looked, strict=True)))
+        beginnings += digests_beginning(first, digests)
+        for place, (spelling, index) in enumerate(indexes):
+            looked[place] += mark_spelled_runs(spelling, digests, index, hits[place])
+    return DigestMatches(beginnings, list(zip(map(np.flatnonzero, hits), looked, strict=True)))
 
 
 class SpreadDigests(Digests):
-    """The hashes of identifiers, made and compared by an engine.
-
-    scratch: an empty folder that its workers reach; it holds the identifiers as long as the caller keeps it.
-    """
+    """Hashes made and compared by an engine; scratch: an empty folder that its workers reach."""
 
     def __init__(self, ids: Sequence[str], scratch: Path, engine: Engine, run: Run) -> None:
         super().__init__(ids)
@@ -86,40 +83,38 @@ class SpreadDigests(Digests):
             for start in range(0, len(ids), _IDS_OF_A_TASK):
                 writer.write_batch(pa.record_batch([uids.slice(start, _IDS_OF_A_TASK)], names=["id"]))
 
-    def compare(self, prefixes: Prefixes, searches: Sequence[Search]) -> None:
-        """As Digests.compare; a single part is no task."""
+    def compare(self, prefixes: PrefixSearch, searches: Sequence[RunSearch]) -> None:
+        """As Digests.compare; a single part needs no task."""
         if self._n_parts < 2:
             super().compare(prefixes, searches)
             return
         np.save(self._folder / _FIRST, prefixes.first)
         numbers = tuple(SPELLINGS.index(search.spelling) for search in searches)
         for number, search in zip(numbers, searches, strict=True):
-            for name, file in zip(Sought._fields, _files(self._folder, number), strict=True):
-                np.save(file, getattr(search.sought, name))
+            for name, file in zip(RunIndex._fields, _files(self._folder, number), strict=True):
+                np.save(file, getattr(search.index, name))
         tasks = [
             DigestTask(folder=self._folder.resolve(), part=part, spellings=numbers)
             for part in range(self._n_parts)
         ]
-        for found in run_tasks(compare_part, tasks, self._engine, self._run, "seeking hashes"):
-            prefixes.take(found.beginnings)
-            for search, (places, looked) in zip(searches, found.runs, strict=True):
-                search.met[places] = True
+        for results in run_tasks(compare_part, tasks, self._engine, self._run, "seeking hashes"):
+            prefixes.mark(results.beginnings)
+            for search, (places, looked) in zip(searches, results.runs, strict=True):
+                search.hits[places] = True
                 search.compared += looked
 
 
 def _files(folder: Path, spelling: int) -> list[Path]:
-    """Where the parts of what is sought lie."""
-    return [folder / f"{part}-{spelling}.npy" for part in Sought._fields]
+    return [folder / f"{part}-{spelling}.npy" for part in RunIndex._fields]
 
 
 def _mapped(path: Path) -> Any:
-    """An array of a file, as kernels take it: none that forbids writing, which they were not compiled for."""
+    """A writable (copy-on-write) array of a file, since kernels are not compiled for read-only arrays."""
     return np.asarray(np.load(path, mmap_mode="c"))
 
 
 def _digests(path: Path, part: int) -> Iterator[Codes]:
-    """The hashes of one part of the identifiers, a thousand at once."""
     with pa.memory_map(str(path)) as file:
         ids = pa.ipc.open_file(file).get_batch(part).column(0).to_pylist()
     for start in range(0, len(ids), IDS_AT_ONCE):
-        yield side_by_side(ids[start : start + IDS_AT_ONCE])
+        yield digest_rows(ids[start : start + IDS_AT_ONCE])

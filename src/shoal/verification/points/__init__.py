@@ -1,1 +1,1 @@
-"""Checks of releases of points, with loops of their own."""
+"""Checks of releases of points."""

@@ -1,8 +1,8 @@
-"""(k, delta)-co-location, from the published points alone, and the accounts of what was lost and made.
+"""Check (k,delta)-anonymity of published points, and the counts of suppressed and created ones.
 
-Every record has k - 1 others with points at the same times, and all k are within delta of each other at each
-of these times: a set of k trajectories in which any two are co-localized (Abul, Bonchi and Nanni 2008, Def. 3
-and 4, as we know them). Who was put into which cylinder is not asked: any such others will do.
+Every record is in a set of k with points at the same times, any two of them within delta of each other at
+each time (Abul, Bonchi and Nanni 2008, Def. 3 and 4). Any such set counts, whatever the method's clusters
+were.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,10 +18,10 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 from shoal.units import show_m
-from shoal.verification.examination import Examination, pseudonyms_used_twice
-from shoal.verification.points.records import malformed_points, off_plane
+from shoal.verification.examination import Examination, duplicate_pseudonyms
+from shoal.verification.points.records import malformed_points, plane_mismatch
 
-_MOST_LOOKED_AT: Final = 20_000_000  # pairs, while sets are tried: some seconds
+_MOST_LOOKED_AT: Final = 20_000_000  # pairs; some seconds
 NOT_K_ANONYMITY: Final = (
     "this is not k-anonymity of trajectories: whoever knows true points of a person can often tell which "
     "record was moved from them (Trujillo-Rasua and Domingo-Ferrer 2013); measure it with shoal attack"
@@ -29,29 +29,29 @@ NOT_K_ANONYMITY: Final = (
 
 
 def examine_co_location(claim: KDeltaAnonymity, case: Examination[Trajectories], _run: Run) -> None:
-    """Hold a KDeltaAnonymity claim against the raw data; raises MisuseError when that is snapped."""
+    """Check a KDeltaAnonymity claim against the raw data; raises MisuseError when that is snapped."""
     original, release = case.original, case.release
-    case.find(off_plane(original, release, moved=True))
-    case.find(pseudonyms_used_twice(release))
-    case.find(malformed_points(release))
-    case.find(_points_not_accounted(original, release))
-    case.find(_not_co_located(claim, release))
-    case.looked_at("counts", "near")
+    case.add(plane_mismatch(original, release, moved=True))
+    case.add(duplicate_pseudonyms(release))
+    case.add(malformed_points(release))
+    case.add(_points_not_accounted(original, release))
+    case.add(_not_co_located(claim, release))
+    case.mark_checked("counts", "near")
     if claim.delta_m:
         case.notes.append(NOT_K_ANONYMITY)
     case.compare_accounts()
     case.count_subjects(case.link())
 
 
-def co_located_with(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:
-    """A function of a record: those with points at the same times that are within delta of it at each.
+def co_located_records(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:
+    """A function of a record: the records, itself included, that stay within delta of it at the same times.
 
-    Ascending, the record itself among them.
+    Ascending.
     """
     row_of: dict[int, tuple[int, tuple[Integers, Floats, Floats]]] = {}
     for group in _records_of_one_time_line(release):
-        beside = _side_by_side(release, group)
-        row_of |= {record: (row, beside) for row, record in enumerate(beside[0].tolist())}
+        places = _places_of_group(release, group)
+        row_of |= {record: (row, places) for row, record in enumerate(places[0].tolist())}
 
     def near(record: int) -> Integers:
         row, (group, x, y) = row_of[record]
@@ -63,23 +63,24 @@ def co_located_with(claim: KDeltaAnonymity, release: Release) -> Callable[[int],
 
 
 def _points_not_accounted(original: Trajectories, release: Release) -> Iterator[Finding]:
-    """A finding when raw samples, less suppressed ones, plus created ones are not the published points."""
-    lost, made = release.losses.samples_suppressed, release.losses.samples_created
-    if release.n_samples != original.n_samples - lost + made or min(lost, made, release.n_samples - made) < 0:
+    lost, created = release.losses.samples_suppressed, release.losses.samples_created
+    if (
+        release.n_samples != original.n_samples - lost + created
+        or min(lost, created, release.n_samples - created) < 0
+    ):
         message = (
-            f"{original.n_samples} raw samples less {lost} suppressed and with {made} created are not "
+            f"{original.n_samples} raw samples less {lost} suppressed and with {created} created are not "
             f"{release.n_samples} points"
         )
         yield Finding("points-not-accounted", message)
 
 
 def _not_co_located(claim: KDeltaAnonymity, release: Release) -> Iterator[Finding]:
-    """Records that are in no set of k that keep together; with the time, where one alone explains it."""
-    points, left = release.points, [_MOST_LOOKED_AT]
+    points, budget = release.points, [_MOST_LOOKED_AT]
     by_time: tuple[Integers, Floats] | None = None
     for group in _records_of_one_time_line(release):
-        records, x, y = _side_by_side(release, group)
-        for alone, decided in _outside_sets(x, y, claim.k, claim.delta_m, left):
+        records, x, y = _places_of_group(release, group)
+        for alone, decided in _outside_sets(x, y, claim.k, claim.delta_m, budget):
             name = release.trajectory_ids[int(records[alone])]
             if not decided:
                 yield Finding("not-decided", f"too many records are near to try every set of {claim.k}", name)
@@ -87,11 +88,10 @@ def _not_co_located(claim: KDeltaAnonymity, release: Release) -> Iterator[Findin
             if by_time is None:
                 order = np.argsort(points.t, kind="stable")
                 by_time = order, points.t[order]
-            yield _explained(claim, release, int(records[alone]), *by_time)
+            yield _explain(claim, release, int(records[alone]), *by_time)
 
 
-def _side_by_side(release: Release, group: Integers) -> tuple[Integers, Floats, Floats]:
-    """(records, x, y): records of one time line by their first x, and their places [n, s]."""
+def _places_of_group(release: Release, group: Integers) -> tuple[Integers, Floats, Floats]:
     x, y = (
         np.stack([column[release.offsets[r] : release.offsets[r + 1]] for r in group.tolist()])
         for column in (release.points.x, release.points.y)
@@ -101,23 +101,21 @@ def _side_by_side(release: Release, group: Integers) -> tuple[Integers, Floats, 
 
 
 def _records_of_one_time_line(release: Release) -> list[Integers]:
-    """The records, put together by the times of their points; those without a point are in none."""
-    alike: dict[bytes, list[int]] = {}
+    by_times: dict[bytes, list[int]] = {}
     for record in range(release.n_records):
-        own = release.points.t[release.offsets[record] : release.offsets[record + 1]]
-        if len(own):
-            alike.setdefault(own.tobytes(), []).append(record)
-    return [np.array(records) for records in alike.values()]
+        times = release.points.t[release.offsets[record] : release.offsets[record + 1]]
+        if len(times):
+            by_times.setdefault(times.tobytes(), []).append(record)
+    return [np.array(records) for records in by_times.values()]
 
 
 def _outside_sets(
-    x: Floats, y: Floats, k: int, delta_m: float, left: list[int]
+    x: Floats, y: Floats, k: int, delta_m: float, budget: list[int]
 ) -> Iterator[tuple[int, bool]]:
-    """Which of these rows are in no set of k that are all within delta of each other in every column.
+    """Rows in no set of k that stay within delta of each other in every column, and whether that was decided.
 
-    With each, whether this was decided. x, y: [n, s]; the first column of x ascends. Nearest others are tried
-    first, which decides most; then every set, which takes long only where many are near one and few of these
-    near each other. left: how many more pairs may be looked at, which goes down.
+    x, y: [n, s]; the first column of x ascends. The nearest rows are tried first, then every set. budget:
+    [pairs left].
     """
     in_a_set = np.zeros(len(x), dtype=np.bool_)
     apart, between = np.empty(len(x)), np.empty(len(x))
@@ -138,44 +136,42 @@ def _outside_sets(
         elif len(near) < k:  # all of them were tried
             yield row, True
         else:
-            found = _any_set(x, y, near, k - 1, delta_m, left)
-            if not found:
-                yield row, found is not None
+            is_in_set = _has_complete_set(x, y, near, k - 1, delta_m, budget)
+            if not is_in_set:
+                yield row, is_in_set is not None
 
 
-def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float, room: list[int]) -> bool | None:
-    """Whether ``size`` of these rows are all within delta of each other: every set is tried.
-
-    None where there was no room to try them all.
-    """
-    if room[0] < 0:
+def _has_complete_set(
+    x: Floats, y: Floats, near: Integers, size: int, delta_m: float, budget: list[int]
+) -> bool | None:
+    """Whether ``size`` of these rows are all within delta of each other; None when the budget ran out."""
+    if budget[0] < 0:
         return None
-    beside: dict[int, frozenset[int]] = {}
+    neighbors: dict[int, frozenset[int]] = {}
     apart = np.empty(len(x))
     for row in near.tolist():
         farthest_apart(x, y, row, float(delta_m), apart)
-        beside[row] = frozenset(near[apart[near] <= delta_m].tolist()) - {row}
+        neighbors[row] = frozenset(near[apart[near] <= delta_m].tolist()) - {row}
 
-    def found(among: frozenset[int], missing: int) -> bool:
+    def extend(pool: frozenset[int], missing: int) -> bool:
         if missing == 0:
             return True
-        room[0] -= len(among) ** 2
-        if room[0] < 0:
+        budget[0] -= len(pool) ** 2
+        if budget[0] < 0:
             return False
-        left = {row for row in among if len(beside[row] & among) >= missing - 1}
-        while len(left) >= missing:
-            row = left.pop()
-            if found(frozenset(left & beside[row]), missing - 1):
+        remaining = {row for row in pool if len(neighbors[row] & pool) >= missing - 1}
+        while len(remaining) >= missing:
+            row = remaining.pop()
+            if extend(frozenset(remaining & neighbors[row]), missing - 1):
                 return True
         return False
 
-    return found(frozenset(beside), size) or (False if room[0] >= 0 else None)
+    return extend(frozenset(neighbors), size) or (False if budget[0] >= 0 else None)
 
 
-def _explained(
+def _explain(
     claim: KDeltaAnonymity, release: Release, record: int, by_time: Integers, time_sorted: Floats
 ) -> Finding:
-    """What is wrong with a record in no set of k."""
     points, k, delta_m = release.points, claim.k, claim.delta_m
     start, end = int(release.offsets[record]), int(release.offsets[record + 1])
     for row in range(start, end):
@@ -201,11 +197,9 @@ def _explained(
 
 @compiled
 def farthest_apart(x: Floats, y: Floats, row: int, delta_m: float, apart: Floats) -> None:
-    """Set apart [n] to how far each row is at most, in any column, from ``row``.
+    """Set apart [n] to the largest distance of each row from ``row`` over all columns, inf beyond delta_m.
 
-    Inf once it is more than delta_m.
-
-    x, y: [n, s]; the first column of x ascends.
+    x, y: [n, s], sorted by the first column of x.
     """
     apart[:] = np.inf
     for step in (-1, 1):

@@ -1,11 +1,9 @@
-"""Whether successive draws of a shuffle are independent: one that repeats itself gives whole tracks away.
+"""Test whether successive draws of a shuffle are independent.
 
-A shuffle can send every point to every place equally often and still draw once for two sets, or once for a
-whole cluster: then points that belong together stay together. So every draw is compared with others, and the
-points counted that went where those of the other draw went. Of two independent permutations one point does so
-on average, with variance 1; of two independent choices among c the one point does so with chance 1 / c.
-
-Each comparison below has a share of the chance of a false alarm, so that all of them together have it once.
+A fair-looking shuffle may draw once for two sets or for a whole cluster; then whole tracks stay together. So
+each draw is compared with others by the points that went the same way. Two independent permutations agree in
+one point on average, with variance 1; two choices among c with probability 1 / c. Each comparison has a share
+of the probability of a false alarm.
 """
 
 import math
@@ -17,20 +15,19 @@ import numpy as np
 
 from shoal.runtime.arrays import Floats, Integers
 from shoal.verification.points.draws import Draws
-from shoal.verification.points.tails import both_tails, bound_of_tails, log_mgf, moments_of
+from shoal.verification.points.tails import agreement_moments, both_tails, bound_tails, log_mgf
 
 _AT_ONCE: Final = 1 << 22  # numbers in one batch of transforms
-_FAMILIES: Final = 11  # where points came from; four series of distances; six kinds of groups
-_NEAR: Final = 3.0  # z below which no bound is asked for: it is 1 in 100 at best, and each is one of many
+_FAMILIES: Final = 11  # stayed points, four series of distances, six kinds of groups
+_NEAR: Final = 3.0  # below this z, no bound is computed: it would be 1 in 100 at best
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """How often points of compared draws went to the same place.
 
-    words: which draws were compared. same: points that went where those of the other draw did. expected: as
-    many would by chance. z: their difference over its root mean square. p_value: a bound on the chance that
-    independent draws differ so much from what is expected, times the number of comparisons.
+    same, expected: agreeing points. z: their difference in standard deviations. p_value: bound on its
+    probability for independent draws, times the number of comparisons.
     """
 
     words: str
@@ -50,10 +47,9 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation:
-    """All comparisons of one release. before: with the exchange before, in the same cluster or of one person.
+    """All comparisons of one release.
 
-    stayed: points compared with where they came from. enough: whether there are so many draws that a release
-    whose points all stayed would be told from a fair one, at a given chance of a false alarm.
+    before: with the previous exchange of the group. stayed: points compared with where they came from.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -64,10 +60,10 @@ class Correlation:
     @property
     def worst(self) -> Comparison:
         """The comparison that independent draws explain least."""
-        return min(self.comparisons, key=lambda each: each.p_value)
+        return min(self.comparisons, key=lambda comparison: comparison.p_value)
 
     def enough(self, level: float) -> bool:
-        """Whether a release in which nothing moved would be refused at this level."""
+        """Whether there are enough draws to refuse, at this level, a release in which nothing moved."""
         return self.log_chance_of_none + math.log(2 * _FAMILIES) < math.log(level)
 
     @property
@@ -76,22 +72,22 @@ class Correlation:
         return self.before.in_words
 
 
-def correlation_of(runs: Sequence[Draws]) -> Correlation:
+def compare_draws(runs: Sequence[Draws]) -> Correlation:
     """Compare the draws of a run, all sizes together."""
-    in_time = [_ordered(draws, np.lexsort((draws.t_s, draws.group))) for draws in runs]
+    in_time = [_reorder(draws, np.lexsort((draws.t_s, draws.group))) for draws in runs]
     whole = [replace(draws, group=np.zeros_like(draws.group), by_person=draws.by_place) for draws in runs]
-    stayed = _stayed(runs)
+    stayed = _compare_with_start(runs)
     group = "its cluster" if all(draws.permutes for draws in runs) else "its leader"
     lagged = [
-        *_by_lag(in_time, f"the exchange {{}}before of {group}", mirrored=False),
-        *_by_lag(in_time, f"the reverse of the exchange {{}}before of {group}", mirrored=True),
-        *_by_lag(whole, "the exchange {}before in the run", mirrored=False),
-        *_by_lag(whole, "the reverse of the exchange {}before in the run", mirrored=True),
+        *_compare_by_lag(in_time, f"the exchange {{}}before of {group}", mirrored=False),
+        *_compare_by_lag(in_time, f"the reverse of the exchange {{}}before of {group}", mirrored=True),
+        *_compare_by_lag(whole, "the exchange {}before in the run", mirrored=False),
+        *_compare_by_lag(whole, "the reverse of the exchange {}before in the run", mirrored=True),
     ]
     first = f"the exchange before of {group}"
-    before = next((each for each in lagged if each.words == first), _nothing(first))
+    before = next((comparison for comparison in lagged if comparison.words == first), _no_comparison(first))
     return Correlation(
-        comparisons=(stayed, *lagged, *_of_all_pairs(in_time, group)),
+        comparisons=(stayed, *lagged, *_compare_all_pairs(in_time, group)),
         before=before,
         stayed=stayed,
         log_chance_of_none=-sum(
@@ -100,18 +96,17 @@ def correlation_of(runs: Sequence[Draws]) -> Correlation:
     )
 
 
-def _stayed(runs: Sequence[Draws]) -> Comparison:
-    """How many points stayed where they were, over sets of all sizes."""
-    own = [np.arange(draws.by_place.shape[1]) for draws in runs]
-    same = sum(int((draws.by_place == still).sum()) for draws, still in zip(runs, own, strict=True))
+def _compare_with_start(runs: Sequence[Draws]) -> Comparison:
+    places = [np.arange(draws.by_place.shape[1]) for draws in runs]
+    same = sum(int((draws.by_place == still).sum()) for draws, still in zip(runs, places, strict=True))
     counts = [np.array([len(draws)]) for draws in runs]
-    return _judged("where it came from", runs, np.array([same]), counts, np.ones(1), 0)
+    return _comparison_at("where it came from", runs, np.array([same]), counts, np.ones(1), 0)
 
 
-def _by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Iterator[Comparison]:
-    """Draws of one group at every distance: that at distance 1, and of the others the most telling.
+def _compare_by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Iterator[Comparison]:
+    """Compare draws of one group at every distance: distance 1, and the most significant other one.
 
-    Distance l has the share 1 / (l (l + 1)) of the family's chance of a false alarm; all shares make 1.
+    Distance l has the share 1 / (l (l + 1)) of the family's probability of a false alarm; all shares make 1.
     """
     longest = max((int(np.bincount(draws.group).max()) for draws in runs if len(draws)), default=0)
     if longest < 2:
@@ -124,24 +119,25 @@ def _by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Iterator[Co
         if not len(lengths):
             counts.append(np.zeros(longest - 1, dtype=np.int64))
             continue
-        here = _agreements(draws, lengths, mirrored=mirrored)
-        same[: len(here)] += here
+        agreements = _agreements(draws, lengths, mirrored=mirrored)
+        same[: len(agreements)] += agreements
         at_least = np.bincount(lengths, minlength=longest + 1)[::-1].cumsum()[::-1]  # groups, by draws
         # pairs at distance l: one for each draw of a group beyond its first l
         counts.append(at_least[1:][::-1].cumsum()[::-1][1:])
     distance = np.arange(1, longest)
     share = 1.0 / (distance * (distance + 1.0))
-    yield _judged(words.format(""), runs, same[1:], counts, share, 0)
+    yield _comparison_at(words.format(""), runs, same[1:], counts, share, 0)
     if longest > 2:
         p = _p_values(runs, same[1:], counts) / share
         at = 1 + int(np.argmin(p[1:]))
-        yield _judged(words.format(f"{at + 1} "), runs, same[1:], counts, share, at)
+        yield _comparison_at(words.format(f"{at + 1} "), runs, same[1:], counts, share, at)
 
 
 def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
-    """int64 [l]: over all groups, points that agree at each distance, by transforms of their series.
+    """int64 [l]: agreeing points at each distance, over all groups, by Fourier transforms of their series.
 
-    lengths: of the groups, whose draws stand together. mirrored: compare with the earlier draw's reverse.
+    lengths: of the groups, whose draws are consecutive. mirrored: compare with the reverse of the earlier
+    draw.
     """
     longest = int(lengths.max())
     total = np.zeros(longest, dtype=np.int64)
@@ -164,7 +160,6 @@ def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
 
 
 def _cells(draws: Draws, *, mirrored: bool) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Each (from, to), and the one that a draw must have for its reverse, or itself, to agree."""
     for i in range(draws.by_person.shape[1]):
         for j in range(draws.c):
             reverse = (j, i) if draws.permutes else (0, -j % draws.c)
@@ -174,53 +169,51 @@ def _cells(draws: Draws, *, mirrored: bool) -> Iterator[tuple[tuple[int, int], t
 def _transformed(
     draws: Draws, rows: Integers, where: Integers, step: Integers, n: int, size: int, cell: tuple[int, int]
 ) -> "np.ndarray[tuple[int, int], np.dtype[np.complex128]]":
-    """Transforms [n, size / 2 + 1] of each group's series: 1 where a draw sends cell[0] to cell[1]."""
     series = np.zeros((n, size))
     series[where, step] = draws.by_person[rows, cell[0]] == cell[1]
     return np.fft.rfft(series, axis=1)
 
 
-def _of_all_pairs(in_time: Sequence[Draws], of_group: str) -> Iterator[Comparison]:
-    """Every two draws of a group with each other, for six kinds of groups."""
+def _compare_all_pairs(in_time: Sequence[Draws], of_group: str) -> Iterator[Comparison]:
     ordinal = [_ordinals(draws) for draws in in_time]
     by_place = [replace(draws, by_person=draws.by_place) for draws in in_time]
     steps = [_steps(draws) for draws in in_time]
     together = [np.zeros_like(draws.group) for draws in in_time]
-    own = [draws.group for draws in in_time]
-    yield _every_pair(f"every other exchange of {of_group}", in_time, own)
+    groups = [draws.group for draws in in_time]
+    yield _compare_pairs(f"every other exchange of {of_group}", in_time, groups)
     each_step = f"every other step from one exchange to the next of {of_group}"
-    yield _every_pair(each_step, steps, [draws.group for draws in steps])
-    yield _every_pair("exchanges of the same number elsewhere", in_time, ordinal)
-    yield _every_pair("exchanges of the same number elsewhere, place by place", by_place, ordinal)
-    yield _every_pair("every other exchange", in_time, together)
-    yield _every_pair("every other exchange, place by place", by_place, together)
+    yield _compare_pairs(each_step, steps, [draws.group for draws in steps])
+    yield _compare_pairs("exchanges of the same number elsewhere", in_time, ordinal)
+    yield _compare_pairs("exchanges of the same number elsewhere, place by place", by_place, ordinal)
+    yield _compare_pairs("every other exchange", in_time, together)
+    yield _compare_pairs("every other exchange, place by place", by_place, together)
 
 
-def _every_pair(words: str, runs: Sequence[Draws], groups: Sequence[Integers]) -> Comparison:
-    """All pairs of draws of one group, all groups together.
+def _compare_pairs(words: str, runs: Sequence[Draws], groups: Sequence[Integers]) -> Comparison:
+    """Compare all pairs of draws within each group.
 
-    Pairs are independent of each other two by two, and three of them only as the third moment says.
+    Pairs are pairwise independent; three of them only up to the third moment given.
     """
     same = expected = variance = third = 0.0
     for draws, group in zip(runs, groups, strict=True):
-        mean, spread, cubed, of_three = moments_of(draws.c, permutes=draws.permutes)
+        mean, spread, cubed, of_three = agreement_moments(draws.c, permutes=draws.permutes)
         n = np.bincount(group).astype(np.float64)
         cells = group[:, None] * (draws.by_person.shape[1] * draws.c)
         cells = cells + np.arange(draws.by_person.shape[1]) * draws.c + draws.by_person
-        met = np.unique(cells, return_counts=True)[1].astype(np.float64)
+        cell_counts = np.unique(cells, return_counts=True)[1].astype(np.float64)
         pairs, threes = float((n * (n - 1) / 2).sum()), float((n * (n - 1) * (n - 2) / 6).sum())
-        same += float((met * (met - 1) / 2).sum())
+        same += float((cell_counts * (cell_counts - 1) / 2).sum())
         expected += mean * pairs
         variance += spread * pairs
         third += cubed * pairs + 6 * of_three * threes
     if variance == 0:
-        return _nothing(words)
+        return _no_comparison(words)
     z = (same - expected) / math.sqrt(variance)
     p = both_tails(z, third / variance**1.5)
     return Comparison(words=words, same=same, expected=expected, z=z, p_value=min(1.0, p * _FAMILIES))
 
 
-def _judged(
+def _comparison_at(
     words: str,
     runs: Sequence[Draws],
     same: Integers,
@@ -228,12 +221,11 @@ def _judged(
     share: Floats,
     at: int,
 ) -> Comparison:
-    """The comparison at one place of these, with the bound on its chance."""
-    moments = [moments_of(draws.c, permutes=draws.permutes) for draws in runs]
+    moments = [agreement_moments(draws.c, permutes=draws.permutes) for draws in runs]
     expected = float(sum(m[0] * pairs[at] for m, pairs in zip(moments, counts, strict=True)))
     variance = float(sum(m[1] * pairs[at] for m, pairs in zip(moments, counts, strict=True)))
     if variance == 0:
-        return _nothing(words)
+        return _no_comparison(words)
     picked = [pairs[at : at + 1] for pairs in counts]
     p = float(_p_values(runs, same[at : at + 1], picked)[0]) * _FAMILIES / float(share[at])
     return Comparison(
@@ -246,14 +238,13 @@ def _judged(
 
 
 def _p_values(runs: Sequence[Draws], same: Integers, counts: Sequence[Integers]) -> Floats:
-    """Bounds on both tails of counts of agreeing points, each the sum of independent pairs of draws."""
-    moments = [moments_of(draws.c, permutes=draws.permutes) for draws in runs]
+    moments = [agreement_moments(draws.c, permutes=draws.permutes) for draws in runs]
     expected = sum(m[0] * pairs for m, pairs in zip(moments, counts, strict=True))
     variance = sum(m[1] * pairs for m, pairs in zip(moments, counts, strict=True))
     far = np.flatnonzero((same - expected) ** 2 >= _NEAR**2 * variance)
     bounds = np.ones(len(same))
     of_size = [(pairs[far], _log_mgf_of(draws)) for draws, pairs in zip(runs, counts, strict=True)]
-    bounds[far] = bound_of_tails(same[far], of_size)
+    bounds[far] = bound_tails(same[far], of_size)
     return bounds
 
 
@@ -261,12 +252,11 @@ def _log_mgf_of(draws: Draws) -> Callable[[Floats], Floats]:
     return lambda theta: log_mgf(draws.c, theta, permutes=draws.permutes)
 
 
-def _nothing(words: str) -> Comparison:
+def _no_comparison(words: str) -> Comparison:
     return Comparison(words=words, same=0.0, expected=0.0, z=0.0, p_value=1.0)
 
 
-def _ordered(draws: Draws, order: Integers) -> Draws:
-    """The same draws in another order."""
+def _reorder(draws: Draws, order: Integers) -> Draws:
     return replace(
         draws,
         by_place=draws.by_place[order],
@@ -277,7 +267,6 @@ def _ordered(draws: Draws, order: Integers) -> Draws:
 
 
 def _ordinals(draws: Draws) -> Integers:
-    """The number of each draw in its group. The draws of a group stand together."""
     if not len(draws):
         return draws.group
     first = np.r_[True, np.diff(draws.group) != 0]
@@ -286,12 +275,12 @@ def _ordinals(draws: Draws) -> Integers:
 
 
 def _steps(draws: Draws) -> Draws:
-    """What leads from each draw to the next of its group: independent draws again, if the draws are."""
+    """The step from each draw to the next of its group; independent if the draws are."""
     follows = np.flatnonzero(np.diff(draws.group) == 0)
-    here, there = draws.by_person[follows], draws.by_person[follows + 1]
+    first, second = draws.by_person[follows], draws.by_person[follows + 1]
     if draws.permutes:
-        step = np.empty_like(here)
-        np.put_along_axis(step, here, there, axis=1)
+        step = np.empty_like(first)
+        np.put_along_axis(step, first, second, axis=1)
     else:
-        step = (there - here) % draws.c
+        step = (second - first) % draws.c
     return replace(draws, by_place=step, by_person=step, group=draws.group[follows], t_s=draws.t_s[follows])

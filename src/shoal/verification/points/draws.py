@@ -1,7 +1,7 @@
-"""What a run drew, set by set, in the order of the run: the permutation of each swap set, or one choice.
+"""Read what a run drew for each swap set, in the order of the run.
 
-SwapLocations: a set of c points draws a permutation. ReachLocations: a set of c draws which place its leader
-takes, a number below c. Draws of one size stand together.
+SwapLocations draws a permutation of each set of c points; ReachLocations the place, below c, that the leader
+takes.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,9 @@ from shoal.runtime.arrays import Floats, Integers
 class Draws:
     """n draws of one size c, in the order of the run.
 
-    by_place: int64 [n, rows], the place in its set where the point at each place ended; rows is c for
-    permutations, 1 for choices. by_person: the same with the c trajectories in the order of the raw data.
-    group: int64 [n], the cluster that swapped, or the trajectory that led. t_s: float64 [n], when: the mean
-    time of the set, which no order in a trace can change.
+    by_place: int64 [n, c or 1], the place in its set where each point ended. by_person: the same, by
+    trajectory. group: [n], the cluster or leading trajectory. t_s: [n], mean time of the set, which no order
+    in a trace can change.
     """
 
     c: int
@@ -39,58 +38,57 @@ class Draws:
         return len(self.group)
 
 
-def permutations_of(
+def read_permutations(
     original: Trajectories, release: Release, subject_of: Integers, trace: Trace
 ) -> list[Draws]:
-    """The draws of SwapLocations from a sound trace; sets with a point of an unknown holder are left out."""
+    """The draws of SwapLocations from a sound trace, without sets that have a point of an unknown holder."""
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     holder_of = np.full(original.n_samples, -1, dtype=np.int64)
     holder_of[trace.place_from] = np.repeat(subject_of, np.diff(release.offsets))
-    found = []
+    draws = []
     for c, all_rows in _rows_by_size(trace):
         rows = all_rows[(holder_of[all_rows] >= 0).all(axis=1)]
         gave, got = owner[rows], holder_of[rows]
-        by_owner = np.argsort(gave, axis=1)  # the places in the set, in the order of trajectories
+        by_owner = np.argsort(gave, axis=1)  # places in the set, ordered by trajectory
         rank_of_holder = np.argsort(np.argsort(got, axis=1), axis=1)
-        found.append(
+        draws.append(
             Draws(
                 c=c,
                 by_place=np.take_along_axis(by_owner, rank_of_holder, axis=1),
                 by_person=np.take_along_axis(rank_of_holder, by_owner, axis=1),
-                group=clusters_of(np.take_along_axis(gave, by_owner, axis=1)),
+                group=number_clusters(np.take_along_axis(gave, by_owner, axis=1)),
                 t_s=original.t[rows].mean(axis=1),
             )
         )
-    return found
+    return draws
 
 
-def choices_of(original: Trajectories, trace: Trace) -> list[Draws]:
-    """The draws of ReachLocations from a sound trace: which place of its set each leading point took."""
+def read_choices(original: Trajectories, trace: Trace) -> list[Draws]:
+    """The draws of ReachLocations from a sound trace: the place in its set that each leading point took."""
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     place_of = np.full(original.n_samples, -1, dtype=np.int64)
     place_of[trace.time_from] = trace.place_from
-    found = []
+    draws = []
     for c, rows in _rows_by_size(trace):
-        taken = (rows == place_of[rows[:, 0]][:, None]).argmax(axis=1)[:, None]
-        found.append(
+        choice = (rows == place_of[rows[:, 0]][:, None]).argmax(axis=1)[:, None]
+        draws.append(
             Draws(
                 c=c,
-                by_place=taken,
-                by_person=taken,
+                by_place=choice,
+                by_person=choice,
                 group=owner[rows[:, 0]],
                 t_s=original.t[rows].mean(axis=1),
             )
         )
-    return found
+    return draws
 
 
-def clusters_of(members: Integers) -> Integers:
+def number_clusters(members: Integers) -> Integers:
     """int64 [n]: the same number for sets of the same trajectories. members: [n, c], each row ascending."""
     return np.unique(members, axis=0, return_inverse=True)[1].ravel()
 
 
 def _rows_by_size(trace: Trace) -> list[tuple[int, Integers]]:
-    """(c, [n, c] the raw samples of each set of c), by ascending c."""
     sizes = np.diff(trace.set_offsets)
     return [
         (c, trace.set_rows[trace.set_offsets[:-1][sizes == c][:, None] + np.arange(c)])

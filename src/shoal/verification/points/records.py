@@ -1,4 +1,4 @@
-"""What every release of points must keep, whatever it claims: well-formed records on the raw data's plane."""
+"""What every release of points must keep: well-formed records on the raw data's plane."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,10 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 
 
-def off_plane(original: Trajectories, release: Release, *, moved: bool = False) -> list[Finding]:
-    """A finding when raw data and release cannot be compared.
+def plane_mismatch(original: Trajectories, release: Release, *, moved: bool = False) -> list[Finding]:
+    """A finding when raw data and release are on different planes; moved: published points are no raw ones.
 
-    moved: the published points are no raw ones, and have no degrees as given. Raises MisuseError when the raw
-    data is snapped.
+    Raises MisuseError when the raw data is snapped.
     """
     original.require_points_as_given()
     degrees = original.lat is not None and not moved
@@ -26,10 +25,7 @@ def off_plane(original: Trajectories, release: Release, *, moved: bool = False) 
 
 
 def malformed_points(release: Release, *, repeats: bool = False) -> Iterator[Finding]:
-    """Records without points, and points that are no numbers, do not ascend by (t, x, y), or repeat.
-
-    repeats: whether a point may stand in a record more than once.
-    """
+    """Empty records, and points that are no numbers, do not ascend by (t, x, y), or repeat unless allowed."""
     for record in np.flatnonzero(np.diff(release.offsets) == 0).tolist():
         yield Finding("empty-record", "this record holds no point", release.trajectory_ids[record])
     t, x, y = release.points.t, release.points.x, release.points.y

@@ -1,7 +1,8 @@
-"""Paths along streets in a release of ReachLocations: those that must be short, and the published steps."""
+"""Check paths along streets in a release of ReachLocations: required short paths, and the published steps."""
 
 import heapq
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,14 +16,54 @@ from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import counted
 
-_ROUNDING = 1e-9  # sums along a path in another order differ in the last digits
+_ROUNDING = 1e-9  # of sums in another order
+
+
+class Graph(NamedTuple):
+    """Node i has the neighbors neighbor[first[i]] to neighbor[first[i + 1]], at these lengths in meters."""
+
+    first: Integers
+    neighbor: Integers
+    length: Floats
+
+
+class Starts(NamedTuple):
+    """Node i is asked question[offsets[i]] to question[offsets[i + 1]], each so far from its start."""
+
+    offsets: Integers
+    question: Integers
+    to_node_m: Floats
+
+
+class Goals(NamedTuple):
+    """For each question, the nodes at both ends of the goal's edge, and the goal's distances from them."""
+
+    u: Integers
+    v: Integers
+    to_u_m: Floats
+    to_v_m: Floats
+
+
+class SwapRun(NamedTuple):
+    """A run to replay.
+
+    Set s holds set_rows[set_offsets[s]:set_offsets[s + 1]], its leader first; took: [sets] the row whose
+    place the leader took. offsets: [subjects + 1]. owner, on_street, published: [samples].
+    """
+
+    set_offsets: Integers
+    set_rows: Integers
+    took: Integers
+    offsets: Integers
+    owner: Integers
+    on_street: Flags
+    published: Flags
 
 
 class PathLengths:
     """Path lengths between raw samples along a street graph in their plane.
 
-    most_m: how far from a street a sample may lie, in meters; edge: [samples] the nearest edge, -1 = none so
-    near.
+    most_m: largest distance of a sample from its street; edge: [samples] nearest edge, -1 = none within it.
     """
 
     def __init__(self, streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> None:
@@ -41,26 +82,19 @@ class PathLengths:
         order = np.argsort(ends, kind="stable")
         first = np.searchsorted(ends[order], np.arange(self.streets.n_nodes + 1)).astype(np.int64)
         e, f, numbers = self.edge[start], self.edge[goal], np.arange(len(start))
-        found = np.where(e == f, np.abs(self.from_u[start] - self.from_u[goal]), np.inf)
+        lengths = np.where(e == f, np.abs(self.from_u[start] - self.from_u[goal]), np.inf)
         source, query = np.concatenate([u[e], v[e]]), np.concatenate([numbers, numbers])
         to_source = np.concatenate([self.from_u[start], self.from_v[start]])
         by_node = np.argsort(source, kind="stable")
         offsets = np.searchsorted(source[by_node], np.arange(self.streets.n_nodes + 1)).astype(np.int64)
-        answer_paths(
-            first,
-            np.concatenate([v, u])[order],
-            np.tile(length, 2)[order],
+        find_path_lengths(
+            Graph(first, np.concatenate([v, u])[order], np.tile(length, 2)[order]),
             bound_m,
-            offsets,
-            query[by_node],
-            to_source[by_node],
-            u[f],
-            v[f],
-            self.from_u[goal],
-            self.from_v[goal],
-            found,
+            Starts(offsets, query[by_node], to_source[by_node]),
+            Goals(u[f], v[f], self.from_u[goal], self.from_v[goal]),
+            lengths,
         )
-        return found
+        return lengths
 
 
 def path_findings(
@@ -71,10 +105,7 @@ def path_findings(
     streets: StreetGraph,
     notes: list[str],
 ) -> Iterator[Finding]:
-    """Sets with a point too far from every street, or with a path longer than the claim's threshold.
-
-    trace: found sound. notes: gain how many published steps are longer.
-    """
+    """Sets with a point too far from every street, or with a path longer than the claim's threshold."""
     lengths_of = PathLengths(streets.on_plane(original.crs), original.x, original.y, claim.most_off_street_m)
     on_street = lengths_of.edge >= 0
     if not on_street[trace.set_rows].all():
@@ -92,7 +123,7 @@ def path_findings(
     most = 5 * len(trace.set_rows)
     start, goal, set_of = (np.empty(most, dtype=np.int64) for _ in range(3))
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
-    n = questions_of_run(
+    run = SwapRun(
         trace.set_offsets,
         trace.set_rows,
         took[trace.leaders],
@@ -100,6 +131,9 @@ def path_findings(
         owner,
         on_street,
         published,
+    )
+    n = list_path_questions(
+        run,
         claim.both_sides,
         start,
         goal,
@@ -128,11 +162,10 @@ def path_findings(
 
 
 def _pieces(streets: StreetGraph) -> tuple[Floats, Integers]:
-    """All straight pieces by their least x, [p, 6] with shares of their edge at both ends; their edges."""
     rows, edges = [], []
     for e in range(streets.n_edges):
-        own = slice(streets.shape_offsets[e], streets.shape_offsets[e + 1])
-        x, y = streets.shape_x[own], streets.shape_y[own]
+        shape = slice(streets.shape_offsets[e], streets.shape_offsets[e + 1])
+        x, y = streets.shape_x[shape], streets.shape_y[shape]
         reached = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
         shares = reached / reached[-1] if reached[-1] > 0 else np.zeros(len(x))
         rows.append(np.column_stack([x[:-1], y[:-1], x[1:], y[1:], shares[:-1], shares[1:]]))
@@ -155,16 +188,15 @@ def nearest_edges(
 ) -> None:
     """Set edge and share [m] of the nearest point on any edge within ``most_m``, -1 = none.
 
-    Ties go to the smaller edge. pieces: [p, 6] by their least x: x0, y0, x1, y1 and the shares of their edge
-    at both ends; edge_of_piece:
-    [p].
+    Ties go to the lower edge. pieces: [p, 6] by their least x: x0, y0, x1, y1 and the shares of their edge at
+    both ends.
     """
-    left = np.minimum(pieces[:, 0], pieces[:, 2])
+    least_x = np.minimum(pieces[:, 0], pieces[:, 2])
     for i in range(len(x)):
         best = most_m * most_m
-        begin = np.searchsorted(left, x[i] - most_m - widest_m)
-        for p in range(begin, len(left)):
-            if left[p] > x[i] + most_m:
+        begin = np.searchsorted(least_x, x[i] - most_m - widest_m)
+        for p in range(begin, len(least_x)):
+            if least_x[p] > x[i] + most_m:
                 break
             x0, y0, x1, y1, from_share, to_share = pieces[p]
             length = (x1 - x0) ** 2 + (y1 - y0) ** 2
@@ -181,75 +213,45 @@ def nearest_edges(
 
 
 @compiled
-def answer_paths(
-    first: Integers,
-    neighbor: Integers,
-    length: Floats,
-    bound_m: float,
-    query_offsets: Integers,
-    query: Integers,
-    to_source: Floats,
-    end_u: Integers,
-    end_v: Integers,
-    to_u: Floats,
-    to_v: Floats,
-    found: Floats,
-) -> None:
-    """Lower found [q] to the path lengths of questions that start through each node, as far as the bound.
-
-    first: [n + 1], node i has neighbor[first[i]] to neighbor[first[i + 1]] at length. Node i is asked
-    query[query_offsets[i]] to query[query_offsets[i + 1]]: question number, with to_source meters from the
-    node to the start. end_u, end_v, to_u, to_v: [q], the nodes at both ends of the goal's edge and the goal's
-    meters from them.
-    """
-    distance = np.full(len(first) - 1, np.inf)
-    for source in range(len(first) - 1):
-        if query_offsets[source] == query_offsets[source + 1]:
+def find_path_lengths(graph: Graph, bound_m: float, starts: Starts, goals: Goals, answers: Floats) -> None:
+    """Lower answers [q] to the path lengths of questions that start through each node, up to a bound."""
+    distance = np.full(len(graph.first) - 1, np.inf)
+    for source in range(len(graph.first) - 1):
+        if starts.offsets[source] == starts.offsets[source + 1]:
             continue
         distance[:] = np.inf
         distance[source] = 0.0
         waiting = [(0.0, source)]
         while len(waiting) > 0:
-            here, node = heapq.heappop(waiting)
-            if here > distance[node]:
+            reached, node = heapq.heappop(waiting)
+            if reached > distance[node]:
                 continue
-            for i in range(first[node], first[node + 1]):
-                there = here + length[i]
-                if there <= bound_m and there < distance[neighbor[i]]:
-                    distance[neighbor[i]] = there
-                    heapq.heappush(waiting, (there, neighbor[i]))
-        for place in range(query_offsets[source], query_offsets[source + 1]):
-            q = query[place]
-            onward = min(distance[end_u[q]] + to_u[q], distance[end_v[q]] + to_v[q])
-            found[q] = min(found[q], to_source[place] + onward)
+            for i in range(graph.first[node], graph.first[node + 1]):
+                next_distance = reached + graph.length[i]
+                if next_distance <= bound_m and next_distance < distance[graph.neighbor[i]]:
+                    distance[graph.neighbor[i]] = next_distance
+                    heapq.heappush(waiting, (next_distance, graph.neighbor[i]))
+        for place in range(starts.offsets[source], starts.offsets[source + 1]):
+            q = starts.question[place]
+            onward = min(distance[goals.u[q]] + goals.to_u_m[q], distance[goals.v[q]] + goals.to_v_m[q])
+            answers[q] = min(answers[q], starts.to_node_m[place] + onward)
 
 
 @compiled
-def questions_of_run(
-    set_offsets: Integers,
-    set_rows: Integers,
-    took: Integers,
-    offsets: Integers,
-    owner: Integers,
-    on_street: Flags,
-    published: Flags,
-    both_sides: bool,
-    start: Integers,
-    goal: Integers,
-    set_of: Integers,
+def list_path_questions(
+    run: SwapRun, both_sides: bool, start: Integers, goal: Integers, set_of: Integers
 ) -> int:
-    """Replay the run and ask for every path that Alg. 4 had to find short; returns how many.
+    """Replay the run and list every path that Alg. 4 had to find short; return their number.
 
-    Sets start and goal (rows) and set_of (the set). took: [s], the row whose place the leader took. At a
-    set's turn the rows before its leader are settled, so those not published are gone; all others on a street
-    are still there.
+    Sets start and goal (rows) and set_of (the set). At the turn of a set, rows before its leader are settled,
+    so unpublished ones are gone; all others on a street are still there.
     """
-    place = np.arange(len(owner))
+    place = np.arange(len(run.owner))
     n = 0
-    for s in range(len(set_offsets) - 1):
-        leader = set_rows[set_offsets[s]]
-        for i in range(set_offsets[s] + 1, set_offsets[s + 1]):
-            member = set_rows[i]
+    for s in range(len(run.set_offsets) - 1):
+        leader = run.set_rows[run.set_offsets[s]]
+        for i in range(run.set_offsets[s] + 1, run.set_offsets[s + 1]):
+            member = run.set_rows[i]
             start[n], goal[n], set_of[n] = leader, member, s
             n += 1
             for row, other in ((leader, member), (member, leader)):
@@ -257,12 +259,12 @@ def questions_of_run(
                     continue
                 for step in (-1, 1):
                     at = row + step
-                    while offsets[owner[row]] <= at < offsets[owner[row] + 1]:
-                        if on_street[at] and (published[at] or row == member or step == 1):
+                    while run.offsets[run.owner[row]] <= at < run.offsets[run.owner[row] + 1]:
+                        if run.on_street[at] and (run.published[at] or row == member or step == 1):
                             start[n], goal[n], set_of[n] = place[at], other, s
                             n += 1
                             break
                         at += step
-        if took[s] != leader:
-            place[leader], place[took[s]] = took[s], leader
+        if run.took[s] != leader:
+            place[leader], place[run.took[s]] = run.took[s], leader
     return n

@@ -1,8 +1,7 @@
-"""Releases of swapped points, re-derived from raw data and the run's own trace.
+"""Check releases of swapped points from raw data and the run's own trace.
 
-Without a trace it is checked that nothing was invented or doubled. With it, for every point: where it came
-from, that its swap set obeys the rules, that everything in a set ended where the set allows, and that the
-shuffle was fair.
+Without a trace, only invented and doubled points are found. With it: where each point came from, the rules of
+its swap set, where everything in a set ended, and whether the shuffle was fair.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,10 +19,10 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
-from shoal.verification.examination import Examination, pseudonyms_used_twice
-from shoal.verification.points.draws import clusters_of
-from shoal.verification.points.records import malformed_points, off_plane
-from shoal.verification.points.shuffle import fairness_of
+from shoal.verification.examination import Examination, duplicate_pseudonyms
+from shoal.verification.points.draws import number_clusters
+from shoal.verification.points.records import malformed_points, plane_mismatch
+from shoal.verification.points.shuffle import judge_fairness
 from shoal.verification.points.street_paths import path_findings
 
 Swapped = TrajectoryPrivacy | LocationPrivacy
@@ -33,12 +32,12 @@ NOT_COMPARED: Final = "the points were not compared with the raw data"
 
 
 def examine_trajectory_privacy(claim: TrajectoryPrivacy, case: Examination[Trajectories], _run: Run) -> None:
-    """Hold a TrajectoryPrivacy claim (SwapLocations) against raw data and trace."""
+    """Check a TrajectoryPrivacy claim (SwapLocations) against raw data and trace."""
     _examine(claim, case, times_stay=False, paths=None)
 
 
 def examine_location_privacy(claim: LocationPrivacy, case: Examination[Trajectories], _run: Run) -> None:
-    """Hold a LocationPrivacy claim (ReachLocations) against raw data, trace and streets."""
+    """Check a LocationPrivacy claim (ReachLocations) against raw data, trace and streets."""
     paths = partial(path_findings, claim, case.original, case.release)
     _examine(claim, case, times_stay=True, paths=paths)
 
@@ -46,46 +45,44 @@ def examine_location_privacy(claim: LocationPrivacy, case: Examination[Trajector
 def _examine(
     claim: Swapped, case: Examination[Trajectories], *, times_stay: bool, paths: Paths | None
 ) -> None:
-    """What both claims ask. paths: what only the one about streets asks of a sound trace."""
     original, release = case.original, case.release
-    apart = off_plane(original, release)
-    case.find(malformed_points(release, repeats=True))
-    case.find(pseudonyms_used_twice(release))
-    case.find(apart)
+    apart = plane_mismatch(original, release)
+    case.add(malformed_points(release, repeats=True))
+    case.add(duplicate_pseudonyms(release))
+    case.add(apart)
     if apart or any(finding.kind == "malformed-point" for finding in case.findings):
         case.notes.append(NOT_COMPARED)
         return
     case.compare_accounts()
-    case.find(_losses_differ(original, release))
-    case.find(_untrue(claim, original, release, times_stay=times_stay))
-    case.looked_at("true-points")
+    case.add(_losses_differ(original, release))
+    case.add(_invented_or_doubled(claim, original, release, times_stay=times_stay))
+    case.mark_checked("true-points")
     links = case.link()
     case.count_subjects(links)
     if links is None or case.linkage is None:
         return
     if times_stay:
-        case.find(_times_changed(original, release, links.subject_of))
-        case.looked_at("own-times")
+        case.add(_times_changed(original, release, links.subject_of))
+        case.mark_checked("own-times")
     if case.linkage.trace is None:
         return
     trace = case.linkage.trace.in_order_of(release.trajectory_ids, release.offsets)
-    against = list(_against_trace(claim, original, release, links.subject_of, trace, times_stay=times_stay))
-    case.find(against)
-    case.looked_at("swap-sets")
+    against = list(_trace_faults(claim, original, release, links.subject_of, trace, times_stay=times_stay))
+    case.add(against)
+    case.mark_checked("swap-sets")
     if against:
-        return  # paths and shuffle can only be asked of a trace that is sound in itself
+        return  # paths and shuffle need a sound trace
     if paths is not None and trace.streets is not None:
-        case.find(paths(trace, trace.streets, case.notes))
-        case.looked_at("paths")
-    fairness = fairness_of(original, release, links.subject_of, trace, times_stay=times_stay)
-    case.find(fairness.findings())
+        case.add(paths(trace, trace.streets, case.notes))
+        case.mark_checked("paths")
+    fairness = judge_fairness(original, release, links.subject_of, trace, times_stay=times_stay)
+    case.add(fairness.findings())
     case.notes.extend(fairness.notes)
     if fairness.enough:
-        case.looked_at("shuffle")
+        case.mark_checked("shuffle")
 
 
 def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding]:
-    """Losses that do not add up: samples not published, samples created, people suppressed for no reason."""
     losses = release.losses
     lost = original.n_samples - release.n_samples
     if lost != losses.samples_suppressed:
@@ -94,29 +91,28 @@ def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding
     if losses.samples_created:
         message = f"the losses speak of {losses.samples_created} created points; expected none"
         yield Finding("lost-samples-not-counted", message)
-    told = sum(losses.subjects_by_reason.values())
-    if told != losses.subjects_suppressed:
+    n_with_reason = sum(losses.subjects_by_reason.values())
+    if n_with_reason != losses.subjects_suppressed:
         message = (
-            f"{told} suppressed subjects have a reason; the losses say that {losses.subjects_suppressed} "
-            "were suppressed"
+            f"{n_with_reason} suppressed subjects have a reason; the losses say that "
+            f"{losses.subjects_suppressed} were suppressed"
         )
         yield Finding("lost-subjects-not-counted", message)
 
 
-def _keys(
+def _row_codes(
     columns: list[npt.NDArray[np.float64]], others: list[npt.NDArray[np.float64]]
 ) -> tuple[Integers, Integers, int]:
-    """The same number for rows equal in all columns, for two tables at once; and how many there are."""
+    """Codes of rows equal in all columns, for two tables at once, and the number of codes."""
     both = np.column_stack([np.concatenate(pair) for pair in zip(columns, others, strict=True)])
     different, code = np.unique(both, axis=0, return_inverse=True)
     code = code.ravel()
     return code[: len(columns[0])], code[len(columns[0]) :], len(different)
 
 
-def _untrue(
+def _invented_or_doubled(
     claim: Swapped, original: Trajectories, release: Release, *, times_stay: bool
 ) -> Iterator[Finding]:
-    """Triples (or, where times stay, places) that nobody had, or that are published too often."""
     points = release.points
     raw, released = [original.x, original.y], [points.x, points.y]
     if (
@@ -128,16 +124,16 @@ def _untrue(
         raw, released = [*raw, original.lat, original.lon], [*released, points.lat, points.lon]
     if not times_stay:
         raw, released = [original.t, *raw], [points.t, *released]
-    had, published, n = _keys(raw, released)
+    had, published, n = _row_codes(raw, released)
     count_had, count_published = np.bincount(had, minlength=n), np.bincount(published, minlength=n)
     what = "place" if times_stay else "triple"
-    yield from _per_record(
+    yield from _findings_per_record(
         release,
         count_had[published] == 0,
         "invented-point",
         f"shows a {what} that stands nowhere in the raw data",
     )
-    yield from _per_record(
+    yield from _findings_per_record(
         release,
         (count_had[published] > 0) & (count_published[published] > count_had[published]),
         "doubled-point",
@@ -150,7 +146,7 @@ def _untrue(
         begin, end = np.searchsorted(codes, published), np.searchsorted(codes, published, side="right")
         for i in np.flatnonzero(end > begin).tolist():
             near[i] = bool((np.abs(times[begin[i] : end[i]] - points.t[i]) <= claim.time_threshold_s).any())
-        yield from _per_record(
+        yield from _findings_per_record(
             release,
             ~near & (count_had[published] > 0),
             "beyond-threshold",
@@ -159,21 +155,20 @@ def _untrue(
 
 
 def _times_changed(original: Trajectories, release: Release, subject_of: Integers) -> Iterator[Finding]:
-    """Records with a time that their subject never had, or has fewer times."""
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
-    had, published, n = _keys(
+    had, published, n = _row_codes(
         [owner.astype(np.float64), original.t], [subject_of[record].astype(np.float64), release.points.t]
     )
     wrong = (np.bincount(published, minlength=n) > np.bincount(had, minlength=n))[published] & (
         subject_of[record] >= 0
     )
-    yield from _per_record(
+    yield from _findings_per_record(
         release, wrong, "time-changed", "has a time that its subject does not have, or has it too often"
     )
 
 
-def _against_trace(
+def _trace_faults(
     claim: Swapped,
     original: Trajectories,
     release: Release,
@@ -182,11 +177,10 @@ def _against_trace(
     *,
     times_stay: bool,
 ) -> Iterator[Finding]:
-    """Everything that the trace says of points and sets, held against raw data, release and claim."""
     columns = (trace.time_from, trace.place_from, trace.swap_set)
-    known = all(len(column) == release.n_samples for column in columns)
+    complete = all(len(column) == release.n_samples for column in columns)
     rows = np.concatenate([trace.time_from, trace.place_from, trace.set_rows])
-    if not known or (len(rows) and (rows.min() < 0 or rows.max() >= original.n_samples)):
+    if not complete or (len(rows) and (rows.min() < 0 or rows.max() >= original.n_samples)):
         yield Finding(
             "trace-mismatch",
             "the trace speaks of other points or raw samples than there are; use the one made with this "
@@ -199,17 +193,19 @@ def _against_trace(
         & (points.x == original.x[trace.place_from])
         & (points.y == original.y[trace.place_from])
     )
-    yield from _per_record(release, ~as_told, "trace-mismatch", "is not what the trace says it came from")
+    yield from _findings_per_record(
+        release, ~as_told, "trace-mismatch", "is not what the trace says it came from"
+    )
     for rows_used, what in ((trace.place_from, "place"), (trace.time_from, "time")):
         twice = np.bincount(rows_used, minlength=original.n_samples)[rows_used] > 1
-        yield from _per_record(
+        yield from _findings_per_record(
             release,
             twice,
             "doubled-point",
             f"has its {what} from a raw sample that another point has it from",
         )
     if not times_stay:
-        yield from _per_record(
+        yield from _findings_per_record(
             release,
             trace.time_from != trace.place_from,
             "time-changed",
@@ -224,20 +220,20 @@ def _against_trace(
     pairs = set_of_row * original.n_samples + trace.set_rows
     member = inside & np.isin(trace.swap_set * original.n_samples + trace.place_from, pairs)
     member &= np.isin(trace.swap_set * original.n_samples + trace.time_from, pairs)
-    yield from _per_record(release, ~member, "unswapped-point", "was in no swap set")
+    yield from _findings_per_record(release, ~member, "unswapped-point", "was in no swap set")
     if not member.all():
         return
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     holder = subject_of[record]
     if times_stay:
         home = (holder == owner[trace.time_from]) | (holder < 0)
-        yield from _per_record(release, ~home, "time-changed", "has the time of another subject")
+        yield from _findings_per_record(release, ~home, "time-changed", "has the time of another subject")
         partner = np.full(original.n_samples, -1, dtype=np.int64)
         partner[trace.time_from] = trace.place_from
         traded = partner[trace.place_from] == trace.time_from
         leads = leaders[trace.swap_set]
         involved = (trace.time_from == leads) | (trace.place_from == leads)
-        yield from _per_record(
+        yield from _findings_per_record(
             release,
             ~(traded & involved),
             "wrong-exchange",
@@ -256,21 +252,22 @@ def _bad_sets(
     *,
     times_stay: bool,
 ) -> Iterator[Finding]:
-    """Sets of too few trajectories, with one twice, with a place twice, or beyond a threshold."""
     sizes, leader = np.diff(trace.set_offsets), trace.leaders[set_of_row]
-    yield from _per_set(sizes < claim.k, "small-swap-set", f"has fewer than k = {claim.k} points")
-    yield from _per_set(
-        _repeats(set_of_row, [owner[trace.set_rows]], trace.n_sets),
+    yield from _set_finding(sizes < claim.k, "small-swap-set", f"has fewer than k = {claim.k} points")
+    yield from _set_finding(
+        _sets_with_repeats(set_of_row, [owner[trace.set_rows]], trace.n_sets),
         "small-swap-set",
         "holds two points of one trajectory",
     )
     if times_stay:
         places = [original.x[trace.set_rows], original.y[trace.set_rows]]
-        yield from _per_set(
-            _repeats(set_of_row, places, trace.n_sets), "small-swap-set", "holds the same place twice"
+        yield from _set_finding(
+            _sets_with_repeats(set_of_row, places, trace.n_sets),
+            "small-swap-set",
+            "holds the same place twice",
         )
     late = np.abs(original.t[trace.set_rows] - original.t[leader]) > claim.time_threshold_s
-    yield from _per_set(
+    yield from _set_finding(
         np.bincount(set_of_row[late], minlength=trace.n_sets) > 0,
         "beyond-threshold",
         "holds a point beyond the time threshold",
@@ -280,7 +277,7 @@ def _bad_sets(
             original.x[trace.set_rows] - original.x[leader], original.y[trace.set_rows] - original.y[leader]
         )
         beyond = far > claim.space_threshold_m
-        yield from _per_set(
+        yield from _set_finding(
             np.bincount(set_of_row[beyond], minlength=trace.n_sets) > 0,
             "beyond-threshold",
             "holds a point beyond the space threshold",
@@ -288,20 +285,20 @@ def _bad_sets(
 
 
 def _mixed_clusters(trace: Trace, owner: Integers) -> Iterator[Finding]:
-    """Trajectories that swap now with some and now with others: their own records then keep most of them.
+    """Trajectories that swap with changing others: their own records then keep the largest share of them.
 
-    Of a trajectory that always swaps among the same c, every record gets the share 1 / c in the mean. Of one
-    whose companions change, its own record still does, and each other one gets less.
+    With constant companions, every record gets the share 1 / c on average. With changing ones, a trajectory's
+    own record still does, and each other gets less.
     """
     sizes = np.diff(trace.set_offsets)
-    clusters, members, known = [], [], 0
+    clusters, members, n_clusters = [], [], 0
     for c in np.unique(sizes).tolist():
         rows = trace.set_rows[trace.set_offsets[:-1][sizes == c][:, None] + np.arange(c)]
-        own = np.sort(owner[rows], axis=1)
-        number = clusters_of(own)
-        clusters.append(np.repeat(known + number, c))
-        members.append(own.ravel())
-        known += int(number.max(initial=-1)) + 1
+        trajectories = np.sort(owner[rows], axis=1)
+        number = number_clusters(trajectories)
+        clusters.append(np.repeat(n_clusters + number, c))
+        members.append(trajectories.ravel())
+        n_clusters += int(number.max(initial=-1)) + 1
     if members:
         pairs = np.unique(np.column_stack([np.concatenate(members), np.concatenate(clusters)]), axis=0)
         changing = int(np.count_nonzero(np.unique(pairs[:, 0], return_counts=True)[1] > 1))
@@ -322,9 +319,8 @@ def _not_exchanged(
     sizes: Integers,
     set_of_row: Integers,
 ) -> Iterator[Finding]:
-    """Sets whose points did not all end, one each, with the trajectories that they came from."""
     published = np.bincount(trace.swap_set, minlength=trace.n_sets)
-    yield from _per_set(
+    yield from _set_finding(
         published != sizes, "wrong-exchange", "has other points in the release than in the trace"
     )
     linked = holder >= 0
@@ -334,7 +330,7 @@ def _not_exchanged(
     twice = np.zeros(len(ended), dtype=np.bool_)
     order = np.argsort(ended, kind="stable")
     twice[order[1:]] = np.diff(ended[order]) == 0
-    yield from _per_record(
+    yield from _findings_per_record(
         release,
         (strange | twice) & linked,
         "wrong-exchange",
@@ -342,10 +338,9 @@ def _not_exchanged(
     )
 
 
-def _repeats(
+def _sets_with_repeats(
     set_of_row: Integers, columns: list[npt.NDArray[np.float64]] | list[Integers], n_sets: int
 ) -> Flags:
-    """[sets]: whether two rows of a set agree in all columns."""
     order = np.lexsort((*columns, set_of_row))
     same = np.diff(set_of_row[order]) == 0
     for column in columns:
@@ -353,8 +348,8 @@ def _repeats(
     return np.bincount(set_of_row[order[1:][same]], minlength=n_sets) > 0
 
 
-def _per_set(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
-    """One finding for all bad sets together: sets have no name that may be shown."""
+def _set_finding(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
+    """One finding for all bad sets together, since sets have no name that may be shown."""
     count = int(np.count_nonzero(bad))
     if count:
         yield Finding(
@@ -363,8 +358,7 @@ def _per_set(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
         )
 
 
-def _per_record(release: Release, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
-    """One finding for each record with a flagged point."""
+def _findings_per_record(release: Release, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
     rows = np.flatnonzero(bad)
     owners, first, count = np.unique(
         np.searchsorted(release.offsets, rows, side="right") - 1, return_index=True, return_counts=True

@@ -1,4 +1,4 @@
-"""How probable counts of agreeing points are, if draws are independent: moments, and bounds on both tails."""
+"""Probabilities of counts of agreeing points if draws are independent: moments, and bounds on both tails."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,15 +8,15 @@ import numpy as np
 
 from shoal.runtime.arrays import Floats, Integers
 
-_STEEPEST: Final = 8.0  # e^8 = 3,000 times as many as expected are as bad as more
-_MANY: Final = 1000  # degrees of freedom from which the cube root is normal to all digits that count
+_STEEPEST: Final = 8.0  # e^8 = 3,000 times the expected count is the largest that matters
+_MANY: Final = 1000  # degrees of freedom from which the cube root is practically normal
 _AT_ONCE: Final = 1 << 20  # numbers in one batch of bounds
 
 
-def moments_of(c: int, *, permutes: bool) -> tuple[float, float, float, float]:
-    """Of the points that agree in two independent draws: mean, variance and third central moment.
+def agreement_moments(c: int, *, permutes: bool) -> tuple[float, float, float, float]:
+    """Mean, variance and third central moment of the points that agree in two independent draws.
 
-    And the mean product of the three differences from the mean among three independent draws.
+    Also the mean product of the three deviations among three draws.
     """
     if permutes:  # fixed points of a permutation: their first c factorial moments are 1, the others 0
         return 1.0, 1.0, float(c > 2), 1.0 / (c - 1)
@@ -25,7 +25,7 @@ def moments_of(c: int, *, permutes: bool) -> tuple[float, float, float, float]:
 
 
 def log_mgf(c: int, theta: Floats, *, permutes: bool) -> Floats:
-    """The logarithm of the mean of exp(theta * agreeing points) of two independent draws."""
+    """Logarithm of the mean of exp(theta * agreeing points) of two independent draws."""
     away = np.expm1(theta)
     if not permutes:
         return np.asarray(np.log1p(away / c))
@@ -36,12 +36,11 @@ def log_mgf(c: int, theta: Floats, *, permutes: bool) -> Floats:
     return np.asarray(np.log(total))
 
 
-def bound_of_tails(same: Integers, of_size: Iterable[tuple[Integers, Callable[[Floats], Floats]]]) -> Floats:
-    """[m]: at most how probable counts as far from what is expected are, in either direction (Chernoff).
+def bound_tails(same: Integers, of_size: Iterable[tuple[Integers, Callable[[Floats], Floats]]]) -> Floats:
+    """[m]: upper bound on the probability of counts this far from the expected ones, both ways (Chernoff).
 
-    same: [m], each the sum over so many independent pairs. of_size: those numbers [m] and the logarithm of
-    the moment-generating function of one pair, for every size of draws. It holds for any number of pairs, and
-    is some ten times the true chance far out.
+    same: [m], sums over independent pairs. of_size: for every size of draws, the numbers of pairs [m] and the
+    logarithm of one pair's moment-generating function. Far out it is some ten times the true probability.
     """
     theta = np.concatenate([np.linspace(-_STEEPEST, 0, 400), np.linspace(0, _STEEPEST, 400)[1:]])
     sizes = [(pairs, mgf(theta)) for pairs, mgf in of_size]
@@ -56,10 +55,10 @@ def bound_of_tails(same: Integers, of_size: Iterable[tuple[Integers, Callable[[F
 
 
 def both_tails(z: float, skew: float) -> float:
-    """The chance of a value as far out as z, in either direction: of a sum with this skewness (>= 0).
+    """Probability of a value as far out as z, in either direction, for a sum with this skewness (>= 0).
 
-    Above the mean by the gamma law with the same mean, variance and skewness, which sums of squares of counts
-    follow closely; below it by the normal law, whose tail is the longer one.
+    Above the mean by the gamma law with the same moments, which sums of squared counts follow closely; below
+    by the normal law, which has the longer tail.
     """
     if skew <= 0 or z <= 0:
         return math.erfc(abs(z) / math.sqrt(2))
@@ -72,11 +71,11 @@ def both_tails(z: float, skew: float) -> float:
 
 
 def chi_squared_tail(square: float, freedom: int) -> float:
-    """The chance of a chi-squared value at least this large, by recurrence from 1 or 2 degrees of freedom."""
+    """Probability of a chi-squared value at least this large, by recurrence."""
     if freedom == 0 or square <= 0:
         return 1.0
     half, odd = square / 2, freedom % 2
     tail = math.erfc(math.sqrt(half)) if odd else math.exp(-half)
-    for known in range(1 if odd else 2, freedom, 2):
-        tail += math.exp(known / 2 * math.log(half) - half - math.lgamma(known / 2 + 1))
+    for degrees in range(1 if odd else 2, freedom, 2):
+        tail += math.exp(degrees / 2 * math.log(half) - half - math.lgamma(degrees / 2 + 1))
     return min(tail, 1.0)

@@ -14,7 +14,7 @@ from shoal.model.projection import WGS84, equal_area_plane, transform
 from shoal.model.release import Boxes, Linkage, Losses, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import require_places_on_earth, write_table
 from shoal.runtime.arrays import Floats
 from shoal.verification import verify
@@ -125,7 +125,7 @@ def fill(folder: Path, release: Release, lab: Laboratory | None) -> Verdict:
         verdict = verify(lab.original, release, lab.linkage)
     write_table(release, folder / RELEASE_FILE)
     require_places_on_earth(folder / RELEASE_FILE)
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return verdict
 
 

@@ -1,4 +1,4 @@
-"""The raw identifiers as all searches for them take them, each form made once."""
+"""The raw identifiers in every form that searches need, each form made once."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -11,9 +11,9 @@ import numpy as np
 from shoal.model.names import Pseudonyms
 from shoal.model.trajectories import Population
 from shoal.runtime.arrays import Integers, distinct
-from shoal.verification.leaks.digests import Digests, Hashes, search_hashes
-from shoal.verification.leaks.forms import Characters, SideBySide, Words, among, parts_of
-from shoal.verification.leaks.glued import Kinds, kinds_of
+from shoal.verification.leaks.digests import Digests, HashSearch, search_hashes
+from shoal.verification.leaks.forms import Characters, TextSpans, Words, is_among, split_identifiers
+from shoal.verification.leaks.glued import IdentifierKinds, identifier_kinds
 from shoal.verification.leaks.identifiers import Names
 
 _DigestsOf = Callable[[Sequence[str]], Digests]
@@ -23,66 +23,63 @@ _PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class RawIdentifiers:
-    """The identifiers of some raw data, for any number of searches; everything here is as secret as they are.
+    """The identifiers of some raw data in every form for searches; all are as secret as the identifiers.
 
-    ids: every subject's, and the person's own where a person's days are the subjects. digests: their hashes.
+    ids: of every subject, and of the person where each day is a subject. digests: their hashes.
     """
 
     def __init__(self, ids: Sequence[str], digests_of: _DigestsOf | None = None) -> None:
         self.ids, self.digests = ids, (digests_of or Digests)(ids)
-        self._kinds: Kinds | None = None
+        self._kinds: IdentifierKinds | None = None
         self._numbers: Words | None = None
-        self._searched: tuple[Pseudonyms, Hashes] | None = None
+        self._searched: tuple[Pseudonyms, HashSearch] | None = None
         self._lock, self._searching = Lock(), Lock()
 
     @classmethod
     def of(cls, original: Population, digests_of: _DigestsOf | None = None) -> Self:
-        """Those of these people; digests_of: makes and compares their hashes."""
+        """The identifiers of these people; digests_of: makes and compares their hashes."""
         if not original.intake.reading.per_day:
             return cls(original.ids, digests_of)
         people = (_DAY_AT_END.sub("", uid) for uid in original.ids)
         return cls(tuple(dict.fromkeys(chain(original.ids, people))), digests_of)
 
     @property
-    def kinds(self) -> Kinds:
+    def kinds(self) -> IdentifierKinds:
         """As pieces of longer words."""
-        with self._lock:  # of two searches at once, one makes them
+        with self._lock:  # made once even if two searches start together
             if self._kinds is None:
-                self._kinds = kinds_of(self.ids)
+                self._kinds = identifier_kinds(self.ids)
             return self._kinds
 
     @property
     def numbers(self) -> Words:
-        """Those that read as a pseudonym does, 16 hexadecimal digits, as numbers."""
+        """Those that look like a pseudonym, 16 hexadecimal digits, as numbers."""
         with self._lock:
             if self._numbers is None:
                 self._numbers = _numbers_of(self.ids)
             return self._numbers
 
-    def hashes_in(self, names: Pseudonyms) -> Hashes:
-        """What their hashes have in common with these names; for the same names it is looked for once."""
-        with self._searching:  # whoever asks for the same meanwhile waits
+    def hashes_in(self, names: Pseudonyms) -> HashSearch:
+        """Search these names for hashes of the identifiers; the last search is remembered."""
+        with self._searching:  # a second caller waits for the same result
             if self._searched is None or not self._searched[0].equals(names):
                 self._searched = names, search_hashes(self.digests, names)
             return self._searched[1]
 
-    def among(self, names: Iterable[str], texts: Iterable[str]) -> Names:
-        """Of the identifiers those that can be one of these names, or stand in one of these texts.
-
-        All others are found in none of them, so that they need not be held.
-        """
-        wanted = frozenset(names)
-        wording = _Wording(texts)
-        found: list[str] = []
-        for part in parts_of(self.ids):
-            found += wanted.intersection(chain(part.plain, part.others))
-            for folded, runs, own in part.trimmed():
-                found += [own[place] for place in wording.holding(folded, runs)]
-        return Names.of(found)
+    def relevant_names(self, names: Iterable[str], texts: Iterable[str]) -> Names:
+        """The identifiers that can be one of these names or stand in one of these texts."""
+        name_set = frozenset(names)
+        wording = _WordSequences(texts)
+        identifiers: list[str] = []
+        for part in split_identifiers(self.ids):
+            identifiers += name_set.intersection(chain(part.plain, part.others))
+            for folded, runs, originals in part.trimmed():
+                identifiers += [originals[place] for place in wording.rows_that_occur(folded, runs)]
+        return Names.of(identifiers)
 
 
-class _Wording:
-    """Words that stand beside each other in some texts, as many as an identifier has, by their hashes."""
+class _WordSequences:
+    """Hashes of all sequences of n words in some texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._text = "\n".join(text.casefold() for text in texts)
@@ -90,13 +87,13 @@ class _Wording:
         self._runs = np.array(runs, dtype=np.int64).reshape(-1, 2)
         self._hashes: dict[int, Words] = {}
 
-    def holding(self, folded: SideBySide, runs: Integers) -> list[int]:
-        """The places of those of so many words each that may stand in a text."""
+    def rows_that_occur(self, folded: TextSpans, runs: Integers) -> list[int]:
+        """Places of the identifiers that may stand in a text; runs: words in each."""
         places: list[int] = []
         for n in np.unique(runs).tolist():
-            own = np.flatnonzero(runs == n)
-            known = among(folded.together.hashes(folded.starts[own], folded.ends[own]), self._of(n))
-            places += own[known].tolist()
+            rows = np.flatnonzero(runs == n)
+            matched = is_among(folded.together.hashes(folded.starts[rows], folded.ends[rows]), self._of(n))
+            places += rows[matched].tolist()
         return places
 
     def _of(self, n: int) -> Words:
@@ -107,12 +104,11 @@ class _Wording:
 
 
 def _numbers_of(ids: Sequence[str]) -> Words:
-    """Identifiers that are 16 hexadecimal digits from the first letter or digit to the last."""
-    found = [
+    numbers = [
         int(word, 16)
-        for part in parts_of(ids)
+        for part in split_identifiers(ids)
         for folded, runs, _ in part.trimmed()
         for place in np.flatnonzero((runs == 1) & (folded.lengths == 16)).tolist()
         if _PSEUDONYM.fullmatch(word := folded.text(place))
     ]
-    return distinct(np.array(found, dtype=np.uint64))
+    return distinct(np.array(numbers, dtype=np.uint64))

@@ -13,11 +13,11 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.verification import verify
-from shoal.verification.boxes.records import Samples
-from shoal.verification.checks import seeds_in
+from shoal.verification.boxes.loops import Samples
+from shoal.verification.checks import seed_names
 from shoal.verification.examination import NO_ACCOUNT, Examination
-from shoal.verification.foreign import findings_on, look_at, telling_names
-from shoal.verification.linking import far_too_many_records, links_of
+from shoal.verification.foreign import examine_file, file_findings, identifying_names
+from shoal.verification.linking import link_records, too_many_records
 from told_releases import Box, people, told
 
 UNIT = (0, 1, 0, 0, 1, 1)
@@ -78,8 +78,8 @@ def test_each_subject_has_one_record(name: str) -> None:
     pairs, findings, subject_of, n_with_record = LINKAGES[name]
     original, release, _ = sound()
     linkage = Linkage(tuple(uid for uid, _ in pairs), tuple(name for _, name in pairs))
-    links = links_of(original, release, linkage)
-    assert [(each.kind, each.trajectory_id, each.message) for each in links.findings] == findings
+    links = link_records(original, release, linkage)
+    assert [(finding.kind, finding.trajectory_id, finding.message) for finding in links.findings] == findings
     assert links.subject_of.tolist() == subject_of
     assert links.n_subjects_with_record == n_with_record
     assert verdict_on_claim(original, release, linkage).holds == (not findings)
@@ -87,8 +87,8 @@ def test_each_subject_has_one_record(name: str) -> None:
 
 @pytest.mark.parametrize(("records", "too_many"), [(1006, False), (1007, True)])
 def test_records_are_not_far_more_than_people(records: int, too_many: bool) -> None:
-    found = [each.message for each in far_too_many_records(sound()[0], records)]
-    assert found == ["the release holds 1,007 records, and the raw data 3 subjects"] * too_many
+    findings = [finding.message for finding in too_many_records(sound()[0], records)]
+    assert findings == ["the release holds 1,007 records, and the raw data 3 subjects"] * too_many
 
 
 # --- the account --------------------------------------------------------------------------------------------
@@ -126,8 +126,8 @@ def test_the_account_of_the_reading_is_compared(name: str, read: bool) -> None:
 def test_the_words_about_rows_count_reasons_that_count_something() -> None:
     original, release, linkage = sound()
     losses = replace(release.losses, rows={"empty time": 1, "empty id": 4, "none": 0})
-    (found,) = verdict_on_claim(original, replace(release, losses=losses), linkage).findings
-    assert found.message == (
+    (finding,) = verdict_on_claim(original, replace(release, losses=losses), linkage).findings
+    assert finding.message == (
         "reading the raw data dropped 2 rows for 1 reason; the losses say 5 rows for 2 reasons, or give "
         "other reasons"
     )
@@ -143,24 +143,24 @@ def test_an_examination_needs_parts_that_are_known(parts: tuple[str, ...]) -> No
 def test_subjects_without_a_record_are_counted_with_a_linkage_and_without(lost: int) -> None:
     original, release, linkage = sound()
     losses = replace(release.losses, subjects_suppressed=lost)
-    for known in (linkage, None):
-        found = verdict_on_claim(original, replace(release, losses=losses), known).findings
+    for linkage_or_none in (linkage, None):
+        found = verdict_on_claim(original, replace(release, losses=losses), linkage_or_none).findings
         words = f"0 subjects have no record; the losses say {lost}"
-        assert [each.message for each in found] == [words] * (lost > 0)
+        assert [finding.message for finding in found] == [words] * (lost > 0)
 
 
 def test_every_later_use_of_a_pseudonym_is_found() -> None:
     original, release, _ = sound()
     names = ("r0", "r0", "r0")
     found = verdict_on_claim(original, replace(release, trajectory_ids=names), None).findings
-    assert [each.kind for each in found] == ["duplicate-pseudonym"] * 2
+    assert [finding.kind for finding in found] == ["duplicate-pseudonym"] * 2
 
 
 # --- names and parameters -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("settings", "found"),
+    ("settings", "expected"),
     [
         ({}, []),
         ({"k": 2}, []),
@@ -169,8 +169,8 @@ def test_every_later_use_of_a_pseudonym_is_found() -> None:
         ({"a": [{"seed": 1}, 2, {"b": ({"SEEDS": 3},)}], "c": "seed"}, ["seed", "SEEDS"]),
     ],
 )
-def test_seeds_are_found_at_any_depth(settings: dict[str, Any], found: list[str]) -> None:
-    assert list(seeds_in(settings)) == found
+def test_seeds_are_found_at_any_depth(settings: dict[str, Any], expected: list[str]) -> None:
+    assert list(seed_names(settings)) == expected
 
 
 def test_a_telling_pseudonym_is_found_and_shown_in_no_finding() -> None:
@@ -180,13 +180,13 @@ def test_a_telling_pseudonym_is_found_and_shown_in_no_finding() -> None:
     linkage = Linkage(linkage.uids, names)
     lie = replace(release, trajectory_ids=names, parameters={"caller-0002-seed": 1})
     found = verify(original, lie, linkage).findings
-    kinds = {each.kind: each for each in found}
+    kinds = {finding.kind: finding for finding in found}
     assert kinds["class-below-k"].trajectory_id is None
     assert kinds["raw-identifier"].message == (
         "1 pseudonym is or holds a raw identifier, or a plain hash of one"
     )
     assert kinds["seed"].message == "a parameter names a seed; leave it out"
-    assert not any("caller" in f"{each.trajectory_id} {each.message}" for each in found)
+    assert not any("caller" in f"{finding.trajectory_id} {finding.message}" for finding in found)
 
 
 # --- files of other tools -----------------------------------------------------------------------------------
@@ -223,15 +223,15 @@ def test_who_could_be_behind_a_class_when_nobody_says(
     records: list[list[Box]], people_behind: list[int], true_rows: list[bool], least: int
 ) -> None:
     _, samples, release = foreign(records)
-    shown = look_at(release, samples, None)
-    assert (shown.known, shown.covered) == (False, None)
-    assert shown.people.tolist() == people_behind
-    assert shown.true_rows.tolist() == true_rows
-    assert shown.least == least
+    examined = examine_file(release, samples, None)
+    assert (examined.linked, examined.covered) == (False, None)
+    assert examined.people.tolist() == people_behind
+    assert examined.true_rows.tolist() == true_rows
+    assert examined.least == least
 
 
 @pytest.mark.parametrize(
-    ("person_of", "behind", "true_rows", "covered"),
+    ("person_of", "people_behind", "true_rows", "covered"),
     [
         ([0, 1], [2], [True] * 4, [True] * 4 + [False] * 2),
         ([0, 0], [1], [True] * 4, [True] * 2 + [False] * 4),
@@ -241,15 +241,15 @@ def test_who_could_be_behind_a_class_when_nobody_says(
     ],
 )
 def test_who_is_behind_a_class_when_it_is_known(
-    person_of: list[int], behind: list[int], true_rows: list[bool], covered: list[bool]
+    person_of: list[int], people_behind: list[int], true_rows: list[bool], covered: list[bool]
 ) -> None:
     _, samples, release = foreign([[HERE, THERE]] * 2)
-    shown = look_at(release, samples, np.array(person_of))
-    assert shown.known
-    assert shown.people.tolist() == behind
-    assert shown.true_rows.tolist() == true_rows
-    assert shown.covered is not None
-    assert shown.covered.tolist() == covered
+    examined = examine_file(release, samples, np.array(person_of))
+    assert examined.linked
+    assert examined.people.tolist() == people_behind
+    assert examined.true_rows.tolist() == true_rows
+    assert examined.covered is not None
+    assert examined.covered.tolist() == covered
 
 
 @pytest.mark.parametrize(
@@ -265,33 +265,35 @@ def test_classes_are_held_to_k_in_records_and_in_people(
     person_of: list[int] | None, k: int, kinds: list[tuple[str, str]]
 ) -> None:
     _, samples, release = foreign([[HERE, THERE]] * 2)
-    shown = look_at(release, samples, None if person_of is None else np.array(person_of))
-    found = [(each.kind, each.message) for each in findings_on(shown, release, k, truthful=True)]
-    assert found == kinds
+    examined = examine_file(release, samples, None if person_of is None else np.array(person_of))
+    findings = [
+        (finding.kind, finding.message) for finding in file_findings(examined, release, k, truthful=True)
+    ]
+    assert findings == kinds
 
 
 def test_rows_of_nobody_are_found_where_truth_is_claimed() -> None:
     _, samples, release = foreign([[HERE, AWAY]] * 2)
-    shown = look_at(release, samples, None)
-    found = [
-        (each.kind, each.trajectory_id, each.message)
-        for each in findings_on(shown, release, 2, truthful=True)
+    examined = examine_file(release, samples, None)
+    findings = [
+        (finding.kind, finding.trajectory_id, finding.message)
+        for finding in file_findings(examined, release, 2, truthful=True)
     ]
-    behind = "0 people have a raw sample in every row of 2 records that are alike; expected at least 2"
-    assert found == [
-        ("class-without-subjects", "r0", behind),
+    people_behind = "0 people have a raw sample in every row of 2 records that are alike; expected at least 2"
+    assert findings == [
+        ("class-without-subjects", "r0", people_behind),
         ("sample-without-own-point", "r0", "box 2 of 2 holds no raw sample of anybody"),
         ("sample-without-own-point", "r1", "box 2 of 2 holds no raw sample of anybody"),
     ]
-    assert len(list(findings_on(shown, release, 2, truthful=False))) == 1
-    owned = look_at(release, samples, np.array([0, 1]))
-    words = [each.message for each in findings_on(owned, release, 2, truthful=True)]
+    assert len(list(file_findings(examined, release, 2, truthful=False))) == 1
+    owned = examine_file(release, samples, np.array([0, 1]))
+    words = [finding.message for finding in file_findings(owned, release, 2, truthful=True)]
     assert words == ["box 2 of 2 holds no raw sample of its own person"] * 2
 
 
 def test_names_of_records_that_tell_are_counted() -> None:
     original = people({f"caller-{i:04d}": [(0, 0, 0)] for i in range(3)})
-    assert telling_names(original, ("x7", "x8")) == (0, [])
-    count, (found,) = telling_names(original, ("x7", "caller-0002", "by caller-0001"))
-    assert (count, found.kind) == (2, "raw-identifier")
-    assert found.message == "2 of 3 records are named by a raw identifier or by a plain hash of one"
+    assert identifying_names(original, ("x7", "x8")) == (0, [])
+    count, (finding,) = identifying_names(original, ("x7", "caller-0002", "by caller-0001"))
+    assert (count, finding.kind) == (2, "raw-identifier")
+    assert finding.message == "2 of 3 records are named by a raw identifier or by a plain hash of one"

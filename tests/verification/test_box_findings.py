@@ -14,7 +14,12 @@ from shoal.model.claims import Blurred, KAnonymity, KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.verification.boxes.records import NOT_COMPARED, allowance_of, one_per_record, records_of
+from shoal.verification.boxes.records import (
+    NOT_COMPARED,
+    classify_records,
+    findings_per_record,
+    hull_allowance,
+)
 from told_releases import Box, people, told
 
 Told = list[tuple[str, Sequence[Box]]]
@@ -24,7 +29,7 @@ FREE: dict[str, Any] = {"truthful": False, "disjoint_in_time": False}
 
 def messages(verdict: Verdict, kind: str) -> list[tuple[str | None, str]]:
     """(pseudonym, message) of the findings of one kind."""
-    return [(each.trajectory_id, each.message) for each in verdict.findings if each.kind == kind]
+    return [(finding.trajectory_id, finding.message) for finding in verdict.findings if finding.kind == kind]
 
 
 def case_of(
@@ -73,16 +78,16 @@ def test_a_finding_names_the_first_box_of_a_record_and_how_many_more(bad: list[i
         {"a": [(0, 0, 0)], "b": [(0, 0, 0)]}, [("a", boxes[:2]), ("b", boxes)], KAnonymity(k=2)
     )
     flags = np.isin(np.arange(5), bad)
-    (found,) = one_per_record(flags, "malformed-box", "is bad", records_of(release), release)
-    assert (found.trajectory_id, found.message) == ("r1", message)
-    everywhere = one_per_record(
-        np.ones(5, dtype=np.bool_), "malformed-box", "is bad", records_of(release), release
+    (the_finding,) = findings_per_record(flags, "malformed-box", "is bad", classify_records(release), release)
+    assert (the_finding.trajectory_id, the_finding.message) == ("r1", message)
+    everywhere = findings_per_record(
+        np.ones(5, dtype=np.bool_), "malformed-box", "is bad", classify_records(release), release
     )
-    assert [each.trajectory_id for each in everywhere] == ["r0", "r1"]
+    assert [finding.trajectory_id for finding in everywhere] == ["r0", "r1"]
 
 
 @pytest.mark.parametrize(
-    ("boxes", "found"),
+    ("boxes", "expected"),
     [
         ([(0, 2, 0, 0, 1, 1), (2, 3, 0, 0, 1, 1)], []),
         ([(0, 2, 0, 0, 1, 1), (1, 3, 0, 0, 1, 1)], [2]),
@@ -90,14 +95,16 @@ def test_a_finding_names_the_first_box_of_a_record_and_how_many_more(bad: list[i
         ([(0, 9, 0, 0, 1, 1), (1, 2, 0, 0, 1, 1), (9, 10, 0, 0, 1, 1)], [2]),
     ],
 )
-def test_boxes_touch_and_do_not_overlap(boxes: list[Box], found: list[int]) -> None:
+def test_boxes_touch_and_do_not_overlap(boxes: list[Box], expected: list[int]) -> None:
     samples = {uid: [(box[0], 0, 0) for box in boxes] for uid in "ab"}
     records: Told = [("a", boxes), ("b", boxes)]
     claim = KAnonymity(k=2)
     verdict = verdict_on_claim(*case_of(samples, records, claim))
-    more = f" (and so for {len(found) - 1} more)" if len(found) > 1 else ""
-    words = f"box {found[0]} of {len(boxes)} begins before an earlier box has ended{more}" if found else ""
-    assert messages(verdict, "overlap-in-time") == ([("r0", words), ("r1", words)] if found else [])
+    more = f" (and so for {len(expected) - 1} more)" if len(expected) > 1 else ""
+    words = (
+        f"box {expected[0]} of {len(boxes)} begins before an earlier box has ended{more}" if expected else ""
+    )
+    assert messages(verdict, "overlap-in-time") == ([("r0", words), ("r1", words)] if expected else [])
     free = verdict_on_claim(*case_of(samples, records, replace(claim, disjoint_in_time=False)))
     assert "overlap-in-time" not in free.kinds
 
@@ -158,7 +165,7 @@ def test_a_release_on_another_grid_or_plane_is_not_compared(claim: Any, changes:
     assert verdict.notes[:1] == (NOT_COMPARED,)
     words = " ".join(message for _, message in messages(verdict, "grid-mismatch"))
     assert ("and this plane" in words) == ("crs" not in changes)
-    assert not any("linked" in each.message for each in verdict.findings)
+    assert not any("linked" in finding.message for finding in verdict.findings)
 
 
 # --- classes ------------------------------------------------------------------------------------------------
@@ -170,7 +177,7 @@ def test_a_class_has_k_records_whatever_the_order_of_their_boxes(k: int) -> None
     samples = {uid: [(0, 0, 0), (0, 4, 0), (3, 0, 0)] for uid in "abc"}
     orders: Told = [("a", boxes), ("b", boxes[::-1]), ("c", [boxes[1], boxes[0], boxes[2]])]
     original, release, linkage = case_of(samples, orders, KAnonymity(k=k, disjoint_in_time=False))
-    records = records_of(release)
+    records = classify_records(release)
     assert records.size.tolist() == [3]
     verdict = verdict_on_claim(original, release, linkage)
     words = f"3 records are identical to this one, itself included; expected at least {k}"
@@ -182,11 +189,11 @@ def test_records_are_told_apart_by_every_column_and_by_their_number_of_boxes() -
     others = [tuple(side + (place == moved) for place, side in enumerate(UNIT)) for moved in range(6)]
     records: Told = [("a", [UNIT]), *(("a", [box]) for box in others), ("a", [UNIT, UNIT]), ("a", [UNIT])]
     _, release, _ = case_of({"a": [(0, 0, 0)]}, records, KAnonymity(k=2))
-    found = records_of(release)
-    assert found.class_of.tolist() == [*range(8), 0]
-    assert found.representative.tolist() == list(range(8))
-    assert found.size.tolist() == [2] + [1] * 7
-    assert found.record_of_box(np.arange(10)).tolist() == [*range(7), 7, 7, 8]
+    classified = classify_records(release)
+    assert classified.class_of.tolist() == [*range(8), 0]
+    assert classified.representative.tolist() == list(range(8))
+    assert classified.size.tolist() == [2] + [1] * 7
+    assert classified.record_of_box(np.arange(10)).tolist() == [*range(7), 7, 7, 8]
 
 
 def test_a_release_whose_arrays_contradict_each_other_is_misuse() -> None:
@@ -194,10 +201,10 @@ def test_a_release_whose_arrays_contradict_each_other_is_misuse() -> None:
         {"a": [(0, 0, 0)], "b": [(0, 0, 0)]}, [("a", [UNIT, UNIT]), ("b", [UNIT])], KAnonymity(k=2)
     )
     with pytest.raises(MisuseError, match="offsets fall"):
-        records_of(replace(release, trajectory_ids=("r0", "r1", "r2"), offsets=np.array([0, 2, 1, 3])))
+        classify_records(replace(release, trajectory_ids=("r0", "r1", "r2"), offsets=np.array([0, 2, 1, 3])))
     short = replace(boxes_from([UNIT] * 3), x_min=np.zeros(2, dtype=np.int64))
     with pytest.raises(MisuseError, match="differ in length"):
-        records_of(replace(release, payload=short))
+        classify_records(replace(release, payload=short))
 
 
 # --- hulls --------------------------------------------------------------------------------------------------
@@ -216,7 +223,7 @@ def test_a_release_whose_arrays_contradict_each_other_is_misuse() -> None:
 def test_each_side_may_lie_as_far_out_as_the_rule_allows(
     hull: str, slack: int, align: int, fault: str
 ) -> None:
-    allowance = allowance_of(hull, Grid(cell_m=100))
+    allowance = hull_allowance(hull, Grid(cell_m=100))
     assert (allowance.slack, allowance.align, allowance.fault) == (slack, align, fault)
     inner = np.array([[0, 8, 10, 20, 30, 40]], dtype=np.int64)
     sides = 0
@@ -233,7 +240,7 @@ def test_each_side_may_lie_as_far_out_as_the_rule_allows(
 
 
 def test_a_grid_that_no_cell_keeps_to_allows_no_box() -> None:
-    allowance = allowance_of("grid:250m", Grid(cell_m=100))
+    allowance = hull_allowance("grid:250m", Grid(cell_m=100))
     boxes = np.array([[0, 1, 0, 0, 5, 5]], dtype=np.int64)
     assert allowance.off_grid(boxes).tolist() == [True]
     assert allowance.loose(boxes, boxes).tolist() == [True]
@@ -253,26 +260,26 @@ def test_no_more_is_missing_than_the_claim_allows(share: float, most: tuple[int,
     samples = {"a": [*near, (9, 9, 9)], "b": near, "c": near, "d": [(5, 5, 5)]}
     claim = KAnonymity(k=2, missing_at_most=share)
     verdict = verdict_on_claim(*case_of(samples, [("a", [box]), ("b", [box]), ("c", [box])], claim))
-    found = [message for _, message in messages(verdict, "too-much-missing")]
+    findings = [message for _, message in messages(verdict, "too-much-missing")]
     if most is None:
-        assert found == []
+        assert findings == []
     else:
-        assert found == [
+        assert findings == [
             f"2 of 8 raw samples are missing; the claim allows {most[0]}",
             f"1 of 4 people are missing; the claim allows {most[1]}",
         ]
     assert verdict.holds == (most is None)
 
 
-@pytest.mark.parametrize(("share", "found"), [(1.0, []), (0.34, []), (0.33, ["r0"]), (0.0, ["r0"])])
-def test_nobody_misses_more_than_the_claim_allows(share: float, found: list[str]) -> None:
+@pytest.mark.parametrize(("share", "expected"), [(1.0, []), (0.34, []), (0.33, ["r0"]), (0.0, ["r0"])])
+def test_nobody_misses_more_than_the_claim_allows(share: float, expected: list[str]) -> None:
     near = [(0, 0, 0), (1, 0, 0)]
     box = (0, 2, 0, 0, 1, 1)
     samples = {"a": near, "b": [(5, 5, 5)], "c": [*near, (9, 9, 9)]}
     claim = KAnonymity(k=2, missing_of_one_at_most=share)
     original, release, linkage = case_of(samples, [("c", [box]), ("a", [box])], claim)
     verdict = verdict_on_claim(original, release, linkage)
-    assert [name for name, _ in messages(verdict, "too-much-of-one-missing")] == found
+    assert [name for name, _ in messages(verdict, "too-much-of-one-missing")] == expected
     unlinked = Linkage(linkage.uids[1:], linkage.trajectory_ids[1:])
     assert "too-much-of-one-missing" not in verdict_on_claim(original, release, unlinked).kinds
 

@@ -14,11 +14,16 @@ from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import read_only
-from shoal.verification.points.co_location import NOT_K_ANONYMITY, _any_set, _outside_sets, co_located_with
-from shoal.verification.points.correlation import _by_lag, _p_values
-from shoal.verification.points.draws import Draws, choices_of, permutations_of
-from shoal.verification.points.records import malformed_points, off_plane
-from shoal.verification.points.shuffle import shuffle_of
+from shoal.verification.points.co_location import (
+    NOT_K_ANONYMITY,
+    _has_complete_set,
+    _outside_sets,
+    co_located_records,
+)
+from shoal.verification.points.correlation import _compare_by_lag, _p_values
+from shoal.verification.points.draws import Draws, read_choices, read_permutations
+from shoal.verification.points.records import malformed_points, plane_mismatch
+from shoal.verification.points.shuffle import judge_shuffle
 from shoal.verification.points.street_paths import PathLengths, nearest_edges
 from shoal.verification.points.tails import chi_squared_tail
 from small_points import town
@@ -34,8 +39,10 @@ K_DELTA = KDeltaAnonymity(k=2, delta_m=10)
 
 def published(records: list[list[Point]], claim: Claim = K_DELTA, **changes: Any) -> Release:
     """Records r0, r1, ... of these points, as they stand."""
-    t, x, y = np.array([point for own in records for point in own], dtype=np.float64).reshape(-1, 3).T.copy()
-    told: dict[str, Any] = {
+    t, x, y = (
+        np.array([point for record in records for point in record], dtype=np.float64).reshape(-1, 3).T.copy()
+    )
+    fields_of_release: dict[str, Any] = {
         "trajectory_ids": tuple(f"r{number}" for number in range(len(records))),
         "offsets": np.cumsum([0, *map(len, records)], dtype=np.int64),
         "payload": Points(t=t, x=x, y=y),
@@ -48,12 +55,12 @@ def published(records: list[list[Point]], claim: Claim = K_DELTA, **changes: Any
         "unit_of_protection": "each subject",
         "publishable": False,
     }
-    return Release(**(told | changes))
+    return Release(**(fields_of_release | changes))
 
 
 def raw(records: list[list[Point]]) -> Trajectories:
     """People p0, p1, ... with these samples."""
-    rows = [(f"p{i}", *point) for i, own in enumerate(records) for point in own]
+    rows = [(f"p{i}", *point) for i, person_samples in enumerate(records) for point in person_samples]
     return Trajectories.from_rows(*zip(*rows, strict=True))
 
 
@@ -62,7 +69,9 @@ def linked(n: int, trace: Trace | None = None) -> Linkage:
 
 
 def found_in(case: Case) -> list[tuple[str, str | None, str]]:
-    return [(each.kind, each.trajectory_id, each.message) for each in verdict_on_claim(*case).findings]
+    return [
+        (finding.kind, finding.trajectory_id, finding.message) for finding in verdict_on_claim(*case).findings
+    ]
 
 
 # --- records of points --------------------------------------------------------------------------------------
@@ -87,8 +96,10 @@ def test_points_ascend_by_time_x_and_y(first: Point, second: Point, ascends: boo
     release = published([[], [later], [], [first, second], [later], []])
     empty = [("empty-record", name) for name in ("r0", "r2", "r5")]
     for allowed, fine in ((False, ascends), (True, repeats)):
-        found = [(each.kind, each.trajectory_id) for each in malformed_points(release, repeats=allowed)]
-        assert found == empty + [("malformed-point", "r3")] * (not fine)
+        findings = [
+            (finding.kind, finding.trajectory_id) for finding in malformed_points(release, repeats=allowed)
+        ]
+        assert findings == empty + [("malformed-point", "r3")] * (not fine)
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
@@ -96,8 +107,8 @@ def test_points_ascend_by_time_x_and_y(first: Point, second: Point, ascends: boo
 def test_a_point_is_three_numbers(bad: float, column: int) -> None:
     point = [0.0, 0.0, 0.0]
     point[column] = bad
-    found = list(malformed_points(published([[(5, 0, 0), (1, 0, 0)], [(point[0], point[1], point[2])]])))
-    assert [(each.message, each.trajectory_id) for each in found] == [
+    findings = list(malformed_points(published([[(5, 0, 0), (1, 0, 0)], [(point[0], point[1], point[2])]])))
+    assert [(finding.message, finding.trajectory_id) for finding in findings] == [
         ("a published coordinate or time is no finite number", None)
     ]
 
@@ -119,13 +130,15 @@ def test_points_lie_in_the_plane_of_the_raw_data(
     one = np.zeros(1)
     original = replace(raw([[(0, 0, 0)]]), lat=one, lon=one)
     points = Points(t=one, x=one, y=one, **({"lat": one, "lon": one} if degrees else {}))
-    found = off_plane(original, published([[(0, 0, 0)]], payload=points, crs=crs), moved=moved)
-    assert [each.message for each in found] == ([f"expected points in the plane {words}"] if words else [])
+    findings = plane_mismatch(original, published([[(0, 0, 0)]], payload=points, crs=crs), moved=moved)
+    assert [finding.message for finding in findings] == (
+        [f"expected points in the plane {words}"] if words else []
+    )
 
 
 def test_points_are_held_against_samples_as_given() -> None:
     with pytest.raises(MisuseError):
-        off_plane(people({"ann": [(0, 0, 0)]}), published([[(0, 0, 0)]]))
+        plane_mismatch(people({"ann": [(0, 0, 0)]}), published([[(0, 0, 0)]]))
 
 
 # --- co-location --------------------------------------------------------------------------------------------
@@ -151,13 +164,13 @@ def test_who_is_in_no_set_of_k_agrees_with_every_set() -> None:
 def test_no_more_pairs_are_looked_at_than_there_is_room_for(room: int, decided: bool) -> None:
     """Two on either side, and no three of them near each other: the four of them are 16 pairs."""
     x, y = np.array([[-2.0], [-1.5], [0.0], [1.5], [2.0]]), np.zeros((5, 1))
-    left = [room]
-    answer = _any_set(x, y, np.array([0, 1, 3, 4]), 3, 2.0, left)
+    remaining = [room]
+    answer = _has_complete_set(x, y, np.array([0, 1, 3, 4]), 3, 2.0, remaining)
     assert answer is (False if decided else None)
-    assert left == [room - 16 if room >= 0 else room]
-    told = dict(_outside_sets(x, y, 4, 2.0, [room]))
-    assert told[2] is decided
-    assert _any_set(x, y, np.array([0, 1, 3, 4]), 2, 2.0, [100]) is True
+    assert remaining == [room - 16 if room >= 0 else room]
+    messages = dict(_outside_sets(x, y, 4, 2.0, [room]))
+    assert messages[2] is decided
+    assert _has_complete_set(x, y, np.array([0, 1, 3, 4]), 2, 2.0, [100]) is True
 
 
 def test_as_many_near_as_are_needed_are_decided_without_trying_sets() -> None:
@@ -177,8 +190,8 @@ def test_exactly_delta_is_near_and_the_first_lonely_point_is_named() -> None:
     words = "at point 2 of 2, 0 others are near; expected 1 within 9 m"
     other = [[PAIR[0][0], PAIR[0][1]], [(0.0, 9.0, 0.0), PAIR[1][1]]]
     nearer = KDeltaAnonymity(k=2, delta_m=9)
-    found = found_in((raw(other), published(other, nearer), linked(2)))
-    assert found == [("alone-at-a-time", name, words) for name in ("r0", "r1")]
+    findings = found_in((raw(other), published(other, nearer), linked(2)))
+    assert findings == [("alone-at-a-time", name, words) for name in ("r0", "r1")]
     equal = [PAIR[0], PAIR[0]]
     same = raw(equal), published(equal, KDeltaAnonymity(k=2, delta_m=0)), linked(2)
     assert found_in(same) == []
@@ -192,30 +205,32 @@ def test_company_that_changes_is_told() -> None:
         [(0.0, 5.0, 0.0), (1.0, 99.0, 0.0)],
         [(0.0, 99.0, 0.0), (1.0, 5.0, 0.0)],
     ]
-    found = {name: (kind, words) for kind, name, words in found_in((raw(lines), published(lines), linked(3)))}
+    findings = {
+        name: (kind, words) for kind, name, words in found_in((raw(lines), published(lines), linked(3)))
+    }
     words = "1 others are within 10 m at each time, but no 1 that stay with it and each other all along"
-    assert found["r0"] == ("company-changes", words)
-    assert found["r1"] == ("alone-at-a-time", "at point 2 of 2, 0 others are near; expected 1 within 10 m")
+    assert findings["r0"] == ("company-changes", words)
+    assert findings["r1"] == ("alone-at-a-time", "at point 2 of 2, 0 others are near; expected 1 within 10 m")
 
 
 def test_records_of_other_times_or_without_points_are_in_no_set() -> None:
     lines = [PAIR[0], [], PAIR[1], [PAIR[0][0]], [(0.0, 0.0, 0.0), (1.0, 3.0, 0.0)]]
     release = published(lines)
-    near = co_located_with(K_DELTA, release)
+    near = co_located_records(K_DELTA, release)
     assert [near(record).tolist() for record in (0, 2, 3, 4)] == [[0, 2, 4], [0, 2, 4], [3], [0, 2, 4]]
-    closer = co_located_with(KDeltaAnonymity(k=2, delta_m=3), release)
+    closer = co_located_records(KDeltaAnonymity(k=2, delta_m=3), release)
     assert [closer(record).tolist() for record in (0, 2)] == [[0, 4], [2]]
 
 
 @pytest.mark.parametrize(
-    ("lost", "made", "fine"),
+    ("lost", "case", "fine"),
     [(0, 0, True), (1, 1, True), (4, 4, True), (5, 5, False), (-1, -1, False), (0, 1, False), (1, 0, False)],
 )
-def test_points_are_the_raw_samples_less_the_lost_and_with_the_made(lost: int, made: int, fine: bool) -> None:
-    losses = Losses(samples_suppressed=lost, samples_created=made)
-    found = found_in((raw(PAIR), published(PAIR, losses=losses), linked(2)))
-    words = f"4 raw samples less {lost} suppressed and with {made} created are not 4 points"
-    assert found == [("points-not-accounted", None, words)] * (not fine)
+def test_points_are_the_raw_samples_less_the_lost_and_with_the_made(lost: int, case: int, fine: bool) -> None:
+    losses = Losses(samples_suppressed=lost, samples_created=case)
+    findings = found_in((raw(PAIR), published(PAIR, losses=losses), linked(2)))
+    words = f"4 raw samples less {lost} suppressed and with {case} created are not 4 points"
+    assert findings == [("points-not-accounted", None, words)] * (not fine)
 
 
 @pytest.mark.parametrize(
@@ -237,14 +252,16 @@ OURS = TrajectoryPrivacy(k=2, time_threshold_s=3, space_threshold_m=5)
 
 def exchanged(walks: list[list[Point]] = WALKS, claim: Any = OURS, **columns: Any) -> Case:
     """Record r0 has rows 2 and 1, r1 has rows 0 and 3; columns of the trace may be others."""
-    told: dict[str, Any] = {
+    fields_of_release: dict[str, Any] = {
         "time_from": [2, 1, 0, 3],
         "place_from": [2, 1, 0, 3],
         "swap_set": [0, 1, 0, 1],
         "set_offsets": [0, 2, 4],
         "set_rows": [0, 2, 1, 3],
     }
-    numbers: dict[str, Any] = {name: np.array(columns.get(name, one)) for name, one in told.items()}
+    numbers: dict[str, Any] = {
+        name: np.array(columns.get(name, one)) for name, one in fields_of_release.items()
+    }
     trace = Trace(**numbers, place_of=())
     records = [[walks[1][0], walks[0][1]], [walks[0][0], walks[1][1]]]
     return raw(walks), published(records, claim), linked(2, trace)
@@ -334,8 +351,8 @@ def test_who_got_two_points_of_a_set_is_named() -> None:
     assert linkage.trace is not None
     rows, sets = np.array([0, 2, 1, 3]), np.array([0, 0, 1, 1])
     trace = replace(linkage.trace, time_from=rows, place_from=rows, swap_set=sets)
-    found = found_in((original, published(records, OURS), linked(2, trace)))
-    assert found == [("wrong-exchange", name, f"point 2 {STRANGE}") for name in BOTH]
+    findings = found_in((original, published(records, OURS), linked(2, trace)))
+    assert findings == [("wrong-exchange", name, f"point 2 {STRANGE}") for name in BOTH]
     unlinked = Linkage(("p0",), ("r0",), trace)
     assert ("wrong-exchange", "r0", f"point 2 {STRANGE}") in found_in(
         (original, published(records, OURS), unlinked)
@@ -349,8 +366,8 @@ def test_losses_of_swapped_points_add_up() -> None:
         (Losses(samples_created=1), "lost-samples-not-counted"),
         (Losses(subjects_by_reason={"none": 1}), "lost-subjects-not-counted"),
     ):
-        ((found, _, _),) = found_in((original, replace(release, losses=losses), linkage))
-        assert found == kind
+        ((result, _, _),) = found_in((original, replace(release, losses=losses), linkage))
+        assert result == kind
 
 
 def test_a_place_is_shown_where_somebody_was_within_the_time_threshold() -> None:
@@ -358,9 +375,9 @@ def test_a_place_is_shown_where_somebody_was_within_the_time_threshold() -> None
     claim = LocationPrivacy(k=2, time_threshold_s=3, space_threshold_m=5, most_off_street_m=50)
     records = [[(0.0, 3.0, 4.0), WALKS[0][1]], [(3.0, 0.0, 0.0), WALKS[1][1]]]
     assert found_in((raw(WALKS), published(records, claim), linked(2))) == []
-    found = found_in((raw(WALKS), published(records, replace(claim, time_threshold_s=2.9)), linked(2)))
+    findings = found_in((raw(WALKS), published(records, replace(claim, time_threshold_s=2.9)), linked(2)))
     words = "point 1 of this record shows a place where nobody was within the time threshold"
-    assert found == [("beyond-threshold", name, words) for name in BOTH]
+    assert findings == [("beyond-threshold", name, words) for name in BOTH]
     another = [[(0.0, 3.0, 4.0), (101.0, 1.0, 0.0)], records[1]]
     (changed,) = found_in((raw(WALKS), published(another, claim), linked(2)))
     assert changed[:2] == ("time-changed", "r0")
@@ -370,12 +387,12 @@ def test_a_place_is_shown_where_somebody_was_within_the_time_threshold() -> None
 def test_degrees_beside_places_are_compared_too(moved: str) -> None:
     original, release, linkage = exchanged()
     degrees: dict[str, Any] = {"lat": np.arange(4) / 8, "lon": np.arange(4) / 16}
-    shown = {name: column[[2, 1, 0, 3]] for name, column in degrees.items()}
+    examined = {name: column[[2, 1, 0, 3]] for name, column in degrees.items()}
     if moved:
-        shown[moved] = shown[moved] + [0, 0, 0, 0.25]
+        examined[moved] = examined[moved] + [0, 0, 0, 0.25]
     case = (
         replace(original, **degrees),
-        replace(release, payload=replace(release.points, **shown)),
+        replace(release, payload=replace(release.points, **examined)),
         linkage,
     )
     words = "point 2 of this record shows a triple that stands nowhere in the raw data"
@@ -388,14 +405,14 @@ def test_degrees_beside_places_are_compared_too(moved: str) -> None:
 def test_draws_are_read_from_traces() -> None:
     original, release, linkage = exchanged()
     assert linkage.trace is not None
-    (draws,) = permutations_of(original, release, np.array([0, 1]), linkage.trace)
+    (draws,) = read_permutations(original, release, np.array([0, 1]), linkage.trace)
     assert (draws.c, draws.permutes, len(draws)) == (2, True, 2)
     assert draws.by_place.tolist() == draws.by_person.tolist() == [[1, 0], [0, 1]]
     assert draws.group[0] == draws.group[1]
     assert draws.t_s.tolist() == [1.5, 101.5]
     places = np.array([2, 1, 0, 3])
     trace = replace(linkage.trace, time_from=np.arange(4), place_from=places, set_rows=np.array([0, 2, 3, 1]))
-    (choices,) = choices_of(original, trace)
+    (choices,) = read_choices(original, trace)
     assert (choices.c, choices.permutes) == (2, False)
     assert choices.by_place.tolist() == choices.by_person.tolist() == [[1], [0]]
     assert choices.group.tolist() == [0, 1]
@@ -417,10 +434,12 @@ def test_a_shuffle_is_judged_by_chi_squared(times_stay: bool) -> None:
         set_rows=np.column_stack([rows[:n], rows[n:]]).ravel(),
         place_of=(),
     )
-    shown = shuffle_of(raw(walks), published(walks), np.array([0, 1]), trace, times_stay=times_stay)
+    examined = judge_shuffle(raw(walks), published(walks), np.array([0, 1]), trace, times_stay=times_stay)
     square = 2 * 3**2 / 6 if times_stay else 0.5 * 4 * 3**2 / 6
-    assert shown.p_value == pytest.approx(chi_squared_tail(square, 1))
-    assert (shown.points, shown.stayed, shown.expected) == ((12, 9, 6) if times_stay else (24, 18, 12))
+    assert examined.p_value == pytest.approx(chi_squared_tail(square, 1))
+    assert (examined.points, examined.stayed, examined.expected) == (
+        (12, 9, 6) if times_stay else (24, 18, 12)
+    )
 
 
 def test_the_most_telling_distance_counts_its_share_of_false_alarms() -> None:
@@ -433,15 +452,15 @@ def test_the_most_telling_distance_counts_its_share_of_false_alarms() -> None:
     draws = Draws(
         c=4, by_place=chosen, by_person=chosen, group=np.zeros(40, dtype=np.int64), t_s=np.arange(40.0)
     )
-    near, far = _by_lag([draws], "{}", mirrored=False)
+    near, far = _compare_by_lag([draws], "{}", mirrored=False)
     same = np.array([int((took[apart:] == took[:-apart]).sum()) for apart in range(1, 40)])
     apart = np.arange(1, 40)
     chances = _p_values([draws], same, [40 - apart])
-    told = chances * apart * (apart + 1) * 11
+    messages = chances * apart * (apart + 1) * 11
     assert (near.words, near.same, near.expected) == ("", same[0], 39 / 4)
-    best = 2 + int(np.argmin(told[1:]))
+    best = 2 + int(np.argmin(messages[1:]))
     assert far.words == f"{best} "
-    assert far.p_value == pytest.approx(told[1:].min())
+    assert far.p_value == pytest.approx(messages[1:].min())
     assert best != 2 + int(np.argmin((chances / (apart * (apart + 1)))[1:]))
 
 

@@ -20,16 +20,16 @@ HALF_HOUR = KteAnonymity(k=2, tau_s=1800, epsilon_s=1800)
 def lonely(claim: KteAnonymity = HALF_HOUR) -> tuple[Trajectories, Release, Linkage]:
     """Two people meet, and one goes on alone an hour later."""
     original = people({"a": [(0, 0, 0), (60, 5, 5), (200, 9, 9)], "b": [(0, 0, 0)]})
-    here = (0, 1, 0, 0, 1, 1)
-    return original, *told(original, [("a", [here, (60, 61, 5, 5, 6, 6)]), ("b", [here])], claim)
+    here_box = (0, 1, 0, 0, 1, 1)
+    return original, *told(original, [("a", [here_box, (60, 61, 5, 5, 6, 6)]), ("b", [here_box])], claim)
 
 
 def test_a_finding_says_where_the_interval_begins_and_how_many_fit() -> None:
     original, release, linkage = lonely()
     verdict = verdict_on_claim(original, release, linkage)
-    (found,) = verdict.findings
-    assert (found.kind, found.trajectory_id) == ("too-few-candidates", "r0")
-    assert found.message == (
+    (finding,) = verdict.findings
+    assert (finding.kind, finding.trajectory_id) == ("too-few-candidates", "r0")
+    assert finding.message == (
         "in the interval of 30 min that begins 30 min after the first sample of the data: 1 record fits; "
         "expected at least 2 (1 sets of samples in all)"
     )
@@ -47,7 +47,10 @@ def test_an_interval_can_begin_before_the_first_sample_and_covers_can_be_too_few
     records = [("a", [(0, 1, 0, 0, 1, 1)]), ("b", [(90, 91, 0, 0, 1, 1)])]
     release, linkage = told(original, records, HALF_HOUR)
     verdict = verdict_on_claim(original, release, linkage)
-    found = [(each.kind, each.trajectory_id, each.message.partition(" (")[0]) for each in verdict.findings]
+    found = [
+        (finding.kind, finding.trajectory_id, finding.message.partition(" (")[0])
+        for finding in verdict.findings
+    ]
     assert found == [
         (
             "too-few-candidates",
@@ -72,9 +75,9 @@ def test_an_interval_can_begin_before_the_first_sample_and_covers_can_be_too_few
 
 def test_records_that_hold_the_rest_around_a_suppressed_sample_are_enough() -> None:
     """Strictly only one fits: the other has a box where nothing is published of the first."""
-    here, there = (0, 1, 0, 0, 1, 1), (5, 6, 0, 0, 1, 1)
+    here_box, other = (0, 1, 0, 0, 1, 1), (5, 6, 0, 0, 1, 1)
     original = people({"a": [(0, 0, 0), (3, 7, 7)], "b": [(0, 0, 0), (5, 0, 0)]})
-    release, linkage = told(original, [("a", [here]), ("b", [here, there])], HALF_HOUR)
+    release, linkage = told(original, [("a", [here_box]), ("b", [here_box, other])], HALF_HOUR)
     verdict = verdict_on_claim(original, release, linkage)
     assert "too-few-covers" not in verdict.kinds
     (looked,) = (note for note in verdict.notes if note.startswith("every interval"))
@@ -87,18 +90,18 @@ def test_a_box_where_a_person_was_not_rules_a_record_out() -> None:
     original = people({"a": [(0, 0, 0)], "b": [(0, 0, 0), (4, 0, 0)]})
     records = [("a", [(0, 9, 0, 0, 1, 1)]), ("b", [(0, 1, 0, 0, 1, 1), (4, 5, 0, 0, 1, 1)])]
     verdict = verdict_on_claim(original, *told(original, records, stay))
-    found = [each for each in verdict.findings if each.kind == "too-few-owners"]
-    assert [each.trajectory_id for each in found] == ["r0", "r1"]
-    assert all(each.message.startswith("1 record could be the own one") for each in found)
+    found = [finding for finding in verdict.findings if finding.kind == "too-few-owners"]
+    assert [finding.trajectory_id for finding in found] == ["r0", "r1"]
+    assert all(finding.message.startswith("1 record could be the own one") for finding in found)
 
 
 def test_an_interval_can_begin_with_the_first_sample() -> None:
     original = people({"a": [(0, 0, 0), (30, 5, 5)], "b": [(0, 0, 0)]})
-    here = (0, 1, 0, 0, 1, 1)
-    records = [("a", [here, (30, 31, 5, 5, 6, 6)]), ("b", [here])]
+    here_box = (0, 1, 0, 0, 1, 1)
+    records = [("a", [here_box, (30, 31, 5, 5, 6, 6)]), ("b", [here_box])]
     verdict = verdict_on_claim(original, *told(original, records, HALF_HOUR))
     begin = "in the interval of 30 min that begins 0 s after the first sample"
-    assert [each.message[: len(begin)] for each in verdict.findings] == [begin] * 2
+    assert [finding.message[: len(begin)] for finding in verdict.findings] == [begin] * 2
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 4])
@@ -111,20 +114,22 @@ def test_every_box_is_the_hull_of_what_lies_inside(
     original = people({uid: [(t, 0, 0) for t in times] for uid in "ab"})
     boxes = [[(t, t + 1, 0, 0, 1 + (bad == 2 * who + at), 1) for at, t in enumerate(times)] for who in (0, 1)]
     case = original, *told(original, list(zip("ab", boxes, strict=True)), HALF_HOUR)
-    (found,) = (each for each in verdict_on_claim(*case).findings if each.kind == "box-not-tight")
+    (the_finding,) = (
+        finding for finding in verdict_on_claim(*case).findings if finding.kind == "box-not-tight"
+    )
     words = f"box {1 + bad % 2} of 2 is not the hull of the raw samples inside it"
-    assert (found.trajectory_id, found.message) == (f"r{bad // 2}", words)
+    assert (the_finding.trajectory_id, the_finding.message) == (f"r{bad // 2}", words)
 
 
 def test_leakage_is_asked_for_beyond_epsilon_in_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
-    measure = kte.leaked_slots
+    measure = kte.measure_leaked_slots
 
     def spy(*arguments: Any) -> Any:
         asked.append(arguments[3:5])
         return measure(*arguments)
 
-    monkeypatch.setattr(kte, "leaked_slots", spy)
+    monkeypatch.setattr(kte, "measure_leaked_slots", spy)
     verdict_on_claim(*lonely(KteAnonymity(k=2, tau_s=1800, epsilon_s=600)))
     assert asked == [(31, 10)]
 
@@ -138,7 +143,7 @@ def test_hiders_that_stay_are_asked_for_owners_only_where_the_claim_says_so() ->
 def test_the_limits_of_the_search_are_those_in_the_documents() -> None:
     page = (Path(__file__).parents[2] / "docs" / "verification.md").read_text()
     words = " ".join(page.split())
-    looks, subjects = kte.LOOKS_A_SAMPLE, kte._SUBJECTS_AT_ONCE
+    looks, subjects = kte.LOOKS_PER_SAMPLE, kte._SUBJECTS_AT_ONCE
     assert f"After {looks:,} boxes a sample, on average over {subjects} subjects, the search ends" in words
     assert f"and after {PATIENCE * looks:,} in any case" in words
     assert f"evenly chosen subjects with about {kte.LEAKAGE_SAMPLES:,} samples together" in words
@@ -152,11 +157,11 @@ def test_leakage_is_measured_on_evenly_chosen_subjects(
     original = people({f"p{i:03d}": [(0, 0, 0), (5, 0, 0)] for i in range(100)})
     monkeypatch.setattr(kte, "LEAKAGE_SAMPLES", samples)
     subjects = np.arange(100)
-    some = kte._some(subjects, original)
+    some = kte._choose_subjects(subjects, original)
     assert len(some) == chosen
     assert (some[0], some[-1]) == (0, 99)
     assert np.diff(some).max() - np.diff(some).min() <= 1
-    assert kte._some(subjects[:7], original).tolist() == list(range(7))
+    assert kte._choose_subjects(subjects[:7], original).tolist() == list(range(7))
 
 
 def test_subjects_after_an_end_of_the_search_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,10 +171,10 @@ def test_subjects_after_an_end_of_the_search_are_undecided(monkeypatch: pytest.M
     release, linkage = told(original, [(uid, [box]) for uid in uids], HALF_HOUR)
     monkeypatch.setattr(kte, "_SUBJECTS_AT_ONCE", 2)
     assert verdict_on_claim(original, release, linkage).holds
-    monkeypatch.setattr(kte, "LOOKS_A_SAMPLE", 0)
+    monkeypatch.setattr(kte, "LOOKS_PER_SAMPLE", 0)
     verdict = verdict_on_claim(original, release, linkage)
-    (found,) = verdict.findings
-    assert found.message.startswith("6 of 6 subjects were not looked at to the end: ")
+    (finding,) = verdict.findings
+    assert finding.message.startswith("6 of 6 subjects were not looked at to the end: ")
     assert verdict.notes[-1] == (
         "leakage: not measured, because the candidates were not looked through to the end"
     )

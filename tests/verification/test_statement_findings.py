@@ -17,13 +17,13 @@ from shoal.release_folder.manifest import (
     RELEASE_FILE,
     REPORT_FILE,
     Manifest,
-    manifest_of,
+    build_manifest,
     write_manifest,
 )
 from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
-from shoal.verification.files.stated import against_manifest, false_statements
-from test_points_told import PAIR, linked, published, raw
+from shoal.verification.files.stated import false_statements, manifest_mismatches
+from test_point_findings import PAIR, linked, published, raw
 
 READ = Intake(rows_read=4, dropped={"gone": 0}, repaired={"mended": 2, "whole": 0})
 RELEASE = published(PAIR, parameters={"k": 2, "delta_m": 10.0, "seen": 7}, rows_repaired={"mended": 2})
@@ -37,7 +37,7 @@ def stating(
     verdict = verdict_on_claim(original, RELEASE, linked(2))
     assert verdict.holds
     write_table(RELEASE, folder / RELEASE_FILE)
-    manifest = manifest_of(RELEASE, verdict, folder / RELEASE_FILE)
+    manifest = build_manifest(RELEASE, verdict, folder / RELEASE_FILE)
     changed = manifest.losses.model_copy(update=losses or {})
     return original, manifest.model_copy(update={"losses": changed, **entries}), verdict
 
@@ -102,20 +102,20 @@ ROWS: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("losses", "entries", "found"), ROWS, ids=str)
+@pytest.mark.parametrize(("losses", "entries", "expected"), ROWS, ids=str)
 def test_what_can_be_derived_again_is_derived_and_compared(
-    losses: dict[str, Any], entries: dict[str, Any], found: list[str], tmp_path: Path
+    losses: dict[str, Any], entries: dict[str, Any], expected: list[str], tmp_path: Path
 ) -> None:
     original, manifest, verdict = stating(tmp_path, losses, **entries)
-    told = list(false_statements(manifest, verdict, original, linked=True))
-    assert told == [Finding("false-statement", f"{MANIFEST_FILE}: {words}") for words in found]
+    messages = list(false_statements(manifest, verdict, original, linked=True))
+    assert messages == [Finding("false-statement", f"{MANIFEST_FILE}: {words}") for words in expected]
 
 
 def test_rows_repaired_are_compared_where_rows_were_counted(tmp_path: Path) -> None:
     original, manifest, verdict = stating(tmp_path, rows_repaired={"mended": 3})
     for rows, n in ((0, 0), (1, 1)):
-        told = replace(original, intake=replace(READ, rows_read=rows))
-        assert len(list(false_statements(manifest, verdict, told, linked=True))) == n
+        original_read = replace(original, intake=replace(READ, rows_read=rows))
+        assert len(list(false_statements(manifest, verdict, original_read, linked=True))) == n
 
 
 def test_the_verdict_is_compared_where_the_claim_holds_and_its_notes_with_a_linkage(tmp_path: Path) -> None:
@@ -124,8 +124,10 @@ def test_the_verdict_is_compared_where_the_claim_holds_and_its_notes_with_a_link
         lying = manifest.model_copy(update={"verdict": {**manifest.verdict, name: value}})
         words = f"{MANIFEST_FILE}: its verdict has other {name} than the check comes to"
         for with_linkage in (True, False):
-            found = [each.message for each in false_statements(lying, verdict, original, linked=with_linkage)]
-            assert found == [words] * (with_linkage or name != "notes")
+            findings = [
+                finding.message for finding in false_statements(lying, verdict, original, linked=with_linkage)
+            ]
+            assert findings == [words] * (with_linkage or name != "notes")
         failed = verdict.with_findings([Finding("x", "y")])
         assert not list(false_statements(lying, failed, original, linked=True))
 
@@ -138,7 +140,9 @@ def test_digests_and_counts_are_those_of_the_files(tmp_path: Path) -> None:
         manifest: Manifest = manifest, sha256: str = digest, records: int = 2, samples: int = 4
     ) -> list[str]:
         write_manifest(manifest, tmp_path / MANIFEST_FILE)
-        return [each.message for each in against_manifest(tmp_path, manifest, sha256, records, samples)]
+        return [
+            finding.message for finding in manifest_mismatches(tmp_path, manifest, sha256, records, samples)
+        ]
 
     other = f"{REPORT_FILE} has another SHA-256 than the manifest gives; "
     assert told() == []
@@ -169,9 +173,11 @@ def test_a_manifest_is_spelled_in_one_way(tmp_path: Path) -> None:
     content = path.read_text()
     for text, kinds in ((content, []), (content + "\n", ["respelled"]), (" " + content, ["respelled"])):
         path.write_text(text)
-        assert [each.kind for each in against_manifest(tmp_path, manifest, digest, 2, 4)] == kinds
+        assert [finding.kind for finding in manifest_mismatches(tmp_path, manifest, digest, 2, 4)] == kinds
     for name in ("claim", "verdict", "reading"):
         backwards = dict(reversed(getattr(manifest, name).items()))
         turned = manifest.model_copy(update={name: backwards})
         write_manifest(turned, path)
-        assert [each.kind for each in against_manifest(tmp_path, turned, digest, 2, 4)] == ["respelled"]
+        assert [finding.kind for finding in manifest_mismatches(tmp_path, turned, digest, 2, 4)] == [
+            "respelled"
+        ]

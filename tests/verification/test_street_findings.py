@@ -13,7 +13,7 @@ from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.runtime.arrays import read_only
 from shoal.verification.points.street_paths import PathLengths, _pieces, nearest_edges
-from test_points_told import Case, Found, Point, found_in, linked, published, raw
+from test_point_findings import Case, Found, Point, found_in, linked, published, raw
 
 pytestmark = pytest.mark.kernels
 
@@ -29,15 +29,17 @@ ALONG = StreetGraph.straight(
 
 def driven(drives: list[list[Point]] = DRIVES, claim: Any = REACHED, **columns: Any) -> Case:
     """The first points change places, the second ones led a set each and stayed."""
-    told: dict[str, Any] = {
+    fields_of_release: dict[str, Any] = {
         "time_from": [0, 1, 2, 3],
         "place_from": [2, 1, 0, 3],
         "swap_set": [0, 1, 0, 2],
         "set_offsets": [0, 2, 4, 6],
         "set_rows": [0, 2, 1, 3, 3, 1],
     }
-    numbers: dict[str, Any] = {name: np.array(columns.get(name, one)) for name, one in told.items()}
-    samples = [point for own in drives for point in own]
+    numbers: dict[str, Any] = {
+        name: np.array(columns.get(name, one)) for name, one in fields_of_release.items()
+    }
+    samples = [point for person_samples in drives for point in person_samples]
     points = [
         (samples[t][0], *samples[place][1:])
         for t, place in zip(numbers["time_from"], numbers["place_from"], strict=True)
@@ -180,9 +182,9 @@ def test_paths_follow_bends_and_told_lengths_as_far_as_the_bound(most_m: float) 
     np.testing.assert_allclose(lengths.from_u, [3, 9, 5 / 3])
     np.testing.assert_allclose(lengths.from_v, [9, 3, 10 / 3])
     start, goal = np.array([0, 0, 1, 2, 1]), np.array([1, 2, 2, 0, 1])
-    told = lengths.between(start, goal, most_m)
+    path_lengths = lengths.between(start, goal, most_m)
     expected = np.array([6, 3 + 10 / 3, 3 + 5 / 3, 3 + 10 / 3, 0])
-    np.testing.assert_allclose(told, expected)
+    np.testing.assert_allclose(path_lengths, expected)
 
 
 def test_nodes_beyond_the_bound_are_not_reached() -> None:
@@ -216,7 +218,7 @@ def test_the_nearest_street_is_that_of_all_pieces() -> None:
                 assert edge[i] == -1
                 continue
             near += 1
-            told = int(np.flatnonzero(edges == edge[i])[0])
-            assert distance[i, told] == pytest.approx(distance[i].min(), abs=1e-9)
-            assert share[i] == pytest.approx(along[i, told])
+            messages = int(np.flatnonzero(edges == edge[i])[0])
+            assert distance[i, messages] == pytest.approx(distance[i].min(), abs=1e-9)
+            assert share[i] == pytest.approx(along[i, messages])
     assert near > 60

@@ -12,12 +12,12 @@ from fair_shuffles import fair_draws
 from shoal.model.trace import Trace
 from shoal.runtime.arrays import Integers, read_only
 from shoal.verification.points import tails
-from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, correlation_of
+from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, compare_draws
 from shoal.verification.points.draws import Draws
-from shoal.verification.points.shuffle import Fairness, Shuffle, shuffle_of
-from shoal.verification.points.street_paths import questions_of_run
-from shoal.verification.points.tails import both_tails, bound_of_tails, log_mgf, moments_of
-from test_points_told import published, raw
+from shoal.verification.points.shuffle import Fairness, Shuffle, judge_shuffle
+from shoal.verification.points.street_paths import SwapRun, list_path_questions
+from shoal.verification.points.tails import agreement_moments, both_tails, bound_tails, log_mgf
+from test_point_findings import published, raw
 
 pytestmark = pytest.mark.kernels
 
@@ -40,45 +40,47 @@ def steps_of(own: list[Integers], draws: Draws) -> list[Integers]:
     """What leads from each draw to the next."""
     pairs = list(pairwise(own))
     if draws.permutes:
-        return [there[np.argsort(here)] for here, there in pairs]
-    return [(there - here) % draws.c for here, there in pairs]
+        return [other[np.argsort(here_box)] for here_box, other in pairs]
+    return [(other - here_box) % draws.c for here_box, other in pairs]
 
 
 def by_lag(runs: list[Draws], series: list[Series], words: str, *, mirrored: bool) -> Iterator[Comparison]:
-    longest = max((len(own) for groups in series for own in groups), default=0)
-    told = []
+    longest = max((len(one_group) for groups in series for one_group in groups), default=0)
+    messages = []
     for lag in range(1, longest):
         same, counts = 0, []
         for draws, groups in zip(runs, series, strict=True):
-            pairs = [pair for own in groups for pair in zip(own, own[lag:], strict=False)]
+            pairs = [pair for one_group in groups for pair in zip(one_group, one_group[lag:], strict=False)]
             counts.append(len(pairs))
             for earlier, later in pairs:
                 same += int(((reverse_of(earlier, draws) if mirrored else earlier) == later).sum())
-        moments = [moments_of(draws.c, permutes=draws.permutes) for draws in runs]
+        moments = [agreement_moments(draws.c, permutes=draws.permutes) for draws in runs]
         expected = sum(m[0] * n for m, n in zip(moments, counts, strict=True))
         variance = sum(m[1] * n for m, n in zip(moments, counts, strict=True))
         (p,) = _p_values(runs, np.array([same]), [np.array([n]) for n in counts])
         z = (same - expected) / math.sqrt(variance)
         rank = float(p) * lag * (lag + 1)
-        shown = words.format("" if lag == 1 else f"{lag} ")
-        one = Comparison(words=shown, same=same, expected=expected, z=z, p_value=min(1.0, rank * FAMILIES))
-        told.append((rank, one))
-    if told:
-        yield told[0][1]
-    if told[1:]:
-        yield min(told[1:], key=lambda each: each[0])[1]
+        examined = words.format("" if lag == 1 else f"{lag} ")
+        one = Comparison(words=examined, same=same, expected=expected, z=z, p_value=min(1.0, rank * FAMILIES))
+        messages.append((rank, one))
+    if messages:
+        yield messages[0][1]
+    if messages[1:]:
+        yield min(messages[1:], key=lambda each: each[0])[1]
 
 
 def of_pairs(runs: list[Draws], series: list[Series], words: str) -> Comparison:
     same, expected, variance, third = 0, 0.0, 0.0, 0.0
     for draws, groups in zip(runs, series, strict=True):
-        mean, spread, cubed, of_three = moments_of(draws.c, permutes=draws.permutes)
-        for own in groups:
-            pairs = math.comb(len(own), 2)
-            same += sum(int((own[a] == own[b]).sum()) for a in range(len(own)) for b in range(a))
+        mean, spread, cubed, of_three = agreement_moments(draws.c, permutes=draws.permutes)
+        for one_group in groups:
+            pairs = math.comb(len(one_group), 2)
+            same += sum(
+                int((one_group[a] == one_group[b]).sum()) for a in range(len(one_group)) for b in range(a)
+            )
             expected += mean * pairs
             variance += spread * pairs
-            third += cubed * pairs + 6 * of_three * math.comb(len(own), 3)
+            third += cubed * pairs + 6 * of_three * math.comb(len(one_group), 3)
     if not variance:
         return Comparison(words=words, same=0, expected=0, z=0, p_value=1)
     z = (same - expected) / math.sqrt(variance)
@@ -89,24 +91,24 @@ def of_pairs(runs: list[Draws], series: list[Series], words: str) -> Comparison:
 def again(runs: list[Draws]) -> Iterator[Comparison]:
     """All comparisons but that of points with where they came from."""
     of = "its cluster" if all(draws.permutes for draws in runs) else "its leader"
-    own = [in_groups(draws, draws.group) for draws in runs]
+    by_group = [in_groups(draws, draws.group) for draws in runs]
     whole = [[list(draws.by_place)] if len(draws) else [] for draws in runs]
-    for series, where in ((own, f"before of {of}"), (whole, "before in the run")):
+    for series, where in ((by_group, f"before of {of}"), (whole, "before in the run")):
         for mirrored, first in ((False, "the exchange {}"), (True, "the reverse of the exchange {}")):
             yield from by_lag(runs, series, first + where, mirrored=mirrored)
-    steps = [[steps_of(each, draws) for each in groups] for draws, groups in zip(runs, own, strict=True)]
-    yield of_pairs(runs, own, f"every other exchange of {of}")
+    steps = [[steps_of(item, draws) for item in groups] for draws, groups in zip(runs, by_group, strict=True)]
+    yield of_pairs(runs, by_group, f"every other exchange of {of}")
     yield of_pairs(runs, steps, f"every other step from one exchange to the next of {of}")
-    for by_place, beside in ((False, ""), (True, ", place by place")):
-        own = [in_groups(draws, draws.group, by_place=by_place) for draws in runs]
-        numbers = [range(max(map(len, groups), default=0)) for groups in own]
+    for by_place, suffix in ((False, ""), (True, ", place by place")):
+        by_group = [in_groups(draws, draws.group, by_place=by_place) for draws in runs]
+        numbers = [range(max(map(len, groups), default=0)) for groups in by_group]
         ordinal = [
-            [[each[number] for each in groups if number < len(each)] for number in all_numbers]
-            for groups, all_numbers in zip(own, numbers, strict=True)
+            [[item[number] for item in groups if number < len(item)] for number in all_numbers]
+            for groups, all_numbers in zip(by_group, numbers, strict=True)
         ]
-        yield of_pairs(runs, ordinal, f"exchanges of the same number elsewhere{beside}")
-        together = [[[draw for each in groups for draw in each]] for groups in own]
-        yield of_pairs(runs, together, f"every other exchange{beside}")
+        yield of_pairs(runs, ordinal, f"exchanges of the same number elsewhere{suffix}")
+        together = [[[draw for item in groups for draw in item]] for groups in by_group]
+        yield of_pairs(runs, together, f"every other exchange{suffix}")
 
 
 def repeating(draws: Draws, rng: np.random.Generator) -> Draws:
@@ -136,9 +138,9 @@ def test_every_comparison_of_draws_is_counted_one_by_one(
 ) -> None:
     rng = np.random.default_rng(4)
     runs = [repeating(fair_draws(rng, c, lengths, permutes=permutes), rng) for c, lengths in sizes]
-    correlation = correlation_of(runs)
-    told = {each.words: each for each in correlation.comparisons[1:]}
-    expected = {each.words: each for each in again(runs)}
+    correlation = compare_draws(runs)
+    told = {comparison.words: comparison for comparison in correlation.comparisons[1:]}
+    expected = {comparison.words: comparison for comparison in again(runs)}
     assert list(told) == sorted(expected, key=list(told).index)
     for words, one in expected.items():
         assert told[words].same == one.same, words
@@ -146,7 +148,7 @@ def test_every_comparison_of_draws_is_counted_one_by_one(
         assert (told[words].z, told[words].p_value) == pytest.approx((one.z, one.p_value)), words
     stayed = sum(int((draws.by_place == np.arange(draws.by_place.shape[1])).sum()) for draws in runs)
     assert correlation.stayed.same == correlation.comparisons[0].same == stayed
-    assert correlation.worst.p_value == min(each.p_value for each in correlation.comparisons)
+    assert correlation.worst.p_value == min(comparison.p_value for comparison in correlation.comparisons)
     assert expected
 
 
@@ -162,7 +164,11 @@ def test_the_chance_that_all_draws_are_alike_follows_from_all_runs_there_are(
     spread = np.mean(away**2)
     rows = np.repeat(every[-1:], n, axis=0)
     draws = Draws(c=c, by_place=rows, by_person=rows, group=np.zeros(n, dtype=int), t_s=np.arange(float(n)))
-    (one,) = (each for each in correlation_of([draws]).comparisons if each.words == "every other exchange")
+    (one,) = (
+        comparison
+        for comparison in compare_draws([draws]).comparisons
+        if comparison.words == "every other exchange"
+    )
     assert one.z == pytest.approx(np.max(away) / math.sqrt(spread))
     assert one.p_value == pytest.approx(FAMILIES * both_tails(one.z, np.mean(away**3) / spread**1.5))
 
@@ -172,7 +178,7 @@ def test_a_chance_is_bounded_from_three_standard_deviations_on(n: int, p: float)
     """n pairs that all stayed: z is the root of n; Chernoff's bound of all heads is their chance."""
     rows = np.tile(np.arange(2), (n, 1))
     draws = Draws(c=2, by_place=rows, by_person=rows, group=np.arange(n), t_s=np.arange(float(n)))
-    stayed = correlation_of([draws]).stayed
+    stayed = compare_draws([draws]).stayed
     assert (stayed.same, stayed.expected) == (2 * n, n)
     assert stayed.z == pytest.approx(math.sqrt(n))
     assert stayed.p_value == pytest.approx(p, rel=0.01)
@@ -191,23 +197,30 @@ def test_a_chance_is_bounded_from_three_standard_deviations_on(n: int, p: float)
 def test_half_of_one_in_a_million_is_the_chance_of_either_alarm(
     places: float, draws: float, kinds: list[str]
 ) -> None:
-    told = [
+    messages = [
         Comparison(words=words, same=9, expected=5, z=2, p_value=p)
         for words, p in (("it", 1.0), ("that", draws))
     ]
     correlation = Correlation(
-        comparisons=tuple(told), before=told[0], stayed=told[0], log_chance_of_none=math.log(5e-7 / 22)
+        comparisons=tuple(messages),
+        before=messages[0],
+        stayed=messages[0],
+        log_chance_of_none=math.log(5e-7 / 22),
     )
     shuffle = Shuffle(points=8, stayed=3, expected=4.0, p_value=places)
     fairness = Fairness(shuffle=shuffle, correlation=correlation)
     found = list(fairness.findings())
-    assert [each.kind for each in found] == kinds
-    assert all(each.message.endswith("a fair shuffle does this once in 1,000,000 releases") for each in found)
-    assert all("compared with that, 9 points" in each.message for each in found if "corr" in each.kind)
+    assert [finding.kind for finding in found] == kinds
+    assert all(
+        finding.message.endswith("a fair shuffle does this once in 1,000,000 releases") for finding in found
+    )
+    assert all(
+        "compared with that, 9 points" in finding.message for finding in found if "corr" in finding.kind
+    )
     less, more = (
         replace(correlation, log_chance_of_none=math.log(5e-7 / 22 * by)) for by in (1 - 1e-9, 1 + 1e-9)
     )
-    enough = [replace(fairness, correlation=each).enough for each in (less, more)]
+    enough = [replace(fairness, correlation=finding).enough for finding in (less, more)]
     assert enough == [True, False]
 
 
@@ -225,18 +238,18 @@ def test_choices_among_three_have_two_degrees_of_freedom() -> None:
         set_rows=rows.reshape(3, n).T.ravel(),
         place_of=(),
     )
-    shown = shuffle_of(raw(walks), published(walks), np.arange(3), trace, times_stay=True)
-    assert (shown.points, shown.stayed, shown.expected) == (n, 9, 5)
-    assert shown.p_value == pytest.approx(math.exp(-(4**2 + 2**2 + 2**2) / 5 / 2))
+    examined = judge_shuffle(raw(walks), published(walks), np.arange(3), trace, times_stay=True)
+    assert (examined.points, examined.stayed, examined.expected) == (n, 9, 5)
+    assert examined.p_value == pytest.approx(math.exp(-(4**2 + 2**2 + 2**2) / 5 / 2))
 
 
 def test_chances_are_bounded_in_batches_as_they_are_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     same, pairs = np.arange(10), np.arange(10, 20)
     of_size = [(pairs, lambda theta: log_mgf(3, theta, permutes=False))]
-    at_once = bound_of_tails(same, of_size)
+    at_once = bound_tails(same, of_size)
     for numbers in (1, 800, 1600):
         monkeypatch.setattr(tails, "_AT_ONCE", numbers)
-        np.testing.assert_array_equal(bound_of_tails(same, of_size), at_once)
+        np.testing.assert_array_equal(bound_tails(same, of_size), at_once)
 
 
 # --- the questions of a run along streets -------------------------------------------------------------------
@@ -252,10 +265,10 @@ def asked_one_by_one(
         for member in members:
             asked.append((leader, member, number))
             for row, other in ((leader, member), (member, leader))[: 1 + both]:
-                own = [at for at in np.flatnonzero(owner == owner[row]).tolist() if on[at]]
-                before = [at for at in own if at < row and (row == member or published[at])]
-                behind = [at for at in own if at > row]
-                asked += [(place[at], other, number) for at in (*before[-1:], *behind[:1])]
+                one_group = [at for at in np.flatnonzero(owner == owner[row]).tolist() if on[at]]
+                before = [at for at in one_group if at < row and (row == member or published[at])]
+                people_behind = [at for at in one_group if at > row]
+                asked += [(place[at], other, number) for at in (*before[-1:], *people_behind[:1])]
         place[leader], place[took[number]] = place[took[number]], place[leader]
     return asked
 
@@ -273,22 +286,24 @@ def test_the_paths_that_a_run_had_to_find_short_are_all_asked_for() -> None:
         rows, took = [], []
         for _ in range(draw.integers(1, 4)):
             if len(free) > 1:
-                leader, taken = free.pop(), free.pop()
-                others = np.setdiff1d(draw.integers(0, n, 2), [leader, taken]).tolist()
-                rows.append([leader, taken, *others])
-                took.append(taken if draw.random() < 0.6 else leader)
+                leader, follower = free.pop(), free.pop()
+                others = np.setdiff1d(draw.integers(0, n, 2), [leader, follower]).tolist()
+                rows.append([leader, follower, *others])
+                took.append(follower if draw.random() < 0.6 else leader)
         if not rows:
             continue
         both = bool(draw.random() < 0.5)
         start, goal, set_of = (np.empty(5 * sum(map(len, rows)), dtype=np.int64) for _ in range(3))
-        count = questions_of_run(
-            read_only(np.cumsum([0, *map(len, rows)], dtype=np.int64)),
-            read_only(np.concatenate(rows).astype(np.int64)),
-            np.array(took),
-            read_only(offsets),
-            owner,
-            on,
-            published,
+        count = list_path_questions(
+            SwapRun(
+                read_only(np.cumsum([0, *map(len, rows)], dtype=np.int64)),
+                read_only(np.concatenate(rows).astype(np.int64)),
+                np.array(took),
+                read_only(offsets),
+                owner,
+                on,
+                published,
+            ),
             both,
             start,
             goal,
