@@ -8,9 +8,11 @@ kernel on a few trips first. Prints seconds by the clock and CPU seconds of all 
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,9 @@ from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
+
 from tables_swap import read_taxis
 
 POINTS = 93

@@ -3,7 +3,7 @@
     python bench/measure_costs.py measure [--minutes N]   # what bench/costs.csv lacks
     python bench/measure_costs.py memory [--minutes N]    # memory and disk once more, beside any other work
     python bench/measure_costs.py fit                     # writes the rows of src/shoal/publishing/costs.py
-    python bench/measure_costs.py check                   # other sizes: predicted beside measured
+    python bench/measure_costs.py check                   # writes docs/plan-accuracy.md, of other sizes
 
 Each run is `shoal ...` as a user has it, in a process of its own, on synthetic people, with kernels compiled
 by a small run before. CPU seconds are of the process; memory is its peak; disk is what it wrote. After N
@@ -36,6 +36,7 @@ from shoal.publishing.costs import COSTS, Growth
 from shoal.publishing.planning import AROUND, BLOCKS, GAPS, WORKER
 
 TABLE: Final = Path(__file__).with_name("costs.csv")
+PAGE: Final = Path(__file__).parents[1] / "docs" / "plan-accuracy.md"
 NAMES: Final = (
     "kind", "what", "task", "layout", "people", "samples", "k", "block", "cpu_s", "peak_mb", "disk_mb",
 )  # fmt: skip
@@ -370,6 +371,21 @@ def check() -> list[str]:
     return lines
 
 
+def page() -> str:
+    """The page that holds the table of `check`."""
+    words = """# Predicted and measured costs
+
+`python bench/measure_costs.py check` writes this page from `bench/costs.csv`: predictions of `--plan` for
+sizes that no constant was fitted to, and the measured costs. [Performance](performance.md#plans) sums it up.
+
+Synthetic people over 14 days, one run each, within 15 minutes of a slow hour with nothing else running. Rows
+on blocks come from one process that runs all tasks (`--engine threads`). MB is peak memory. When a cost
+changes, run `measure`, then `fit`, then `check`.
+
+"""
+    return words + "\n".join(check()) + "\n"
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -380,7 +396,7 @@ def main() -> None:
     if asked.what in ("measure", "memory"):
         measure(asked.minutes, again=asked.what == "memory")
     elif asked.what == "check":
-        print("\n".join(check()))
+        PAGE.write_text(page())
     else:
         module = Path(costs.__file__)
         head, begin, rest = module.read_text().partition("] = {\n")

@@ -3,8 +3,8 @@
     python bench/update_pages.py FOLDER [FOLDER ...] [--part many] [--docs docs]
 
 FOLDER: what `shoal reproduce PAPER --figure F --output FOLDER` made. Each figure in it takes the place of
-its section in docs/reproduction-PAPER.md and of its rows in docs/reproduction/PAPER.csv; with --part many, of
-those in docs/reproduction-PAPER-many.md and docs/reproduction/PAPER-many.csv. Other figures, and the words
+its section in docs/reproduction/PAPER.md and of its rows in docs/reproduction/PAPER.csv; with --part many, of
+those in docs/reproduction/PAPER-many.md and docs/reproduction/PAPER-many.csv. Other figures, and the words
 above the first one, stay as they are.
 """
 
@@ -43,7 +43,7 @@ def _rows(text: str) -> list[dict[str, str]]:
 def update(paper: str, made: Path, docs: Path, part: str = "") -> list[str]:
     """Put the figures of one folder into a paper's page and table; returns their names."""
     name = f"{paper}-{part}" if part else paper
-    page, kept = docs / f"reproduction-{name}.md", docs / "reproduction" / f"{name}.csv"
+    page, kept = docs / "reproduction" / f"{name}.md", docs / "reproduction" / f"{name}.csv"
     above, old = sections(page.read_text(encoding="utf-8"))
     lines = (made / f"{paper}.md").read_text(encoding="utf-8").splitlines()
     wrapped = [line if line.startswith("|") else textwrap.fill(line, _WIDTH) for line in lines]

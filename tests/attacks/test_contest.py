@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import contest
-import lab
+import library_attackers
 import shoal
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
@@ -45,7 +45,7 @@ def test_the_labs_attackers_keep_within_what_claims_allow(tmp_path: Path) -> Non
     assert ("glove", "narrowest", "link") in played
     assert ("swap-locations", "tracker", "reveal") in played
     entered = {(method, attacker.partition(",")[0]) for method, attacker, task in played if task == "link"}
-    linking = [row for row in ATTACKS.values() if lab.enters(row)]
+    linking = [row for row in ATTACKS.values() if library_attackers.enters(row)]
     assert len(linking) >= 6
     assert {("glove", row.name) for row in linking if row.takes_boxes} <= entered
     assert {("swap-locations", row.name) for row in linking if row.claims is None} <= entered
@@ -65,19 +65,21 @@ def test_who_knows_the_truth_breaks_the_bound_and_a_broken_seal_is_refused(tmp_p
         "def link(folder, known):\n    return truth['records']\n"
         "def reveal(folder, known):\n    return [own[0] for own in truth['points']]\n"
     )
-    link, reveal = contest.play(tmp_path, [thief], lab=False)
+    link, reveal = contest.play(tmp_path, [thief], library=False)
     assert (link.rate, link.breaks, reveal.rate, reveal.breaks) == (1, True, 1, False)
     assert "BROKEN" in link.line()
     shown = json.loads((tmp_path / "open/glove/known.json").read_text())
     assert len(shown) == link.tries > 0
     sealed.write_text(sealed.read_text() + " ")
     with pytest.raises(ValueError, match="sealed truth"):
-        contest.play(tmp_path, [thief], lab=False)
+        contest.play(tmp_path, [thief], library=False)
 
 
 def test_every_adversary_that_links_enters_or_says_why_not() -> None:
     linking = {name for name, row in ATTACKS.items() if "link" in row.answers.values()}
-    assert linking == {name for name in ATTACKS if lab.enters(ATTACKS[name])} | set(lab.NO_RECORD)
+    assert linking == {name for name in ATTACKS if library_attackers.enters(ATTACKS[name])} | set(
+        library_attackers.NO_RECORD
+    )
 
 
 def test_an_adversary_names_in_the_contest_whom_it_names_in_the_lab() -> None:
@@ -101,7 +103,7 @@ def test_an_adversary_names_in_the_contest_whom_it_names_in_the_lab() -> None:
             scope=AttackScope(targets=["release"]),
         )
     own = match_records(people, release, linkage)
-    found = lab._chances(ATTACKS["points"], (10,), release, people)
+    found = library_attackers._chances(ATTACKS["points"], (10,), release, people)
     assert len(kept) == 5
     for rule, rate in kept.items():
         right = found[f"linkage: {rule}"][np.arange(people.n_subjects), own]

@@ -91,3 +91,30 @@ def test_links_between_pages_lead_somewhere() -> None:
     ]
     assert len(links) > len(PAGES)
     assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
+
+
+_FOLDERS_OF_RECORDS = (ROOT / "docs" / "decisions", ROOT / "lab" / "notes")
+RECORDS = {path.name[:4]: path for folder in _FOLDERS_OF_RECORDS for path in folder.glob("0*.md")}
+
+
+def test_the_index_of_decisions_lists_every_record_once() -> None:
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\b0\d{3}\b(?!-)", index)) == sorted(RECORDS)
+
+
+def test_every_cited_record_exists() -> None:
+    cited = re.compile(r"(?:decisions?/|notes/|[Dd]ecisions? |[Nn]otes? )(0\d{3})\b")
+    folders = ("src", "packages", "tests", "bench", "lab", "docs", "deploy", "examples")
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+    for folder in folders:
+        files += [path for path in (ROOT / folder).rglob("*.*") if path.suffix in (".py", ".md")]
+    numbers = {number for path in files for number in cited.findall(path.read_text(encoding="utf-8"))}
+    assert len(numbers) > 20
+    assert numbers - set(RECORDS) == set()
+
+
+def test_the_page_of_the_lab_names_every_script() -> None:
+    page = (ROOT / "lab" / "README.md").read_text(encoding="utf-8")
+    scripts = sorted(path.name for path in (ROOT / "lab").glob("*.py"))
+    assert len(scripts) > 20
+    assert [name for name in scripts if f"`{name}`" not in page] == []

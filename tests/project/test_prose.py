@@ -12,8 +12,12 @@ PAGES = sorted(
     [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     + [
         *ROOT.glob("packages/*/README.md"),
-        *(ROOT / "docs").glob("*.md"),
-        *(ROOT / "docs" / "decisions").glob("*.md"),
+        *(
+            page
+            for folder in ("docs", "lab")
+            for page in (ROOT / folder).rglob("*.md")
+            if "_build" not in page.parts
+        ),
     ]
 )
 TEMPLATES = sorted(
@@ -22,7 +26,6 @@ TEMPLATES = sorted(
     for folder in ("templates", "static")
     for path in package.rglob(f"{folder}/*")
 )
-SUPERSEDED = {"0002-rooms-that-differ-from-the-design.md"}  # it speaks of the old house in the past tense
 
 
 def name_of(path: Path) -> str:
@@ -62,6 +65,7 @@ FOLDERS = {path.parent for path in FILES} | {
     ROOT / "docs",
     ROOT / "docs" / "decisions",
     *ROOT.glob("packages/*"),
+    ROOT / "lab" / "notes",
     ROOT / "deploy" / "collect",
 }
 
@@ -72,15 +76,15 @@ def file_exists(named: str) -> bool:
     return any(str(path).endswith(f"/{named.rstrip('/')}") for path in known)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in SUPERSEDED], ids=name_of)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_files_that_pages_name_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"(?<![\w./*-])((?:[\w-]+/)*[a-z_]+\.py)\b", text))
-    named |= set(re.findall(r"`((?:src|tests|bench|docs|examples|[a-z_]+)/(?:[a-z_]+/)*)`", text))
+    named |= set(re.findall(r"`((?:src|tests|bench|lab|docs|examples|[a-z_]+)/(?:[a-z_]+/)*)`", text))
     assert sorted(one for one in named if not file_exists(one)) == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in SUPERSEDED], ids=name_of)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_modules_and_names_that_pages_name_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"(?<![\w./-])(shoal(?:_[a-z]+)?(?:\.[A-Za-z_]\w*)+)", text))

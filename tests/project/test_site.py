@@ -110,9 +110,9 @@ def test_a_dead_link_stops_the_site(tmp_path: Path) -> None:
 
 
 def test_state_machines_are_drawn(site: Path) -> None:
-    source = (ROOT / "docs" / "collect.md").read_text(encoding="utf-8")
+    source = (ROOT / "docs" / "collect-states.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```mermaid\n(.*?)^```", source, re.DOTALL | re.MULTILINE)
-    drawn = re.findall(r'<svg class="states".*?</svg>', (site / "collect.html").read_text(), re.DOTALL)
+    drawn = re.findall(r'<svg class="states".*?</svg>', (site / "collect-states.html").read_text(), re.DOTALL)
     assert len(drawn) == len(blocks) > 0
     for block, picture in zip(blocks, drawn, strict=True):
         labels = re.findall(r"^\s*\w+ --> \w+: (.*)$", block, re.MULTILINE)

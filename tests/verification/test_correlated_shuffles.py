@@ -370,7 +370,7 @@ def test_tails_by_the_gamma_law(z: float, skew: float, p: float) -> None:
 
 
 def test_fair_runs_stay_within_bounds_as_often_as_said() -> None:
-    """150 fair runs, read_only; ``bench/calibrate_shuffles.py`` makes thousands."""
+    """150 fair runs, fixed; ``lab/calibrate_shuffles.py`` makes thousands."""
     z, worst = fair_runs(150, seed=11, sizes=[(3, [12] * 8), (4, [20, 20])])
     scale = len(z) ** -0.5
     assert abs(z.mean()) < 4 * scale

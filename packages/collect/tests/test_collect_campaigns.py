@@ -13,7 +13,7 @@ from shoal_collect.simulation.network import SERVER
 
 
 def test_attacks_on_what_lasts_reach_nothing() -> None:
-    """bench/red_team_leftovers.py, whose figures stand in the documentation."""
+    """lab/red_team_leftovers.py, whose figures stand in the documentation."""
     assert red_team_leftovers.state() == {"without": 6, "with": 0}
     assert red_team_leftovers.clock() == {"without": 20, "with": 0}
     kept = red_team_leftovers.storage()

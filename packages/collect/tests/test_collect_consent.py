@@ -74,7 +74,7 @@ def test_the_page_names_what_shows_each_paragraph() -> None:
     assert len(told) > 20
     assert {line for line in told if not any(line.startswith(first) for first, _ in rows)} == set()
     assert [first for first, _ in rows if not any(line.startswith(first) for line in told)] == []
-    named = set(re.findall(r"(?:bench/)?\w+\.py", " ".join(shown for _, shown in rows)))
+    named = set(re.findall(r"(?:(?:bench|lab)/)?\w+\.py", " ".join(shown for _, shown in rows)))
     assert len(named) > 10
     missing = {
         one for one in named if not (ROOT / ("" if "/" in one else "packages/collect/tests") / one).exists()

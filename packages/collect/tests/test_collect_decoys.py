@@ -103,7 +103,7 @@ def test_a_place_is_found_again_by_its_direction_and_distance() -> None:
 
 
 def test_the_measure_itself_finds_the_old_fakes() -> None:
-    """A short run of bench/measure_decoys.py; its figures stand in the documentation."""
+    """A short run of lab/measure_decoys.py; its figures stand in the documentation."""
     found = measure_decoys.measure(16, None, 500, 1, Rules())
     assert found["now"]["joined"] == 1.0, "as the consent says"
     assert found["before"]["wins"] > 0.9

@@ -24,7 +24,7 @@ COARSE = Thresholds(theta_m=1000, theta_min=60, resolution_m=250, resolution_min
 
 
 def test_strangers_see_nothing_and_with_decoys_no_more_than_a_cell() -> None:
-    """A short run of ``bench/red_team_oracle.py``; without the limits the attack reads the center."""
+    """A short run of ``lab/red_team_oracle.py``; without the limits the attack reads the center."""
     for name, (terms, decoys) in SETTINGS.items():
         ends = [attack(terms, decoys, Chance(number.to_bytes(32)), 480)[0] for number in range(4)]
         if name in ("threshold", "defaults"):

@@ -15,7 +15,7 @@ from shoal.runtime.randomness import Randomness
 from shoal_papers.data import as_points
 from small_points import crowd
 
-PEERS = Path(__file__).resolve().parents[3] / "bench" / "peers"
+PEERS = Path(__file__).resolve().parents[3] / "lab" / "peers"
 
 
 @pytest.fixture(scope="module")

@@ -230,7 +230,7 @@ def test_every_paper_has_a_page() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_of_the_docs_shows_the_figures_of_its_table(name: str) -> None:
     """Made by the command from the same outcomes; every number of the CSV stands in its section."""
-    page = (ROOT / "docs" / f"reproduction-{name}.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reproduction" / f"{name}.md").read_text(encoding="utf-8")
     named = {part.split("`")[0]: part for part in page.split("`--figure ")[1:]}
     order = [one.figure for one in papers()[name.split("-", maxsplit=1)[0]]]
     assert list(named) == [figure for figure in order if figure in named or name in papers()]
@@ -257,7 +257,7 @@ def test_a_page_of_the_docs_shows_the_figures_of_its_table(name: str) -> None:
 def test_figures_of_a_folder_take_their_places_on_the_page(tmp_path: Path) -> None:
     docs, made = tmp_path / "docs", tmp_path / "made"
     (docs / "reproduction").mkdir(parents=True)
-    page, kept = docs / "reproduction-collect.md", docs / "reproduction" / "collect.csv"
+    page, kept = docs / "reproduction" / "collect.md", docs / "reproduction" / "collect.csv"
     asked = experiments_of("collect", ["messages", "exponentiations"])
     old = reproduce(asked, replace(TINY, seeds=1), Run(threads=1))
     page.write_text("\n\n".join(["# Words", *map(markdown, old[::-1])]) + "\n", encoding="utf-8")
@@ -269,10 +269,10 @@ def test_figures_of_a_folder_take_their_places_on_the_page(tmp_path: Path) -> No
         update_pages.main([str(made), "--docs", str(docs)])
         assert page.read_text(encoding="utf-8") == "\n\n".join(["# Words", *map(markdown, wanted)]) + "\n"
         assert kept.read_text(encoding="utf-8") == csv_text(wanted)
-    (docs / "reproduction-collect-many.md").write_text("# More\n", encoding="utf-8")
+    (docs / "reproduction" / "collect-many.md").write_text("# More\n", encoding="utf-8")
     update_pages.main([str(made), "--docs", str(docs), "--part", "many"])
     assert (docs / "reproduction" / "collect-many.csv").read_text(encoding="utf-8") == csv_text(new)
-    assert (docs / "reproduction-collect-many.md").read_text(encoding="utf-8") == (
+    assert (docs / "reproduction" / "collect-many.md").read_text(encoding="utf-8") == (
         f"# More\n\n{markdown(new[0])}\n"
     )
     page.write_text("# W\n\n## A\n\n`--figure messages`\n\n## B\n\nno name\n", encoding="utf-8")

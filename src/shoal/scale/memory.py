@@ -1,6 +1,6 @@
 """How much memory work takes, and the largest blocks that stay within a bound.
 
-The figures are peaks of whole processes, as `bench/measure_memory.py` finds them for GLOVE, rounded up. Other
+The figures are peaks of whole processes, as `lab/measure_memory.py` finds them for GLOVE, rounded up. Other
 libraries or another system can take more. Around the blocks a million boxes are written at a time, and there
 are no more boxes than samples.
 """

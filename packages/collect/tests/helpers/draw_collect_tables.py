@@ -1,4 +1,4 @@
-"""The pictures of the protocol's transition tables, as they stand in docs/collect.md.
+"""The pictures of the protocol's transition tables, as they stand in docs/collect-states.md.
 
 Draw them again after a change of a table: python packages/collect/tests/helpers/draw_collect_tables.py
 """
@@ -12,7 +12,7 @@ from shoal_collect.roles import group_session_states, lottery_states, participan
 from shoal_collect.server import round_states
 from shoal_collect.transitions import Table
 
-PAGE: Final = Path(__file__).parents[4] / "docs" / "collect.md"
+PAGE: Final = Path(__file__).parents[4] / "docs" / "collect-states.md"
 TABLES: Final[dict[str, Table[Any, Any, Any]]] = {
     "round": round_states.TABLE,
     "lottery": lottery_states.TABLE,

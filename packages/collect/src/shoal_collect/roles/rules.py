@@ -31,7 +31,7 @@ class Rules:
     period_days
         After how many days a device draws new circles.
     proven_shuffle
-        Whether every mixer proves her shuffle (docs/decisions/0039 says what that costs).
+        Whether every mixer proves her shuffle (docs/decisions/0171 says what that costs).
     scoping
         How far and how long a contributor's tag lasts; the collector must count by the same. None for tags
         that last for ever.
