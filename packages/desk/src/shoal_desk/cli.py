@@ -193,9 +193,9 @@ def find(release: Path | str, sightings: tuple[str, ...], planar: bool, as_json:
     """Try to find yourself: how many records of RELEASE fit a few times and places."""
     from dataclasses import asdict
 
-    from shoal.attacks.sightings import Sighting, records_that_fit
     from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_release
+    from shoal_desk.sightings import Sighting, records_that_fit
 
     with Bars(quiet=quiet) as bars, open_release(release) as opened:
         bars("reading the release", 0, 1)

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels import similar_pairs as kernel
-from shoal.kernels.similar_pairs import Cylinders
 from shoal.runtime.run import Run
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.envelope import draw_secret
@@ -27,7 +25,9 @@ from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.collector import Collector
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.rules import Rules
+from shoal_collect.simulation import similar_pairs as kernel
 from shoal_collect.simulation.in_process import run_collection
+from shoal_collect.simulation.similar_pairs import Cylinders
 from shoal_collect.simulation.trips import Trips
 from shoal_collect.storage.phi import PhiStore
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.sightings import Fit, Sighting, records_that_fit
 from shoal.errors import MisuseError, ShoalError
 from shoal.io.sources.named_files import require_outside
 from shoal.local_pages.forms import Form, RefusedError, accepted
@@ -23,6 +22,7 @@ from shoal_desk.entries import new_path
 from shoal_desk.maps import density_map
 from shoal_desk.risk import risks_of, strongest_first
 from shoal_desk.settings import K, fields_of, settings_from
+from shoal_desk.sightings import Fit, Sighting, records_that_fit
 from shoal_desk.steps.step import Step
 from shoal_desk.words import Words
 

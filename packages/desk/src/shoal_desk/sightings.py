@@ -102,7 +102,7 @@ def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
     Examples
     --------
     >>> import shoal
-    >>> from shoal.attacks.sightings import Sighting, records_that_fit
+    >>> from shoal_desk.sightings import Sighting, records_that_fit
     >>> city = shoal.read(shoal.synthesize(30, 1, 1))
     >>> release, _ = shoal.Glove(k=3).anonymize(city, shoal.Randomness.from_system())
     >>> sighting = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100, y_m=city.y[0] * 100)
