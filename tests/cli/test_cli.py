@@ -467,8 +467,9 @@ def test_without_a_command_the_help_keeps_its_lines(shoal: Shoal) -> None:
 
 
 def test_commands_stand_in_the_order_of_work() -> None:
-    listed = [each.name for commands in cli.shoal.sections.values() for each in commands]
-    assert sorted(map(str, listed)) == sorted(cli.shoal.commands)
+    every = sorted(cli.shoal.commands)
+    listed = [name for names in cli.shoal.sections.values() for name in names]
+    assert sorted(listed) == every
     assert (
         listed.index("inspect") < listed.index("anonymize") < listed.index("verify") < listed.index("attack")
     )

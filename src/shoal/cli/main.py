@@ -25,7 +25,6 @@ from shoal.cli import release as cli_release
 from shoal.cli import risk as cli_risk
 from shoal.cli import share as cli_share
 from shoal.cli import verify as cli_verify
-from shoal.cli.packages import package_commands
 from shoal.cli.sections import Program
 from shoal.cli.terminal import log_line, steady
 from shoal.errors import ClaimError, ShoalError
@@ -58,22 +57,16 @@ def shoal() -> None:
     """The group of all commands; its help is _HELP, whose layout a docstring cannot keep."""
 
 
-shoal.add_section("To try it", (cli_demo.demo, cli_data.synthesize))
+shoal.add_section("To try it", cli_demo.demo, cli_data.synthesize)
 shoal.add_section(
-    "Before a release",
-    (cli_data.inspect, cli_data.assess, cli_comparison.compare, cli_comparison.granularity),
+    "Before a release", cli_data.inspect, cli_data.assess, cli_comparison.compare, cli_comparison.granularity
 )
-shoal.add_section("The release", (cli_release.anonymize, cli_verify.verify, cli_publish.publish))
-shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
-shoal.add_section(
-    "Files of other tools, files for other tools", (cli_check.check, cli_convert.convert, cli_publish.schema)
-)
-_others = dict(package_commands())
-shoal.add_section("In a browser", [_others.pop(name) for name in ("desk", "record", "find")])
-shoal.add_section("Reproduce the papers", [_others.pop("reproduce")])
-shoal.add_section("Before people send anything", [cli_share.share, _others.pop("collect")])
-if _others:
-    shoal.add_section("Further packages", list(_others.values()))
+shoal.add_section("The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish)
+shoal.add_section("Its risk and its use", cli_risk.attack, cli_risk.measure)
+shoal.add_section("Files of other tools", cli_check.check, cli_convert.convert, cli_publish.schema)
+shoal.add_section("In a browser", "desk", "record", "find")
+shoal.add_section("Reproduce the papers", "reproduce")
+shoal.add_section("Before people send anything", cli_share.share, "collect")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

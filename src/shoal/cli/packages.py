@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, Final
 
 import click
@@ -22,6 +21,8 @@ _PACKAGE_OF: Final = {
 @cache
 def package_commands() -> Mapping[str, click.Command]:
     """Return the commands of other packages; where a package is absent, its command says what to install."""
+    from importlib.metadata import entry_points  # a tenth of what a command takes to start
+
     commands = {entry.name: entry.load() for entry in entry_points(group=COMMANDS)}
     absent = {name: _absent(name, package) for name, package in _PACKAGE_OF.items() if name not in commands}
     return absent | commands
@@ -30,6 +31,8 @@ def package_commands() -> Mapping[str, click.Command]:
 @cache
 def package_documents() -> Mapping[str, Any]:
     """Return the types of the JSON documents that other packages print, by name."""
+    from importlib.metadata import entry_points
+
     documents: dict[str, Any] = {}
     for entry in entry_points(group=DOCUMENTS):
         documents |= entry.load()

@@ -2,10 +2,12 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
 
 import click
+
+from shoal.cli.packages import package_commands
 
 OPTIONS: Final = "Options"
 GROUND: Final = "Behind the map of the report"
@@ -81,24 +83,49 @@ class Command(Taught):
 
 
 class Program(click.Group):
-    """A group whose commands stand in sections, in the order in which somebody needs them."""
+    """A group whose commands stand in sections, in the order of work.
 
-    def __init__(self, *arguments: Any, **facts: Any) -> None:
-        super().__init__(*arguments, **facts)
-        self.sections: dict[str, Sequence[click.Command]] = {}
+    Commands of other packages are loaded when one of them runs, or when all are listed.
+    """
 
-    def add_section(self, title: str, commands: Sequence[click.Command]) -> None:
-        """Add commands under a title."""
-        self.sections[title] = commands
-        for command in commands:
-            self.add_command(command)
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        self._commands: dict[str, click.Command] = {}
+        self._is_complete = False
+        self.sections: dict[str, list[str]] = {}
+        super().__init__(*arguments, **settings)
+
+    def add_section(self, title: str, *commands: click.Command | str) -> None:
+        """Add commands under a title; those of other packages by their names."""
+        self.sections[title] = [name if isinstance(name, str) else str(name.name) for name in commands]
+        self._commands |= {str(one.name): one for one in commands if not isinstance(one, str)}
+
+    @property
+    def commands(self) -> MutableMapping[str, click.Command]:
+        """Every command by its name."""
+        if not self._is_complete:
+            self._is_complete = True
+            self._commands |= package_commands()
+            listed = {name for names in self.sections.values() for name in names}
+            further = [name for name in self._commands if name not in listed]
+            if further:
+                self.sections["Further packages"] = further
+        return self._commands
+
+    @commands.setter
+    def commands(self, commands: MutableMapping[str, click.Command]) -> None:
+        self._commands |= commands
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None for an unknown one."""
+        return self._commands.get(cmd_name) or super().get_command(ctx, cmd_name)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one list of commands for each section."""
-        limit = formatter.width - 6 - max(map(len, self.commands))
-        for title, commands in self.sections.items():
+        commands = self.commands
+        limit = formatter.width - 6 - max(map(len, commands))
+        for title, names in self.sections.items():
             with formatter.section(title):
-                formatter.write_dl([(each.name or "", each.get_short_help_str(limit)) for each in commands])
+                formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
 
 
 def _broken(line: str, width: int) -> list[str]:
