@@ -272,7 +272,7 @@ def test_the_record_as_a_pdf(
         del words[words.index("--pdf") : words.index("--pdf") + 2]
     monkeypatch.setattr(pdf, "_library", lambda: None)
     missing = shoal(*words, "--pdf", str(tmp_path / "record.pdf"))
-    assert (missing.code, "pip install 'shoal[pdf]'" in missing.err) == (2, True)
+    assert (missing.code, "pip install 'shoal-desk[pdf]'" in missing.err) == (2, True)
     assert not (tmp_path / "record.html").exists()
     assert "Save as PDF" in released.get("record").html
     monkeypatch.setattr(pdf, "_library", lambda: SimpleNamespace(HTML=Printer))
