@@ -17,7 +17,8 @@ def require_printing() -> Any:
     library = _library()
     if library is None:
         raise MissingExtraError(
-            "a PDF needs WeasyPrint and the system's Pango; install them with: pip install 'shoal-desk[pdf]' (and "
+            "a PDF needs WeasyPrint and the system's Pango; install them with: "
+            "pip install 'shoal-desk[pdf]' (and "
             "for example apt install libpango-1.0-0 libpangoft2-1.0-0), or print the page from a browser"
         )
     return library
