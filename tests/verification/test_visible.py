@@ -49,14 +49,16 @@ FALSE: dict[tuple[str, str], float | str] = {
 
 
 @pytest.fixture(scope="module", params=MADE)
-def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Case]:
+def published_case(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Case]:
     original, method = MADE[request.param]()
     folder = tmp_path_factory.mktemp(request.param) / "release"
     published = shoal.publish(original, method, folder, rng=shoal.Randomness.for_research(4), tries=0)
     return method.about.name, (original, folder, published.linkage)
 
 
-def told(folder: Path, case: Case) -> list[str]:
+def false_statements_in(folder: Path, case: Case) -> list[str]:
     verdict = shoal.verify_folder(case[0], folder, case[2])
     return [finding.message for finding in verdict.findings if finding.kind == "false-statement"]
 
@@ -68,19 +70,23 @@ def test_every_row_names_a_parameter_and_has_a_false_value() -> None:
         assert METHODS[method].about.publishes == row.payload
 
 
-def test_true_parameters_hold(case: tuple[str, Case]) -> None:
-    assert told(case[1][1], case[1]) == []
+def test_true_parameters_hold(published_case: tuple[str, Case]) -> None:
+    _, case = published_case
+    assert false_statements_in(case[1], case) == []
 
 
-def test_false_parameters_are_found(created: tuple[str, Case], tmp_path: Path) -> None:
-    method, case = created
-    rows = {name: value for (own_items, name), value in FALSE.items() if own_items == method}
+def test_false_parameters_are_found(published_case: tuple[str, Case], tmp_path: Path) -> None:
+    method, case = published_case
+    rows = {name: value for (of_method, name), value in FALSE.items() if of_method == method}
     assert rows
     for name, value in rows.items():
         folder = tmp_path / name
         shutil.copytree(case[1], folder)
         edit_manifest(folder, lambda m, name=name, value=value: m["parameters"].update({name: value}))  # type: ignore[misc]
-        assert any(f"of the table cannot come of its {name}" in message for message in told(folder, case))
+        assert any(
+            f"of the table cannot come of its {name}" in message
+            for message in false_statements_in(folder, case)
+        )
         if case[0].grid is not None:
             streamed = streamed_verdict(case[0], folder, case[2])
             assert any(f"cannot come of its {name}" in finding.message for finding in streamed.findings)
@@ -93,7 +99,7 @@ def test_thresholds_of_samples_bound_no_box(tmp_path: Path) -> None:
     published = shoal.publish(original, method, tmp_path / "r", rng=shoal.Randomness.for_research(4), tries=0)
     boxes = published.release.boxes
     assert ((boxes.t_end - boxes.t_start) * 60 > 1800).any()
-    assert told(tmp_path / "r", (original, tmp_path / "r", published.linkage)) == []
+    assert false_statements_in(tmp_path / "r", (original, tmp_path / "r", published.linkage)) == []
 
 
 def test_cells_that_begin_elsewhere_than_stated_are_found() -> None:
