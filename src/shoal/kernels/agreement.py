@@ -9,28 +9,21 @@ from shoal.runtime.compiled import compiled
 
 
 class FeatureLists(NamedTuple):
-    """Records in which each feature occurs: records[starts[f] : starts[f + 1]] for feature f.
-
-    shares: of the record's presence. surprises: log-odds against the average record.
-    """
+    """Records in which each feature occurs: records[starts[f] : starts[f + 1]] for feature f."""
 
     starts: Integers
     records: Integers
-    shares: Floats
-    surprises: Floats
+    shares: Floats  # of the record's presence
+    surprises: Floats  # log-odds against the average record
 
 
 class TouchedSquares(NamedTuple):
-    """Squares that boxes touch; record r owns boxes offsets[r] to offsets[r + 1].
-
-    squares: int64 [b, 4] first and last square in x and y. firsts: [b] numbers of the boxes' first squares: a
-    square has the number firsts[box] + x * height + y. counts: [b] squares touched, 0 = the box is ignored.
-    """
+    """Squares that boxes touch; record r owns boxes offsets[r] to offsets[r + 1]."""
 
     offsets: Integers
-    squares: Integers
-    firsts: Integers
-    counts: Integers
+    squares: Integers  # int64 [b, 4], first and last square in x and y
+    firsts: Integers  # [b], the box's first number; a square has the number firsts[box] + x * height + y
+    counts: Integers  # [b] squares touched, 0 = the box is ignored
     height: int
 
 

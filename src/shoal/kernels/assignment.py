@@ -8,10 +8,7 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def least_assignment(cost: Integers) -> Integers:
-    """Return the column of each row in the cheapest assignment, by augmenting paths.
-
-    cost: int64 [n, m] with n <= m; all columns differ.
-    """
+    """Return the column of each row, all different, in the cheapest assignment; cost: [n, m], n <= m."""
     n, m = cost.shape
     row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
     row_of, back = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)

@@ -27,15 +27,11 @@ class RankedPeople(NamedTuple):
 
 
 class BlockCosts(NamedTuple):
-    """Least costs to the person in each lane of a block.
+    """Least costs to the person in each lane of a block."""
 
-    near: int16 [P, LANES] by place and soon: int16 [bins, LANES] by time, both >> shift. least: [P] minimum
-    over all lanes, not shifted.
-    """
-
-    near: Numbers
-    soon: Numbers
-    least: Numbers
+    near: Numbers  # int16 [P, LANES] by place, >> shift
+    soon: Numbers  # int16 [bins, LANES] by time, >> shift
+    least: Numbers  # [P], minimum over all lanes, not shifted
     shift: int
 
 
@@ -117,10 +113,7 @@ def transpose_costs(costs: Numbers, least: Numbers, half: Any, shift: int, acros
 def possible_ranks(
     ranked: RankedPeople, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers
 ) -> Any:
-    """Fill ``possible`` with the ranks that places alone do not rule out in every lane; return their number.
-
-    The heaviest place comes first because it rules out most ranks.
-    """
+    """Fill ``possible`` with ranks that places, heaviest first, do not rule out in every lane; count them."""
     count = 0
     for r in range(begin, len(limits)):
         possible[count] = r

@@ -29,15 +29,11 @@ class BoxColumns(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """Owners of samples and boxes.
-
-    Subject s owns samples sample_offsets[s] to sample_offsets[s + 1]; record r owns boxes box_offsets[r] to
-    box_offsets[r + 1]. record_of: [n] each subject's record, -1 = none.
-    """
+    """Subject s owns samples sample_offsets[s] to [s + 1]; record r, boxes box_offsets[r] to [r + 1]."""
 
     sample_offsets: Integers
     box_offsets: Integers
-    record_of: Integers
+    record_of: Integers  # [n] each subject's record, -1 = none
 
 
 @compiled

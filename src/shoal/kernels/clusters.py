@@ -56,7 +56,6 @@ def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
 
 @compiled
 def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -> None:
-    """Fill ``near`` with the nearest unclustered others, by distance, then by number."""
     count = 0
     for i in range(len(distance)):
         if (

@@ -11,18 +11,14 @@ from shoal.runtime.compiled import compiled
 
 
 class Squares(NamedTuple):
-    """Raster squares in which each person has samples; person i owns offsets[i] to offsets[i + 1].
-
-    column, row: position of each; samples: samples in it. square_of: [m] index among its person's squares.
-    side: in cells.
-    """
+    """Raster squares in which each person has samples; person i owns offsets[i] to offsets[i + 1]."""
 
     offsets: Integers
     column: Numbers
     row: Numbers
-    samples: Numbers
-    square_of: Numbers
-    side: int
+    samples: Numbers  # in each square
+    square_of: Numbers  # [m], index among its person's squares
+    side: int  # in cells
 
 
 @compiled
@@ -32,10 +28,7 @@ def _cells_apart(one: int, other: int, side: int) -> Any:
 
 @compiled
 def _place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers) -> Any:
-    """Lower bound of ``companion_cost`` from squares; stops early at ``limit``.
-
-    bounds: filled with the least cost of one sample in each of p's squares.
-    """
+    """Lower bound of ``companion_cost``, early above ``limit``; bounds: least cost of a sample by square."""
     widest, first, total = len(weights.place) - 1, squares.offsets[p], 0
     for i in range(first, squares.offsets[p + 1]):
         row, column, least = squares.row[i], squares.column[i], widest
@@ -85,10 +78,7 @@ def _cheapest_sample(
 def companion_cost(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """Least cost of p's samples in any record shared with q, where each box holds samples of both.
-
-    Sums above the limit return limit + 1. bounds: space for p's squares.
-    """
+    """Least cost of p's samples in any record shared with q; sums above the limit return limit + 1."""
     offsets, t, _, _ = tracks
     total = _place_bounds(squares, p, q, weights, limit + 1, bounds)
     first, last = offsets[q], offsets[q + 1]
@@ -126,10 +116,7 @@ def companion_cost_bound(
 def least_companion_costs(
     tracks: Tracks, squares: Squares, p: int, others: Integers, weights: Weights, costs: Integers
 ) -> None:
-    """Fill costs [count] with the ``count`` smallest companion costs of p, ascending.
-
-    others: candidate people, likeliest first to end searches early.
-    """
+    """Fill costs [count] with p's smallest, ascending. others: likeliest first, to end searches early."""
     costs[:] = IMPOSSIBLE
     bounds = np.empty(squares.offsets[p + 1] - squares.offsets[p], dtype=np.int64)
     for q in others:

@@ -13,16 +13,12 @@ from shoal.runtime.compiled import compiled
 
 
 class CoverIndex(NamedTuple):
-    """Boxes of records, [b, 6], in classes along one axis; 32-bit where values fit, except class_offsets.
+    """Boxes of records, [b, 6], in classes along one axis; 32-bit where values fit."""
 
-    Class L is rows class_offsets[L] to class_offsets[L + 1]. record: [b] owner of each box. starts: [b] where
-    it begins along the axis, ascending in each class; a view of the boxes.
-    """
-
-    class_offsets: Integers
+    class_offsets: Integers  # int64; class L is rows class_offsets[L] to class_offsets[L + 1]
     boxes: Integers
-    record: Integers
-    starts: Integers
+    record: Integers  # [b], the owner of each box
+    starts: Integers  # [b], where it begins along the axis, ascending in a class; a view of the boxes
 
 
 @compiled

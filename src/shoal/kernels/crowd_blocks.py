@@ -30,7 +30,6 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def _block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: LeastCosts) -> BlockCosts:
-    """Least costs of a person to up to LANES crowds, rounded down; unused lanes repeat the last crowd."""
     places, hours, scale = search.people.places, search.people.hours, search.scale
     n_places, n_bins = len(places.costs), hours.n_bins
     near = np.empty((LANES, n_places), dtype=places.costs.dtype)
@@ -69,7 +68,6 @@ def _find_longer_people(
     counts: Integers,
     subjects: Numbers,
 ) -> None:
-    """Fill subjects[lane, : counts[lane]] with people who may be close, with as many samples as boxes."""
     ranked, limits, order = search.ranked, search.limits, search.order
     m = crowds.stops[slots] - crowds.starts[slots]
     shorter = 0
@@ -105,10 +103,7 @@ def nearest_to_block(
     lowest: LowerBounds,
     most_boxes: int,
 ) -> None:
-    """Search the nearest others of up to LANES crowds, as ``nearest_to_crowds`` does.
-
-    people: search among living people, with limits for this threshold.
-    """
+    """Search the nearest others of up to LANES crowds among the living, as ``nearest_to_crowds`` does."""
     crowds = search.crowds
     n_windows = crowds.bounding.visits.n_windows
     least = empty_least_costs(people.people, n_windows, most_boxes, crowds.boxes.t_start)

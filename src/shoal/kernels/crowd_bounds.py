@@ -15,32 +15,23 @@ STRIDE = 16  # outlines compared at once
 
 
 class Bounding(NamedTuple):
-    """Approximate position and times of the boxes in each slot.
+    """Approximate position and times of the boxes in each slot; waits and visits only for single people."""
 
-    around: [n, 4] first and last x, first and last y of all boxes. For single people, who come first: waits:
-    [people, bins] least slots between a bin of 1 << shift slots and any sample; visits: their places by
-    window of time.
-    """
-
-    around: Integers
-    waits: Numbers
+    around: Integers  # [n, 4], first and last x, first and last y of all boxes
+    waits: Numbers  # [people, bins], least slots between a bin of 1 << shift slots and any sample
     shift: int
-    visits: Visits
+    visits: Visits  # places by window of time
 
 
 class Crowds(NamedTuple):
-    """Boxes of all groups, by slot: slot s owns boxes starts[s] to stops[s].
+    """Boxes of all groups, by slot: slot s owns boxes starts[s] to stops[s]."""
 
-    Fewer than LANES boxes are padded with copies of the last one. sizes: [n] people; turns: [n] order in
-    which merged crowds entered, 0 for single people; slots: [n] the name in lists, lower names win ties.
-    """
-
-    boxes: Samples
+    boxes: Samples  # fewer than LANES boxes of a slot are padded with copies of the last one
     starts: Integers
     stops: Integers
-    sizes: Integers
-    turns: Integers
-    slots: Integers
+    sizes: Integers  # [n] people
+    turns: Integers  # [n], order in which merged crowds entered, 0 for single people
+    slots: Integers  # [n], names in lists; lower names win ties
     bounding: Bounding
 
 
@@ -153,10 +144,7 @@ def fill_outlines(
 
 @compiled
 def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCosts) -> None:
-    """Fill least.places with the least spatial cost of a person's sample at each place to a crowd's boxes.
-
-    Costs are times size + 1.
-    """
+    """Fill least.places with a sample's least spatial cost, times size + 1, at each place to the boxes."""
     costs, both, extent = least.places, size + 1, places.side - 1
     costs[:] = both * scale.half
     for j in range(least.n_outlines[0]):
@@ -171,10 +159,7 @@ def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCo
 
 @compiled
 def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[bin] with the least temporal cost of one person's sample in each bin to any box of a crowd.
-
-    Costs are times size + 1.
-    """
+    """Fill least[bin] with the least temporal cost, times size + 1, of a sample in each bin to any box."""
     both, far, width = size + 1, scale.half // scale.per_slot + 1, 1 << hours.shift
     least[:] = both * scale.half
     for j in range(len(boxes.t_start)):

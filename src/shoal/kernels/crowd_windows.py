@@ -14,17 +14,13 @@ MAIN = 8  # places compared before windows
 
 
 class Visits(NamedTuple):
-    """Single people's samples by place and window of 1 << shift slots, counted from Hours.first_t.
-
-    main: [n, MAIN, 2] the heaviest places of each person and their samples, padded with zero samples. counts:
-    [v, 2] window * places + place, and samples, those of person i from offsets[i] to offsets[i + 1].
-    """
+    """Single people's samples by place and window of 1 << shift slots, counted from Hours.first_t."""
 
     shift: int
     n_windows: int
-    main: Numbers
-    offsets: Integers
-    counts: Numbers
+    main: Numbers  # [n, MAIN, 2], each person's heaviest places and their samples, padded with zero samples
+    offsets: Integers  # person i owns counts from offsets[i] to offsets[i + 1]
+    counts: Numbers  # [v, 2], window * places + place, and samples
 
 
 def find_visits(people: People, last_slot: int) -> Visits:

@@ -100,7 +100,6 @@ def outermost(x: Floats, y: Floats, near: float) -> Integers:
 
 @compiled
 def _hull(x: Floats, y: Floats, places: Integers) -> Integers:
-    """Corners of the hull of distinct places sorted by x, then y; counterclockwise."""
     n = len(places)
     corners = np.empty(2 * n + 1, dtype=np.int64)
     count = 0
@@ -125,6 +124,5 @@ def _turn(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
 
 @compiled
 def _off_line(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
-    """Distance of the third person from the line through the other two."""
     length = math.hypot(x[second] - x[first], y[second] - y[first])
     return abs(_turn(x, y, first, second, third)) / length if length > 0 else 0.0

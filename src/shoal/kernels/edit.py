@@ -63,7 +63,6 @@ def _mark_matches(
     match_m: float,
     equal: Integers,
 ) -> None:
-    """Set bit i - start of ``equal`` for each row i in the range ``rows`` that matches the place ``at``."""
     equal[:] = 0
     for i in range(rows[0], rows[1]):
         if abs(x[i] - at[0]) <= match_m and abs(y[i] - at[1]) <= match_m:
@@ -238,10 +237,7 @@ def _optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> t
 def _next_columns(
     path: TimedPath, target: TimedPath, tolerance: Tolerance, begin: int, columns: Integers
 ) -> None:
-    """Fill columns[1:] with those that follow columns[0], which is column ``begin``.
-
-    columns: [c, 2, words], bits of where each rises and where it falls.
-    """
+    """Fill columns [c, 2, words] after columns[0], column ``begin``: bits of where each rises and falls."""
     t, at_t, match_s = path.t, target.t, tolerance.s
     equal = np.empty(columns.shape[2], np.int64)
     first = end = 0

@@ -18,15 +18,11 @@ from shoal.runtime.compiled import compiled
 
 
 class PlaceWork(NamedTuple):
-    """Workspace for one pair, [most places of one subject] each.
+    """Workspace for one pair, [most places of one subject] each."""
 
-    least: least spatial cost from a place to any of the other's, -1 = unknown; nearest: the first such place.
-    first: the first sample at each place of the other.
-    """
-
-    least: Numbers
-    nearest: Integers
-    first: Integers
+    least: Numbers  # least spatial cost from a place to any of the other's, -1 = unknown
+    nearest: Integers  # the first such place
+    first: Integers  # the first sample at each place of the other
 
 
 @compiled

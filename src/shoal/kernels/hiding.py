@@ -33,10 +33,6 @@ class HidingHistory(NamedTuple):
 
 @compiled
 def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integers) -> int:
-    """The k-merge cost of two pieces (Eq. 7).
-
-    merged: int64 [4, m] and room: [ROWS, m + 1], workspaces for at least the m samples of both.
-    """
     t = pieces.t
     i, j = pieces.first[a], pieces.first[b]
     end_a, end_b = pieces.end[a], pieces.end[b]
@@ -93,11 +89,7 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
 
 @compiled
 def _greedy_cycle(cost: Integers) -> Integers:
-    """Return the column of each row on one cycle through all rows, always taking the cheapest step.
-
-    From row b the cycle continues to the row a that b hides at the least cost, so a's column is b. Tries
-    several first rows; NO_ONE for all where each ends before it closes.
-    """
+    """One cycle through all rows by the cheapest step, a after b if b hides a; NO_ONE if none closes."""
     n = len(cost)
     column_of = np.full(n, NO_ONE, dtype=np.int64)
     for first in range(min(n, _CYCLES_TRIED)):

@@ -14,17 +14,14 @@ _ALIKE: Final = 1 - 1e-9  # of the maximum: equal except for rounding
 
 
 class WeightedAreas(NamedTuple):
-    """Weighted rectangles of cells; record i owns offsets[i] to offsets[i + 1].
-
-    x_min, y_min, x_max, y_max: int64 [b], ends excluded. weights: float64 [b], 0 = ignored.
-    """
+    """Weighted rectangles of cells; record i owns offsets[i] to offsets[i + 1]. Maxima are excluded."""
 
     offsets: Integers
     x_min: Integers
     y_min: Integers
     x_max: Integers
     y_max: Integers
-    weights: Floats
+    weights: Floats  # 0 = ignored
 
 
 @compiled
@@ -50,11 +47,7 @@ def _sides_along(spread: WeightedAreas, record: int, low: Integers, high: Intege
 
 @compiled
 def _expected_presence(spread: WeightedAreas, record: int) -> Any:
-    """(xs, ys, presence): the expected presence of a record in each rectangle between its sides.
-
-    Weights spread evenly over areas. presence: [len(xs), len(ys)], of the rectangle that starts at xs[i],
-    ys[j].
-    """
+    """(xs, ys, presence [len(xs), len(ys)]): of the rectangles between sides, weights spread evenly."""
     xs = _sides_along(spread, record, spread.x_min, spread.x_max)
     ys = _sides_along(spread, record, spread.y_min, spread.y_max)
     presence = np.zeros((len(xs), len(ys)))
@@ -78,7 +71,6 @@ def _expected_presence(spread: WeightedAreas, record: int) -> Any:
 
 @compiled
 def _first_likeliest(spread: WeightedAreas, record: int) -> tuple[bool, int, int]:
-    """Whether a record has weighted areas, and the first corner, by x and y, of its likeliest rectangle."""
     xs, ys, presence = _expected_presence(spread, record)
     if len(xs):
         most = presence.max() * _ALIKE
@@ -178,11 +170,7 @@ def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> 
 
 @compiled
 def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: int) -> tuple[float, float]:
-    """The chances to name a cell by the steadiest and by the highest expected presence of a record.
-
-    Candidates are the cells where sides of its boxes meet; a box is taken as the hull of n samples or a few
-    more.
-    """
+    """Chances to name a cell (where sides meet) by steadiest and highest presence, for n-sample hulls."""
     rows = np.arange(spread.offsets[record], spread.offsets[record + 1])
     rows = rows[spread.weights[rows] > 0]
     if not len(rows):

@@ -14,20 +14,15 @@ N_SHARES: Final = 6
 
 
 class Readings(NamedTuple):
-    """Records to examine, each with its boxes, the insider's known samples, and the true samples.
-
-    Reading i has the boxes [b, 6] from box_offsets[i] on, of which those flagged in ``counted`` [b] are
-    scored; the known samples [s, 3] from known_offsets[i] on; and the true ones from true_offsets[i] on,
-    ascending in time, at least one.
-    """
+    """Records to examine: reading i owns rows [i] to [i + 1] of the offsets in each list."""
 
     box_offsets: Integers
-    boxes: Integers
-    counted: Flags
+    boxes: Integers  # [b, 6]
+    counted: Flags  # [b], whether the box is scored
     known_offsets: Integers
-    known_samples: Integers
+    known_samples: Integers  # [s, 3], of the insider
     true_offsets: Integers
-    true_samples: Integers
+    true_samples: Integers  # [s, 3], ascending in time, at least one for each reading
 
 
 @compiled
@@ -76,7 +71,6 @@ def _possible_sides(
 
 @compiled
 def _possible_corners(first: Integers, second: Integers, bound: Flags, least: int, width: int) -> Integers:
-    """Possible corners of boxes bound in x and y, ascending codes x * width + y - least."""
     codes, n = np.empty(4 * len(first), dtype=np.int64), 0
     for b in range(len(first)):
         if bound[b, 1] and bound[b, 2]:
@@ -94,7 +88,6 @@ def _possible_corners(first: Integers, second: Integers, bound: Flags, least: in
 def _cell_with_most_votes(
     box: Integers, first: Integers, second: Integers, bound: Flags, x: Integers, y: Integers, votes: Integers
 ) -> int:
-    """Of the ascending cells (x, y) possible in a box, the first with most votes, -1 = none."""
     best, most = -1, 0
     for turn in range(2):
         low, high = box[2], box[4] - 1
@@ -201,10 +194,7 @@ def score_guesses(
 
 @compiled
 def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None:
-    """Guess and score in every reading: with the known samples, and with none, in this order.
-
-    shares [2, r, 6] and errors [2, s, 2]: as ``score_guesses`` fills them.
-    """
+    """Fill shares [2, r, 6] and errors [2, s, 2]: guesses with the known samples, and with none."""
     no_samples = np.empty((0, 3), dtype=np.int64)
     for reading in range(len(readings.box_offsets) - 1):
         rows = slice(readings.box_offsets[reading], readings.box_offsets[reading + 1])

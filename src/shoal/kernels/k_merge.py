@@ -15,27 +15,20 @@ _SHORT: Final = 8
 
 
 class Stamps(NamedTuple):
-    """The distinct times of m samples, where cuts may fall, and the hull of the cells at each.
+    """The s distinct times of m samples, where cuts may fall, and the hull of the cells at each."""
 
-    starts: int64 [s + 1] first sample of each; t, x_low, x_high, y_low, y_high: [s]. latest: [s], for each
-    stamp h the greatest g for which stamps g..h hold a sample of every owner, NONE if there is none.
-    """
-
-    starts: Integers
+    starts: Integers  # [s + 1], first sample of each
     t: Integers
     x_low: Integers
     x_high: Integers
     y_low: Integers
     y_high: Integers
-    latest: Integers
+    latest: Integers  # greatest g for which stamps g..h hold a sample of every owner, or NONE, for each h
 
 
 @compiled
 def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
-    """The stamps of samples with ascending t [m] and an owner [m] in 0..k-1, all present.
-
-    room: int64 [ROWS, m + 1] or more, where all is written.
-    """
+    """The stamps of samples with ascending t and an owner in 0..k-1, all present; fills room [ROWS, > m]."""
     starts, times, x_low, x_high = room[0], room[1], room[2], room[3]
     y_low, y_high, latest, last_stamp_of = room[4], room[5], room[6], room[7]
     for o in range(k):
@@ -63,7 +56,6 @@ def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, 
 
 @compiled
 def _least_cost_directly(stamps: Stamps, cost: Integers, h: int, lowest: int) -> int:
-    """The least cost of the first h + 1 stamps with a last run that begins at ``lowest`` or later."""
     t, x_low, x_high, y_low, y_high = stamps.t, stamps.x_low, stamps.x_high, stamps.y_low, stamps.y_high
     a, b, c, d = x_low[h], x_high[h], y_low[h], y_high[h]
     for g in range(h - 1, stamps.latest[h], -1):

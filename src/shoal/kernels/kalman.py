@@ -68,7 +68,6 @@ def negative_log_density(
 def _likeliest_walk(
     t: Floats, x: Floats, y: Floats, preceding: Integers, speed_m2s2: float, freedom: float
 ) -> float:
-    """The walk, in (m/s)^2 per second, that makes the links likeliest."""
     best, least = 1.0, np.inf
     order = np.arange(len(t))
     for strength in range(STRENGTHS):

@@ -21,51 +21,35 @@ NOWHERE: Final = 1e-9  # density of a cell outside all boxes of a record
 
 
 class KnownSamples(NamedTuple):
-    """Known samples of each victim and the correct record.
-
-    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3] slots and cells. own_class: int64 [v]
-    the class of their record. picks: float64 [v] position in a list of equally good classes, 0 to 1.
-    """
+    """Known samples of each victim, from offsets[v] to offsets[v + 1], and the correct record."""
 
     offsets: Integers
-    samples: Integers
-    own_class: Integers
-    picks: Floats
+    samples: Integers  # int64 [m, 3], slots and cells
+    own_class: Integers  # [v], the class of their record
+    picks: Floats  # [v], position in a list of equally good classes, 0 to 1
 
 
 class RecordClasses(NamedTuple):
-    """Distinct records of boxes, in order and in an index over time.
-
-    offsets: int64 [c + 1], boxes: int64 [b, 6] as BOX_COLUMNS. sizes: int64 [c], equal records in each class.
-    by_time: the same boxes in an index by duration.
-    """
+    """Distinct records of boxes, in order and in an index over time."""
 
     offsets: Integers
-    boxes: Integers
-    sizes: Integers
-    by_time: CoverIndex
+    boxes: Integers  # [b, 6] as BOX_COLUMNS
+    sizes: Integers  # [c], equal records in each class
+    by_time: CoverIndex  # the same boxes
 
 
 class LinkResults(NamedTuple):
-    """For each victim: records that contain all known samples, whether their record does, and the answers.
-
-    chances: float64 [v, rules] to be right when naming one of the best-scoring records at random. named:
-    int64 [v, rules] the class of one of them, -1 = no record contains a known sample.
-    """
+    """For each victim: records that contain all known samples, whether their record does, and the answers."""
 
     candidates: Integers
     own_fits: Integers
-    chances: Floats
-    named: Integers
+    chances: Floats  # [v, rules], to be right when naming one of the best-scoring records at random
+    named: Integers  # [v, rules], class of one of them, -1 = no record contains a known sample
 
 
 @compiled
 def hull_density(low: int, high: int, at: int, n: int) -> float:
-    """The density of a sample's slot or cell along one axis of the hull of n samples or a few more.
-
-    One of n samples lies at either end with a chance of at least 1 / n; 1 / (n + 1) is used, for hulls of
-    more.
-    """
+    """A sample's density along one axis of a hull of n samples or more: its ends have 1 / (n + 1) each."""
     length = high - low
     if length <= 2:
         return 1.0 / length
@@ -111,7 +95,6 @@ def empty_workspace(n_records: int) -> Workspace:
 def _find_holders(
     record_classes: RecordClasses, starts: Integers, t: int, x: int, y: int, work: Workspace
 ) -> int:
-    """Write to ``now`` the classes that contain a sample, and their densities; return their number."""
     index, n_now, boxes, owners, sizes = (
         record_classes.by_time,
         0,
@@ -274,10 +257,7 @@ def _box_holds(box: Integers, samples: Integers) -> bool:
 
 @compiled
 def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers) -> float:
-    """Of the boxes without known samples, the share that contain one of ``samples``.
-
-    Of all boxes, if each contains a known one. Both lists of samples, int64 [s, 3], ascend in time.
-    """
+    """Share of boxes without known samples (or of all) that contain one of ``samples``, by time."""
     new, hits, old_hits = 0, 0, 0
     for b in range(len(boxes)):
         holds = _box_holds(boxes[b], samples)

@@ -58,11 +58,7 @@ def samples_in_order(boxes: Integers) -> Samples:
 def _stretch_onto(
     onto: Integers, boxes: Integers, n_onto: int, n_boxes: int, scale: Scale, cells: float, slots: float
 ) -> tuple[Integers, Any]:
-    """Stretch boxes of ``onto`` to cover those that stretch them least; also return which were stretched.
-
-    Both [6, m] in canonical order; n_onto, n_boxes: people. Hulls beyond ``cells`` (dx + dy) or ``slots`` are
-    not formed.
-    """
+    """Stretch ``onto`` to cover boxes, not beyond cells (dx + dy) or slots; also which were stretched."""
     stretched, chosen = onto.copy(), np.zeros(onto.shape[1], dtype=np.bool_)
     target = nearest_boxes(samples_in_order(boxes), n_boxes, samples_in_order(onto), n_onto, scale)[0]
     for i in range(len(target)):

@@ -65,7 +65,6 @@ def correct_places(
 def _distance_after_move_at(
     lines: Lines, middles: Floats, radius: float, record: int, t: float, x: float, y: float
 ) -> float:
-    """Record and middle move in straight lines, and stand still before and after."""
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     after = first_not_below(lines.t, begin, end, t)
     if after == end:
@@ -96,10 +95,7 @@ def _misfit_sums(
     most: float,
     sums: Floats,
 ) -> None:
-    """Write how badly a record fits a victim's points, at their times and at any time.
-
-    most: above it the second sum may be infinite.
-    """
+    """Write how badly a record fits known points at their times, and any time (may be inf above ``most``)."""
     sums[:] = 0.0
     begin, end = victims.offsets[victim], victims.offsets[victim + 1]
     bound = (end - begin) * math.log(FLOOR_M) - _ROUNDING
@@ -199,10 +195,7 @@ def link_moved_points_with_errors(
     chances: Floats,
     named: Integers,
 ) -> None:
-    """Fill chances [v] as ``link_moved_points``, for points known with errors, by the highest score.
-
-    named: int64 [v], the best record, the first of equals.
-    """
+    """Fill chances [v] as ``link_moved_points``, and named [v], the first record of highest score."""
     for victim in range(len(victims.own_record)):
         most, ties = -math.inf, 0
         for record in range(len(lines.offsets) - 1):

@@ -29,17 +29,14 @@ _MANY = 1000  # comparisons of places and boxes that take as long as judging one
 
 
 class CrowdSearch(NamedTuple):
-    """Inputs that stay the same while crowds search for their nearest others.
-
-    nearest: the lists; only efforts below the threshold enter. indexed: merged crowds.
-    """
+    """Inputs that stay the same while crowds search for their nearest others."""
 
     crowds: Crowds
     people: People
-    indexed: CrowdIndex
+    indexed: CrowdIndex  # merged crowds
     scale: Scale
     nearest: Nearest
-    threshold: float
+    threshold: float  # only efforts below it enter the lists
 
 
 @compiled
@@ -223,10 +220,7 @@ def _sum_to_boxes(
 def sum_of_pair(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
-    """Eq. 10 before division, times the people in both, for the searching crowd and another slot.
-
-    Sums above ``limit`` may be inexact.
-    """
+    """Eq. 10, times the people in both, for the crowd and another slot; inexact sums may exceed ``limit``."""
     first = (crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot])
     second = (crowds.starts[other], crowds.stops[other], crowds.sizes[other])
     m, m_other = first[1] - first[0], second[1] - second[0]
@@ -257,10 +251,7 @@ def sum_of_pair(
 def nearest_to_crowd(
     search: CrowdSearch, slot: int, living: Integers, least: LeastCosts, lowest: LowerBounds, room: Integers
 ) -> None:
-    """Offer to ``slot`` all other living slots that entered before it, with an effort below the threshold.
-
-    room: [3, n] for all the living.
-    """
+    """Offer to ``slot`` the living that entered before it, with efforts below the threshold; room: [3, n]."""
     crowds, people, scale, nearest = search.crowds, search.people, search.scale, search.nearest
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     person = 0

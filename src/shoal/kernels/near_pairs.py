@@ -146,19 +146,14 @@ SLACK = 1.000001  # on limits, for rounding
 
 
 class PairSearch(NamedTuple):
-    """Inputs that stay the same for all blocks.
-
-    order: subjects by rank. below: [n] only efforts below it enter a subject's list, in units of 1 / (2 *
-    half); 0 = no list requested. limits: [n] the resulting limits of bounds by rank. shift: bits dropped from
-    least costs in bounds.
-    """
+    """Inputs that stay the same for all blocks."""
 
     people: People
     ranked: RankedPeople
-    order: Integers
-    below: Floats
-    limits: Numbers
-    shift: int
+    order: Integers  # subjects by rank
+    below: Floats  # [n], only lower efforts enter a list, in units of 1 / (2 * half); 0 = no list requested
+    limits: Numbers  # [n], the resulting limits of bounds by rank
+    shift: int  # bits dropped from least costs in bounds
     scale: Scale
 
 
@@ -176,7 +171,6 @@ def least_costs(places: Places, b: int, least: Numbers) -> None:
 
 @compiled
 def _least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> None:
-    """Fill gaps[bin] with the least temporal cost from any slot of the bin to any sample of b."""
     kind = gaps.dtype.type
     far, width = int(scale.half // scale.per_slot) + 1, 1 << hours.shift
     shift, n_bins = hours.shift, hours.n_bins
@@ -243,7 +237,6 @@ def compare_block(
 
 @compiled
 def _block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
-    """Limits for each rank compared with a block, its own or that of any person of the block."""
     most: Any = 0.0
     for subject in search.order[begin : begin + lanes]:
         most = max(most, search.below[subject])
@@ -282,7 +275,6 @@ def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, worksp
 
 @compiled
 def _lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: float) -> Any:
-    """The sum of a's least spatial and temporal costs; stops early above ``limit``."""
     places, hours = people.places, people.hours
     total = np.int64(0)
     for position in range(places.offsets[a], places.offsets[a + 1]):
@@ -305,10 +297,6 @@ def _compare_by_cost_table(
     nearest: Nearest,
     workspace: Workspace,
 ) -> None:
-    """Compare b with ranks that passed the bounds, until neither list can take the other.
-
-    least, gaps: the least costs from each place and bin to b.
-    """
     people, order, below, scale = search.people, search.order, search.below, search.scale
     raw, places = people.raw, people.places
     b = order[rank_of_b]

@@ -10,17 +10,13 @@ from shoal.runtime.compiled import compiled
 
 
 class Nearest(NamedTuple):
-    """Nearest others of each subject so far, [n, c], least effort first, ties by number.
-
-    length: [n] entries in each list. requested: [n] lists to fill. tally: [2] pairs that passed the spatial
-    bound, pairs evaluated to the end.
-    """
+    """Nearest others of each subject so far, [n, c], least effort first, ties by number."""
 
     partner: Numbers
     effort: Floats
-    length: Numbers
-    requested: Numbers
-    tally: Integers
+    length: Numbers  # [n], entries in each list
+    requested: Numbers  # [n], lists to fill
+    tally: Integers  # [2], pairs that passed the spatial bound, pairs evaluated to the end
 
 
 @compiled
@@ -68,7 +64,6 @@ def _merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
 
 @compiled
 def _pad_lists(nearest: Nearest, subjects: Integers) -> None:
-    """Fill free places with subject n at infinite effort."""
     for i in subjects:
         for place in range(nearest.length[i], nearest.partner.shape[1]):
             nearest.partner[i, place], nearest.effort[i, place] = len(nearest.length), np.inf

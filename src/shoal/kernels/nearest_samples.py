@@ -14,10 +14,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Candidates(NamedTuple):
-    """Chunks that may contain the nearest, by least cost.
-
-    chunk, cost: space for all chunks of one subject.
-    """
+    """Chunks that may contain the nearest, by least cost; room for all chunks of one subject."""
 
     chunk: Integers
     cost: Integers
@@ -31,7 +28,6 @@ def empty_candidates(count: int) -> Candidates:
 
 @compiled
 def _put(candidates: Candidates, count: int, chunk: int, cost: Any) -> int:
-    """Insert a chunk after those of at most the same cost; return the new count."""
     place = count
     while place > 0 and candidates.cost[place - 1] > cost:
         candidates.cost[place], candidates.chunk[place] = (
@@ -84,10 +80,7 @@ def chunks_in_time(
 def nearest_in_time(
     raw: Raw, i: int, b: int, candidates: Candidates, count: int, guess: int, scale: Scale
 ) -> tuple[Any, int]:
-    """Cost and row of the first of b's samples nearer in time than the cap with the least stretch from row i.
-
-    guess: any row of b, or -1. Row -1 = none, at a cost of 2 * half.
-    """
+    """Least stretch from row i to b's samples within the time cap, else 2 * half; first such row or -1."""
     per_cell, per_slot, half = scale
     t, x, y = raw.t[i], raw.x[i], raw.y[i]
     first, end, hulls = raw.offsets[b], raw.offsets[b + 1], raw.chunks.offsets[b]

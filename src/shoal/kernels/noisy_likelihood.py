@@ -28,30 +28,23 @@ _MOST_KEPT: Final = 4_096  # positions, of very large errors
 
 
 class Noise(NamedTuple):
-    """Standard deviations of an observation's errors, in slots and in cells on each axis.
-
-    most_deviations: boxes farther away on an axis are impossible. floor: density of an observation outside
-    all boxes.
-    """
+    """Standard deviations of an observation's errors, in slots and in cells on each axis."""
 
     slots: float
     cells: float
-    most_deviations: float
-    floor: float
+    most_deviations: float  # boxes farther away on an axis are impossible
+    floor: float  # density of an observation outside all boxes
 
 
 class Observation(NamedTuple):
-    """An observation on the three axes: position, errors, and range of possible box sides.
-
-    firsts, widths: range of positions for which the error function is tabulated.
-    """
+    """An observation on the three axes: position, errors, and range of possible box sides."""
 
     at: tuple[float, float, float]
     noise: tuple[float, float, float]
     least: tuple[int, int, int]
     most: tuple[int, int, int]
-    firsts: tuple[int, int, int]
-    widths: tuple[int, int, int]
+    firsts: tuple[int, int, int]  # first position for which the error function is tabulated
+    widths: tuple[int, int, int]  # number of these positions
 
 
 @compiled
@@ -144,10 +137,6 @@ def _explain(
     work: Workspace,
     n_touched: int,
 ) -> tuple[int, int]:
-    """Number of classes that could explain an observation, and of touched classes; fills ``work``.
-
-    erf_table: [3, n], error function on each axis. sizes: [c], records of each class.
-    """
     n_now, tiles, least, most = 0, areas.tiles, observation.least, observation.most
     for level in range(len(tiles.shifts)):
         shift, reach = tiles.shifts[level], 1 << (tiles.smallest + level)
@@ -175,10 +164,7 @@ def _explain(
 def _place_cue(
     boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, erf_tables: Floats
 ) -> float:
-    """Log density of observed places over a record's boxes, from begin to end, each filled evenly.
-
-    No arrays go to another kernel in the loop over boxes, as in ``_add_densities``.
-    """
+    """Log density of observed places. No arrays go to another kernel in the loop: see ``_add_densities``."""
     cue, far, scale = 0.0, noise.most_deviations * noise.cells, noise.cells * math.sqrt(2.0)
     lows, highs, width = (0, 2, 3), (1, 4, 5), _table_width(noise.cells)
     for row in range(len(seen)):
@@ -222,10 +208,6 @@ def _add_noisy_record_cues(
     work: Workspace,
     n_touched: int,
 ) -> None:
-    """Add the whole record's cues for the observed places, for records that are likely enough.
-
-    logs: [c], of the number of boxes of each. erf_tables: [s, 3, n], error function around observations.
-    """
     best, nothing = 0.0, math.log(NOWHERE)
     for i in range(n_touched):
         best = max(best, work.cues[work.touched[i], 0])

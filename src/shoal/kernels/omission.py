@@ -121,11 +121,7 @@ def _sample_cost(cells: int, slots: int, weights: Weights) -> Any:
 
 @compiled
 def _peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, included: Flags) -> None:
-    """Leave out the outermost samples of a run, side by side, while that lowers its cost.
-
-    columns: [3, m] x, y, t. Each turn takes the side and number of layers that save most; one sample of each
-    person stays.
-    """
+    """Leave out outermost samples, each turn the layers that save most; one sample of each person stays."""
     m = len(owner)
     from_sides = np.empty((6, m), dtype=np.int64)
     for axis in range(3):
@@ -148,7 +144,6 @@ def _peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights
 
 @compiled
 def _hulls_inward(columns: Integers, order: Integers, included: Flags, inner: Integers) -> None:
-    """Fill inner [m + 1, 6] with the hull of the included samples from each position of the order on."""
     m = len(order)
     inner[m, 0::2], inner[m, 1::2] = IMPOSSIBLE, -IMPOSSIBLE
     for place in range(m - 1, -1, -1):
@@ -167,7 +162,6 @@ def _best_layers(
     included: Flags,
     inner: Integers,
 ) -> Any:
-    """Largest saving from leaving out the first samples of an order, and their number; ties go together."""
     counts, remaining, paid, best, count = np.zeros(len(prices), dtype=np.int64), 0, 0, 0, 0
     for i in range(len(order)):
         if included[i]:
@@ -206,7 +200,6 @@ def _hull_sample_cost(hull: Integers, weights: Weights) -> Any:
 def _fill_boxes(
     columns: Integers, owner: Integers, prices: Integers, weights: Weights, box_of: Integers
 ) -> Any:
-    """Assign samples to the boxes that contain them; return the cost of boxes and samples left out."""
     m, total, i = len(owner), 0, 0
     hull = np.empty(6, dtype=np.int64)
     while i < m:

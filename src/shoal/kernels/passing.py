@@ -33,11 +33,7 @@ class KnownPoints(NamedTuple):
 
 @compiled
 def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) -> tuple[float, bool]:
-    """Distance in meters of a point from a record at its time, and whether the record exists then.
-
-    Before its first point and after its last a record stands still. Of several points at one time the nearest
-    counts.
-    """
+    """Distance in meters at t, and if the record exists then; before and after, it stands still."""
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     after = first_not_below(lines.t, begin, end, t)
     if after == end:
@@ -59,7 +55,6 @@ def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) ->
 
 @compiled
 def _distance_sums(lines: Lines, record: int, victims: KnownPoints, victim: int, sums: Floats) -> None:
-    """Write a record's distances from a victim's points: sum, sum of logarithms, sum if the record exists."""
     sums[:] = 0.0
     for row in range(victims.offsets[victim], victims.offsets[victim + 1]):
         away, exists = distance_at_time(lines, record, victims.t[row], victims.x[row], victims.y[row])

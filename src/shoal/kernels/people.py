@@ -90,10 +90,7 @@ def distinct_within_subjects(
 
 @compiled
 def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: int, costs: Numbers) -> None:
-    """Fill costs[p, q] with the least spatial cost between any cells of squares p and q, at most ``half``.
-
-    row, column: [P] positions of the squares; side: cells along each; exact for side 1.
-    """
+    """Fill costs[p, q]: least between cells of squares ``side`` wide, at most ``half``; exact for side 1."""
     for p in range(len(row)):
         for q in range(len(row)):
             wide, high = abs(row[p] - row[q]), abs(column[p] - column[q])

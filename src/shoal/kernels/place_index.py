@@ -38,15 +38,12 @@ class PlaceTiles(NamedTuple):
 
 
 class BoxTiles(NamedTuple):
-    """Boxes [b, 6] in tiles, by start within each, and [b] their records.
-
-    latest: [b] greatest end of the boxes of the tile so far.
-    """
+    """Boxes [b, 6] in tiles, by start within each, and [b] their records."""
 
     tiles: Tiles
     boxes: Integers
-    record: Integers
-    latest: Integers
+    record: Integers  # [b]
+    latest: Integers  # [b], greatest end of the boxes of the tile so far
 
 
 @compiled
@@ -87,10 +84,6 @@ def _tile_of(tiles: Tiles, boxes: Integers, b: int) -> int:
 
 @compiled
 def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
-    """Rows of boxes tile by tile, stable; fills the offsets of the tiles.
-
-    Boxes are 32-bit only if their row numbers fit as well.
-    """
     order, offsets = np.empty(len(boxes), dtype=boxes.dtype), tiles.offsets
     for b in range(len(boxes)):
         offsets[_tile_of(tiles, boxes, b) + 1] += 1
@@ -106,10 +99,7 @@ def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
 
 @compiled
 def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> int:
-    """Fill the tiles with the boxes [b, 6] of records, ascending; return the number of distinct rectangles.
-
-    Consecutive equal rectangles of a record in a tile are stored once with a repeat count.
-    """
+    """File boxes [b, 6] by tile, equal neighbors of a record once with a count; return the rectangles."""
     order, offsets = _order_in(places.tiles, boxes), places.tiles.offsets
     n, begin = 0, 0
     for tile in range(len(offsets) - 1):

@@ -14,50 +14,35 @@ N_SCORES: Final = 4
 
 
 class VisitedPlaces(NamedTuple):
-    """Places of each victim, and the correct record.
-
-    Victim v visited cells[offsets[v] : offsets[v + 1]], int64 [m, 2], distinct, ``visits`` [m] times each.
-    own_class: int64 [v] the class of their record.
-    """
+    """Places of each victim, cells offsets[v] to offsets[v + 1], and the correct record."""
 
     offsets: Integers
-    cells: Integers
-    visits: Floats
-    own_class: Integers
+    cells: Integers  # int64 [m, 2], distinct
+    visits: Floats  # [m], of each cell
+    own_class: Integers  # [v], the class of their record
 
 
 class IndexedRecords(NamedTuple):
-    """Distinct records of boxes in an index over places.
-
-    lengths: int64 [c], boxes of each record, at least 1. sizes: int64 [c], records equal to each.
-    """
+    """Distinct records of boxes in an index over places."""
 
     places: PlaceTiles
-    lengths: Integers
-    sizes: Integers
+    lengths: Integers  # [c], boxes of each record, at least 1
+    sizes: Integers  # [c], records equal to each
 
 
 class Gains(NamedTuple):
-    """How much a visit counts for a record: log(1 + visits * visit), log(1 + share of visits * share).
+    """A visit's value for a record: log(1 + visits * visit), log(1 + share of visits * share)."""
 
-    visit: inverse of the expected visits at a place absent from the record. share: the same for shares of
-    visits.
-    """
-
-    visit: float
-    share: float
+    visit: float  # inverse of the expected visits at a place absent from the record
+    share: float  # the same for shares of visits
 
 
 class PlaceResults(NamedTuple):
-    """For each victim: records that contain all its places, whether its record does, and chances.
-
-    chances: float64 [v, 4] to be right when naming one of the best-scoring records at random: by visits and
-    by shares of visits, boxes filled evenly; the same two for hulls.
-    """
+    """For each victim: records that contain all its places, whether its record does, and chances."""
 
     candidates: Integers
     own_fits: Integers
-    chances: Floats
+    chances: Floats  # [v, 4], random among best: by visits and shares, boxes filled evenly; then for hulls
 
 
 @compiled
@@ -152,10 +137,7 @@ def link_places(victims: VisitedPlaces, records: IndexedRecords, gains: Gains, r
 def top_places(
     offsets: Integers, x: Integers, y: Integers, most: int, cells: Integers, counts: Integers
 ) -> None:
-    """Fill cells [n, most, 2] with each person's ``most`` cells with the most samples, by x and y.
-
-    Of equals the first by x and y. counts: [n] cells of each person.
-    """
+    """Fill cells [n, most, 2] with each person's cells with most samples, the first of equals, by x and y."""
     for person in range(len(counts)):
         first, end = offsets[person], offsets[person + 1]
         counts[person] = 0

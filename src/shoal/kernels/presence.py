@@ -22,14 +22,10 @@ _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from 
 
 
 class Windows(NamedTuple):
-    """Regions, [w, 6] each, in the order of BoxColumns.
+    """Regions, [w, 6] each, in the order of BoxColumns."""
 
-    edges: in seconds and meters, half-open. last: the last starts and the first ends of touching boxes, in
-    slots and cells, so that integers decide which boxes touch.
-    """
-
-    edges: Floats
-    last: Integers
+    edges: Floats  # seconds and meters, half-open
+    last: Integers  # last starts and first ends of touching boxes, in slots and cells: integers decide that
 
 
 class Raster(NamedTuple):
@@ -51,7 +47,6 @@ def _share_between(low: float, high: float, first: float, last: float) -> float:
 
 @compiled
 def _hull_of(boxes: BoxColumns, begin: int, end: int, hull: Integers) -> bool:
-    """Fill hull [6] with the hull of these boxes; return whether their starts and their ends ascend."""
     hull[0], hull[2], hull[3] = boxes.t_start[begin], boxes.x_min[begin], boxes.y_min[begin]
     hull[1], hull[4], hull[5] = boxes.t_end[begin], boxes.x_max[begin], boxes.y_max[begin]
     in_order = True
@@ -135,7 +130,6 @@ def chances_in(
 
 @compiled
 def _shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
-    """Fill the shares of a range between neighboring edges; return the first and the end of those above 0."""
     first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
     while first < len(edges) - 1 and _share_between(low, high, edges[first], edges[first + 1]) == 0:
         first += 1
@@ -215,7 +209,6 @@ def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Ras
 
 @compiled
 def _seconds_until(moment: float, hour: int) -> float:
-    """Seconds within this hour of the day before a moment, counted from day 0."""
     whole, rest = moment // DAY_S, moment % DAY_S
     return whole * HOUR_S + min(max(rest - hour * HOUR_S, 0.0), HOUR_S)
 

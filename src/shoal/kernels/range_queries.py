@@ -20,7 +20,6 @@ class Queries(NamedTuple):
 
 @compiled
 def _place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]:
-    """Position at time t between points at and at + 1; last: the final point."""
     if at == last or lines.t[at] == t:
         return lines.x[at], lines.y[at]
     share = (t - lines.t[at]) / (lines.t[at + 1] - lines.t[at])
@@ -103,11 +102,7 @@ def count_near(
 
 @compiled
 def distances_in_time(raw: Lines, published: Lines, record_of: Integers, distances: Floats) -> None:
-    """Fill distances [m] from each raw point to its line's record at that time, nan if it has no position.
-
-    record_of: [n], the published line of each raw one, -1 = none. Of several points of a record at one time
-    the last counts.
-    """
+    """Fill distances [m] from each raw point to its line's record at that time, nan if it has no position."""
     for i in range(len(record_of)):
         record = record_of[i]
         if record < 0:

@@ -42,18 +42,14 @@ class CostMemo(NamedTuple):
 
 
 class Regrouping(NamedTuple):
-    """Inputs of a search, its workspace and memo.
-
-    squares: those of the tracks. least: [n, n] lower bound of p's cost with q. room: for class_cost of the
-    largest class.
-    """
+    """Inputs of a search, its workspace and memo."""
 
     tracks: Tracks
-    squares: Squares
+    squares: Squares  # of the tracks
     weights: Weights
     k: int
-    least: Integers
-    room: Integers
+    least: Integers  # [n, n], lower bound of p's cost with q
+    room: Integers  # for class_cost of the largest class
     memo: CostMemo
 
 
@@ -129,7 +125,6 @@ def _set_members(classes: Classes, c: int, chosen: Integers, cost: int, clock: i
 
 @compiled
 def _compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
-    """Make saves[p] exact; return the number of costs computed."""
     if classes.exact[p]:
         return 0
     c = classes.of[p]
@@ -141,7 +136,6 @@ def _compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
 
 @compiled
 def _class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
-    """Lower bound of p's cost in class c without the member ``but``."""
     most = 0
     for place in range(classes.size[c]):
         q = classes.members[c, place]
@@ -198,7 +192,6 @@ def _find_proposals(
 def _try_change(
     search: Regrouping, classes: Classes, p: int, r: int, d: int, back: Integers, clock: int
 ) -> tuple[Any, Any]:
-    """Let p and r swap, or p move to d, if that lowers the total cost; also return the costs computed."""
     own_class = classes.of[p]
     now = classes.cost[own_class] + classes.cost[d]
     new_members = np.empty(classes.size[d] + 1, dtype=np.int64)
@@ -246,7 +239,6 @@ def _nearest_spare(
 
 @compiled
 def _try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> tuple[Any, Any]:
-    """Form a class of p and k - 1 spare others if that costs less; also return the costs computed."""
     k, spare = search.k, np.maximum(classes.size - search.k, 0)
     if np.sum(spare) < k or spare[classes.of[p]] == 0 or np.all(classes.size > 0):
         return False, 0
@@ -285,7 +277,6 @@ def _try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> 
 
 @compiled
 def _try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
-    """Move c's members to their best other classes if that costs less; also return the costs computed."""
     most, spent, total = classes.members.shape[1], 0, 0
     into = np.empty(classes.size[c], dtype=np.int64)
     size = classes.size.copy()
@@ -321,11 +312,7 @@ def _try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int)
 
 @compiled
 def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
-    """Change the classes until no examined change makes them cheaper, or the allowance is spent.
-
-    allowance: how many costs of classes may be computed; checked before each person. Returns the number
-    computed. Fills ``cost`` and ``saves`` first.
-    """
+    """Improve classes until no change pays or ``allowance`` costs are computed; return how many were."""
     n, clock, spent = len(classes.of), 1, 0
     back = np.empty(n, dtype=np.int64)
     proposals = Proposals(

@@ -17,28 +17,21 @@ class Edges(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """A graph's distances: the length of an edge where it counts directly, else of the shortest path.
+    """A graph's distances: the length of an edge where it counts directly, else of the shortest path."""
 
-    direct: all edges. needed: edges that shortest paths use. keeps_direct: edges count directly.
-    """
-
-    direct: Edges
-    needed: Edges
-    keeps_direct: bool
+    direct: Edges  # all edges
+    needed: Edges  # edges that shortest paths use
+    keeps_direct: bool  # edges count directly
 
 
 class Searches(NamedTuple):
-    """Several simultaneous searches, one a row; [s, n] each.
+    """Several simultaneous searches, one a row; [s, n] each."""
 
-    value: final distance from the search's node, inf = unknown. away: the shortest path so far. waiting: a
-    heap of reached nodes; place: of each node in it, -1 = never reached, -2 = done. size: [s] of the heaps.
-    """
-
-    value: Floats
-    away: Floats
-    waiting: Integers
-    place: Integers
-    size: Integers
+    value: Floats  # final distance from the search's node, inf = unknown
+    away: Floats  # the shortest path so far
+    waiting: Integers  # a heap of reached nodes
+    place: Integers  # of each node in the heap, -1 = never reached, -2 = done
+    size: Integers  # [s], of the heaps
 
 
 @compiled

@@ -11,18 +11,14 @@ from shoal.runtime.compiled import compiled
 
 
 class Roads(NamedTuple):
-    """A street graph. u, v: [e] the ends of an edge. length: [e] meters along it.
+    """A street graph. Node i has edges adjacent[adjacent_offsets[i] : adjacent_offsets[i + 1]]."""
 
-    Node i has edges adjacent[adjacent_offsets[i] : adjacent_offsets[i + 1]], which lead to the nodes
-    ``across``.
-    """
-
-    u: Integers
+    u: Integers  # [e], with v the ends of an edge
     v: Integers
-    length: Floats
+    length: Floats  # [e], meters
     adjacent_offsets: Integers
     adjacent: Integers
-    across: Integers
+    across: Integers  # the node to which each adjacent edge leads
 
 
 @compiled
@@ -54,16 +50,12 @@ class Pieces(NamedTuple):
 
 
 class Raster(NamedTuple):
-    """Square cells over all pieces, row by row, and the pieces that may cross each cell.
+    """Cells over all pieces, row by row; cell c lists the pieces listed[offsets[c] : offsets[c + 1]]."""
 
-    x_min, y_min: the lower corner. across: cells in a row. Cell c lists listed[offsets[c]] to
-    listed[offsets[c + 1]].
-    """
-
-    x_min: float
+    x_min: float  # with y_min the lower corner
     y_min: float
     cell_m: float
-    across: int
+    across: int  # cells in a row
     offsets: Integers
     listed: Integers
 

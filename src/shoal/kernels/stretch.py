@@ -22,10 +22,7 @@ class Scale(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Boxes of one fingerprint in canonical order, [m] each.
-
-    latest_end: the latest end among this and all earlier boxes.
-    """
+    """Boxes of one fingerprint in canonical order, [m] each."""
 
     t_start: Numbers
     t_end: Numbers
@@ -33,21 +30,17 @@ class Samples(NamedTuple):
     y_min: Numbers
     x_max: Numbers
     y_max: Numbers
-    latest_end: Numbers
+    latest_end: Numbers  # the latest end among this and all earlier boxes
 
 
 CHUNK: Final = 32  # consecutive samples or places per hull; they lie near each other
 
 
 class Hulls(NamedTuple):
-    """The rectangles around every CHUNK samples, or places, of each subject.
-
-    Subject i owns those from offsets[i] to offsets[i + 1]. bounds: [c, 4] least and greatest x, least and
-    greatest y.
-    """
+    """Rectangles around every CHUNK samples, or places, of subject i: offsets[i] to offsets[i + 1]."""
 
     offsets: Integers
-    bounds: Integers
+    bounds: Integers  # [c, 4], least and greatest x, least and greatest y
 
 
 class Raw(NamedTuple):
@@ -149,10 +142,7 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
 
 @compiled
 def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: float) -> Any:
-    """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division.
-
-    Stops early above ``limit``.
-    """
+    """Eq. 10 before division: a's boxes' least costs to b, times n_a + n_b; stops early above ``limit``."""
     total = 0 * scale.half
     around_b = _surrounding_box(b)
     near = 0
@@ -169,10 +159,7 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
 
 @compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
-    """Fingerprint stretch, times 2 * half, of two groups; of equal lengths the larger direction counts.
-
-    Efforts above ``ceiling`` may be inexact.
-    """
+    """Stretch of two groups, times 2 * half; of equal lengths the larger direction. Inexact above ceiling."""
     total = 0 * scale.half
     m_a, m_b = len(a.t_start), len(b.t_start)
     whole = (n_a + n_b) * max(m_a, m_b)

@@ -26,10 +26,7 @@ _SLACK: Final = 1 - 1e-9  # on bounds, for rounding
 
 @compiled
 def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
-    """[groups, k]: the closest available pair, then the nodes that add the least distance.
-
-    Of equals the first. Used nodes are cleared in ``available``.
-    """
+    """[groups, k]: the closest available pair, then who adds least; clears ``available``; ties: the first."""
     n = len(available)
     searches = empty_searches(k, n)
     nearest, least = np.full(n, -1), np.full(n, np.inf)
@@ -52,7 +49,6 @@ def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
 def _nearest_available(
     distances: Distances, searches: Searches, node: int, available: Flags
 ) -> tuple[int, float]:
-    """The nearest other available node, and its distance."""
     begin_search(distances, searches, 0, node)
     value = searches.value[0]
     chosen, least = -1, np.inf

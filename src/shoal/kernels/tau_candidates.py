@@ -23,15 +23,10 @@ from shoal.runtime.compiled import compiled
 
 
 class Records(NamedTuple):
-    """Records of boxes, and the same boxes in an index over time.
+    """Records of boxes, and the same boxes in an index over time, as in CoverIndex."""
 
-    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: int64 [b, 6] as
-    BOX_COLUMNS, in any order within a record. class_offsets, starts, by_time, record: the index, as in
-    CoverIndex.
-    """
-
-    offsets: Integers
-    boxes: Integers
+    offsets: Integers  # record i owns boxes offsets[i] to offsets[i + 1]
+    boxes: Integers  # [b, 6] as BOX_COLUMNS, in any order within a record
     class_offsets: Integers
     starts: Integers
     by_time: Integers
@@ -51,14 +46,10 @@ class FollowedVictims(NamedTuple):
 
 
 class SampleAnswers(NamedTuple):
-    """Whether records contain the sample that is asked about.
+    """Whether records contain the sample that is asked about."""
 
-    by_all: int64 [v], whether any records fit and all of them contain it. by_named: int64 [v, rules], whether
-    the record named by each rule does.
-    """
-
-    by_all: Integers
-    by_named: Integers
+    by_all: Integers  # [v], whether any records fit and all of them contain it
+    by_named: Integers  # [v, rules], whether the record named by each rule does
 
 
 @compiled
@@ -86,10 +77,7 @@ def _fits(boxes: Integers, seen: Integers, start: int, end: int, samples_held: I
 
 @compiled
 def tau_candidates(records: Records, seen: Integers, start: int, end: int, candidates: Integers) -> int:
-    """Write to ``candidates`` [r] the records that fit the samples seen in [start, end); return their number.
-
-    seen: int64 [s, 3], t, x and y of all samples seen in the interval, at least one.
-    """
+    """List the records that fit the samples seen in [start, end), at least one; return their number."""
     t, x, y = seen[0, 0], seen[0, 1], seen[0, 2]
     looked_at = np.zeros(len(records.offsets) - 1, dtype=np.bool_)
     samples_held = np.empty(len(seen), dtype=np.int64)
@@ -133,7 +121,6 @@ def _record_holds(record_classes: RecordClasses, candidate: int, sample: Integer
 def _fits_windows(
     record_classes: RecordClasses, candidate: int, followed: FollowedVictims, first: int, last: int
 ) -> bool:
-    """Whether a class of records fits the samples seen in windows ``first`` to ``last``."""
     boxes = record_classes.boxes[record_classes.offsets[candidate] : record_classes.offsets[candidate + 1]]
     for window in range(first, last):
         seen = followed.samples[followed.sample_offsets[window] : followed.sample_offsets[window + 1]]

@@ -35,10 +35,7 @@ def make_outlines(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: in
 
 @compiled
 def outline_difference(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m: float) -> float:
-    """Mean difference of two outlines: seconds times per_s and meters times per_m.
-
-    Infinite as soon as it must exceed ``at_most``.
-    """
+    """Mean difference: seconds * per_s + meters * per_m; infinite once it must exceed ``at_most``."""
     shares = outlines.shape[1]
     most = at_most * shares
     total = 0.0
@@ -54,10 +51,7 @@ def outline_difference(outlines: Floats, a: int, b: int, at_most: float, per_s: 
 
 @compiled
 def _centers(outlines: Floats, per_s: float, per_m: float) -> tuple[Floats, int, float]:
-    """[r, 3]: the mean t, x, y of each outline, scaled; then the axis along which they differ most.
-
-    Last: tolerance for rounding.
-    """
+    """[r, 3]: scaled mean t, x, y; then the axis along which they differ most, and rounding's tolerance."""
     centers = np.empty((len(outlines), 3))
     largest = 0.0
     for axis, scale in enumerate((per_s, per_m, per_m)):
@@ -77,7 +71,6 @@ def _centers(outlines: Floats, per_s: float, per_m: float) -> tuple[Floats, int,
 
 @compiled
 def _insert(a: int, b: int, value: float, names: Integers, values: Floats) -> None:
-    """Insert b into the list of a by value; the lower number wins ties."""
     place = names.shape[1] - 1
     while place > 0 and (
         values[a, place - 1] > value or (values[a, place - 1] == value and names[a, place - 1] > b)
@@ -126,7 +119,6 @@ def find_most_similar(
 def _closest_free(
     outlines: Floats, names: Integers, members: Integers, cluster: Integers, scales: Floats
 ) -> int:
-    """The free record with the least mean difference from these; -1 = none in their lists."""
     best, least = -1, np.inf
     for member in members:
         for other in names[member]:
@@ -320,7 +312,6 @@ def _relax(
 
 @compiled
 def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search) -> None:
-    """Assign a column to a point; points on the least path to a free column move on."""
     row_of, reached, touched = search.row_of, search.reached, search.touched
     n_touched, size, row, far, bound = 0, 0, start, 0.0, np.inf
     while True:
@@ -382,10 +373,7 @@ def assign_followers(cost: Floats, tracks: int) -> Integers:
 
 @compiled
 def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> Integers:
-    """int64 [n]: the track of each point, for points in ascending time.
-
-    First by distance, then ``rounds`` times by speed and heading of the current links.
-    """
+    """int64 [n]: tracks of points by time: joined by distance, then ``rounds`` times by speed and heading."""
     n = len(t)
     following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     scale_m = 0.0

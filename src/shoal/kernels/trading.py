@@ -19,19 +19,15 @@ Waiting = list[tuple[float, int]]
 
 
 class Locations(NamedTuple):
-    """All m samples.
-
-    owner: [m] trajectory. edge, along: [m] position on the graph, meters from the edge's end u. x, y: [m]
-    exact places.
-    """
+    """All m samples."""
 
     offsets: Integers
-    owner: Integers
+    owner: Integers  # trajectory
     t: Floats
-    x: Floats
+    x: Floats  # exact places
     y: Floats
-    edge: Integers
-    along: Floats
+    edge: Integers  # [m], position on the graph
+    along: Floats  # [m], meters from the edge's end u
 
 
 class TradeState(NamedTuple):
@@ -46,43 +42,33 @@ class TradeState(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """Path lengths from some nodes to all.
+    """Path lengths from some nodes to all."""
 
-    rows: [slots, n]. slot_of: [n], -1 = none. node_in: [slots], -1 = free. oldest: [1].
-    """
-
-    rows: Floats
-    slot_of: Integers
-    node_in: Integers
-    oldest: Integers
+    rows: Floats  # [slots, n]
+    slot_of: Integers  # [n], -1 = none
+    node_in: Integers  # [slots], -1 = free
+    oldest: Integers  # [1]
 
 
 class Town(NamedTuple):
-    """The streets, all locations on them, and a workspace for one search at a time.
-
-    nearest: [n] least distance to each node, inf between searches. tried: [m] last leader to try a sample.
-    """
+    """The streets, all locations on them, and a workspace for one search at a time."""
 
     roads: Roads
     cache: Cache
     locations: Locations
     state: TradeState
-    nearest: Floats
-    tried: Integers
+    nearest: Floats  # [n], least distance to each node, inf between searches
+    tried: Integers  # [m], last leader to try a sample
 
 
 class TradeRules(NamedTuple):
-    """Conditions of a swap: the largest difference in time, the longest path, and whose neighbors count.
-
-    least_sum: the two members of a set minimize the sum of paths within it instead of their distance from the
-    leader. rows_m: radius of stored path lengths.
-    """
+    """Conditions of a swap: the largest difference in time, the longest path, and whose neighbors count."""
 
     time_threshold_s: float
     bound_m: float
     both_sides: bool
-    least_sum: bool
-    rows_m: float
+    least_sum: bool  # minimize the sum of paths within a set instead of distances from the leader
+    rows_m: float  # radius of stored path lengths
 
 
 @compiled
@@ -97,7 +83,6 @@ def _take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> 
 
 @compiled
 def _neighbor(locations: Locations, state: TradeState, row: int, step: int) -> int:
-    """The sample before (step -1) or after (step 1) in the same trajectory that is not removed; -1 = none."""
     subject = locations.owner[row]
     at = row + step
     while locations.offsets[subject] <= at < locations.offsets[subject + 1]:
@@ -136,7 +121,6 @@ def _fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> 
 
 @compiled
 def _path_length(town: Town, a: int, b: int) -> float:
-    """Path between the original places of a (ends cached) and b; inf beyond the bound of the rows."""
     roads, cache, locations = town.roads, town.cache, town.locations
     e, f = locations.edge[a], locations.edge[b]
     a_u, b_u = locations.along[a], locations.along[b]
@@ -153,7 +137,6 @@ def _path_length(town: Town, a: int, b: int) -> float:
 def _offer(
     town: Town, rules: TradeRules, leader: int, e: int, node: int, node_distance: float, places: Waiting
 ) -> None:
-    """Push the waiting samples of an edge that the leader may take, seen from the edge's end ``node``."""
     roads, locations, state = town.roads, town.locations, town.state
     for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
         row = state.waiting[i]
@@ -188,7 +171,6 @@ def _can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Int
 def _begin_search(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
-    """Push the ends of the leader's edge and the samples waiting on it."""
     roads, locations, state = town.roads, town.locations, town.state
     e, along = locations.edge[leader], locations.along[leader]
     for node, distance in ((roads.u[e], along), (roads.v[e], roads.length[e] - along)):
@@ -221,7 +203,6 @@ def _is_new(locations: Locations, leader: int, members: Integers, row: int) -> b
 def _settle_node(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
-    """Take the nearest node off its heap, offer the samples on its edges and push its neighbors."""
     roads, nearest = town.roads, town.nearest
     distance, node = heapq.heappop(nodes)
     if distance > nearest[node]:
@@ -310,7 +291,6 @@ def _least_sum_pair(
 
 @compiled
 def _find_partners(town: Town, rules: TradeRules, leader: int, members: Integers) -> bool:
-    """Fill members [k - 1] with a set for the leader by (1) to (3) of Alg. 4; False = there is none."""
     locations, state = town.locations, town.state
     around = np.array([_neighbor(locations, state, leader, -1), _neighbor(locations, state, leader, 1)])
     _fetch_ends(town.roads, town.cache, rules.rows_m, _edges_around(town, leader, around))

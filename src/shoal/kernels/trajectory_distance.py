@@ -15,30 +15,22 @@ from shoal.runtime.compiled import compiled
 
 
 class Courses(NamedTuple):
-    """Polylines over shared stamps. Course i owns fixes offsets[i] to offsets[i + 1], at least one.
-
-    rank: [m] stamp of a fix, rising in a course. x, y: [m] meters. vx, vy: [m] meters a tick until the next
-    fix, 0 at the last.
-    """
+    """Polylines over shared stamps. Course i owns fixes offsets[i] to offsets[i + 1], at least one."""
 
     offsets: Integers
-    rank: Integers
-    x: Floats
+    rank: Integers  # [m], stamp of a fix, rising in a course
+    x: Floats  # meters
     y: Floats
-    vx: Floats
+    vx: Floats  # meters a tick until the next fix, 0 at the last
     vy: Floats
 
 
 class Stamps(NamedTuple):
-    """The distinct times of the whole data set in whole ticks since the first, ascending.
-
-    t: [s]. sum_t, sum_tt: [s + 1] sums of t and t * t over all stamps before a rank; they may wrap around,
-    and their differences are still exact if these fit 63 bits.
-    """
+    """The distinct times of the whole data set in whole ticks since the first, ascending."""
 
     t: Integers
-    sum_t: Integers
-    sum_tt: Integers
+    sum_t: Integers  # [s + 1], sums of t before a rank; may wrap, but differences that fit 63 bits stay exact
+    sum_tt: Integers  # [s + 1], the same of t * t
 
 
 @compiled

@@ -44,7 +44,6 @@ def _origin_evidence(
 def _crossing(
     first: Floats, first_middle: Floats, second: Floats, second_middle: Floats, place: Floats
 ) -> bool:
-    """Whether the lines from two middles through two points cross beyond both; sets ``place`` [2]."""
     ax, ay = first[0] - first_middle[0], first[1] - first_middle[1]
     bx, by = second[0] - second_middle[0], second[1] - second_middle[1]
     turn = ax * by - ay * bx
@@ -83,10 +82,7 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
 
 @compiled
 def _count_on_same_line(points: Floats, middles: Floats) -> Integers:
-    """[n]: number of points that share a square of side LINE_M, as do their cylinders' middles.
-
-    Their line goes through every place beyond the point, so repeating it adds no information.
-    """
+    """[n]: points that share squares of side LINE_M, as do their middles; they add no information."""
     squares = np.empty((4, len(points)), dtype=np.int64)
     for axis in range(2):
         squares[axis] = np.floor(points[:, axis] / LINE_M).astype(np.int64)

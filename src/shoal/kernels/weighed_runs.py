@@ -37,19 +37,14 @@ class Tracks(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Cost of one sample for the extents of its box.
+    """Cost of one sample for the extents of its box."""
 
-    place: for each number of cells dx + dy, rising; wider boxes cost as much as the last. per_slot: for each
-    slot of dt.
-    """
-
-    place: Integers
-    per_slot: int
+    place: Integers  # for each number of cells dx + dy, rising; wider boxes cost as much as the last
+    per_slot: int  # for each slot of dt
 
 
 @compiled
 def _join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
-    """Merge the samples of these people in the room by ascending time; return their number."""
     t, x, y, owner = room[SAMPLES], room[SAMPLES + 1], room[SAMPLES + 2], room[SAMPLES + 3]
     place, stop = np.empty(len(members), dtype=np.int64), np.empty(len(members), dtype=np.int64)
     when = np.empty(len(members), dtype=np.int64)
@@ -92,7 +87,6 @@ def _stretch_hull(room: Integers, i: int, a: int, b: int, c: int, d: int, weight
 
 @compiled
 def _stretch_hulls(room: Integers, low: int, new: int, h: int, weights: Weights) -> None:
-    """Extend the hulls of the candidates from ``low`` to ``new`` to stamp h."""
     a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
     for i in range(new - 1, low - 1, -1):
         g = room[CANDIDATE, i]
@@ -166,10 +160,7 @@ def forget_candidates(room: Integers, low: int, high: int, end: int, time: int) 
 def _weigh_all(
     room: Integers, lowest: int, last: int, sides: tuple[int, int, int, int], h: int, weights: Weights
 ) -> Any:
-    """The least cost with a last run that ends with stamp h and begins with one from ``lowest`` to ``last``.
-
-    sides: the hull of stamp h and of earlier stamps outside the stored hulls.
-    """
+    """The least cost with a last run from ``lowest``..``last``; sides: the hull outside the stored hulls."""
     a, b, c, d = sides
     end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
     for g in range(lowest, last + 1):
@@ -234,10 +225,7 @@ def _weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) 
 
 @compiled
 def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Integers, limit: int) -> Any:
-    """The least cost of a record of these people; above ``limit`` it may be IMPOSSIBLE.
-
-    room: int64 [ROOM, m + 1] or more, for m samples of all of them.
-    """
+    """The least cost of a record of these people, maybe IMPOSSIBLE above ``limit``; room: [ROOM, m + 1]."""
     m = _join_tracks(tracks, members, room)
     stamps = make_stamps(
         room[SAMPLES, :m],
@@ -286,10 +274,7 @@ def weighed_partition(
 
 @compiled
 def boxes_of_crowds(tracks: Tracks, members: Integers, begins: Integers) -> tuple[Integers, Integers]:
-    """[6, b]: the k-merge boxes of many crowds as BOX_COLUMNS; and the offsets of crowds [c + 1].
-
-    begins: [c + 1], offsets of each crowd in ``members``.
-    """
+    """[6, b]: the k-merge boxes of crowds, members begins[c] to begins[c + 1], and their offsets."""
     n_crowds, most_samples, most_boxes = len(begins) - 1, 0, 0
     for crowd in range(n_crowds):
         crowd_members = members[begins[crowd] : begins[crowd + 1]]

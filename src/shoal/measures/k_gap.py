@@ -108,10 +108,7 @@ def k_gap(
 
 
 def sample_for_k_gap(n: int) -> Integers | None:
-    """A reproducible sample of 1,000 of ``n`` subjects, ascending; None = all, up to 2,000.
-
-    Enough to report the k-gap to two digits.
-    """
+    """A reproducible sample of 1,000 subjects, for two digits of the k-gap; None = all, up to 2,000."""
     return None if n <= _ALL_UP_TO else sample_people(n, _DRAWN)
 
 
@@ -124,11 +121,7 @@ def sample_people(n: int, at_most: int) -> Integers:
 def nearest_others(
     original: Trajectories, count: int, subjects: Integers, below: float | Floats, run: Run
 ) -> tuple[Integers, Floats]:
-    """[s, count] the nearest others of each of these subjects, ties by number, and their efforts.
-
-    subjects: ascending. below: upper limit of efforts, excluded, for all or [s]. Missing others are subject n
-    at infinite effort.
-    """
+    """[s, count] nearest others and efforts < below, ties by number; missing ones are n, at infinity."""
     near = NearPairs(original, Caps(), run)
     limits = np.zeros(original.n_subjects)
     limits[subjects] = below

@@ -60,7 +60,6 @@ def least_costs_in_a_class(
 
 
 def _nearest_first(away: Floats) -> Integers:
-    """All people, the nearest sorted, then the others, whose order saves no time."""
     order = np.argpartition(away, min(_IN_ORDER, len(away) - 1))
     near, others = order[:_IN_ORDER], order[_IN_ORDER:]
     return np.concatenate([near[np.argsort(away[near], kind="stable")], np.sort(others)])

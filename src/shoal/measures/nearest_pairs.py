@@ -90,7 +90,6 @@ def prepare_people(original: Trajectories, scale: Scale, run: Run) -> People:
 
 
 def _shares(offsets: Integers, threads: int) -> list[_Share]:
-    """All people in as many shares as threads, with similar numbers of samples."""
     ends = np.searchsorted(offsets, np.linspace(0, offsets[-1], threads + 1)[1:])
     starts = np.concatenate([[0], ends[:-1]])
     return [
@@ -107,10 +106,7 @@ def _side_by_side(shares: list[Lists]) -> Lists:
 
 
 def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integers:
-    """[s, 4] least and greatest x, least and greatest y of the rows from each start to the next.
-
-    columns: the columns for these four, in this order.
-    """
+    """[s, 4] least and greatest x, least and greatest y, in ``columns``, of the rows from each start on."""
     kinds = (np.minimum, np.maximum, np.minimum, np.maximum)
     return np.stack(
         [bound.reduceat(column, starts) for bound, column in zip(kinds, columns, strict=True)], axis=1
@@ -118,7 +114,6 @@ def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integer
 
 
 def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
-    """Rectangles around every CHUNK rows of each subject; the last one's may have fewer."""
     counts = -(-np.diff(offsets) // CHUNK)
     chunk_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     within = np.arange(chunk_offsets[-1]) - np.repeat(chunk_offsets[:-1], counts)
@@ -221,11 +216,7 @@ class NearPairs:
     def nearest(
         self, subjects: Integers, count: int, below: float | Floats, requested: Numbers | None = None
     ) -> Nearest:
-        """For each of ``subjects``, its ``count`` nearest others among them with an effort below ``below``.
-
-        Ties by number. subjects: ascending. below: in units of 1 / (2 * half), for all or [n]. requested: [n]
-        whose lists to fill; None = all.
-        """
+        """Up to ``count`` nearest others of ``subjects`` among them, efforts below ``below`` / (2 * half)."""
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
         return self._all_blocks(self.prepared(subjects, below, requested), count, requested)
 
@@ -309,7 +300,6 @@ class NearPairs:
         )
 
     def _neighborhoods(self, order: Integers, size: int) -> list[Numbers]:
-        """Ranks in groups of about ``size`` with neighboring main places, the shortest first."""
         places = self.people.places
         main = places.distinct[places.offsets[order]]
         strips = math.ceil(math.sqrt(len(order) / size))
@@ -320,11 +310,7 @@ class NearPairs:
         return [ranks[np.lexsort((ranks, self.lengths[order[ranks]]))].astype(np.int32) for ranks in groups]
 
     def _ranking(self, subjects: Integers, requested: Numbers) -> tuple[Integers, int]:
-        """Subjects in strata of ascending length, and the size of a stratum.
-
-        In each stratum requested subjects come first; both kinds are in blocks of people near the same
-        places.
-        """
+        """Subjects in strata of rising length, the requested first, then by place; size of a stratum."""
         order = subjects[np.argsort(self.lengths[subjects], kind="stable")]
         stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
         for first in range(0, len(order), stratum):
@@ -336,7 +322,6 @@ class NearPairs:
         return order, stratum
 
     def _tiled(self, subjects: Integers) -> Integers:
-        """These subjects in blocks of neighbors, halved recursively along the widest dimension."""
         if len(subjects) <= LANES:
             return subjects
         profiles = self._profiles[subjects]
@@ -347,10 +332,7 @@ class NearPairs:
 
     @cached_property
     def _profiles(self) -> Numbers:
-        """[n, c] the least costs from some populous places to each subject, and its main place.
-
-        Where all of these places are too far away, only the latter differs.
-        """
+        """[n, c] least costs from populous places, if not too far, to each subject; its main place."""
         places, n = self.people.places, len(self.lengths)
         groups = self._neighborhoods(np.arange(n), max(n // _PIVOTS, 1))[:_PIVOTS]
         pivots = places.distinct[places.offsets[[group[len(group) // 2] for group in groups]]]
@@ -365,10 +347,7 @@ class NearPairs:
         )
 
     def _limits(self, lengths: Integers, below: Floats) -> tuple[int, Numbers]:
-        """Number of bits to drop from least costs so that their sums fit; and the limits of sums.
-
-        All by rank. The limits are int32; 0 excludes subjects without a requested list.
-        """
+        """Bits to drop from least costs so that sums fit; int32 limits of sums, 0 = no requested list."""
         shift, half, longest = 0, int(self.scale.half), int(lengths.max(initial=1))
         while half >> shift >= 1 << 15 or (half >> shift) * 2 * longest >= 1 << 31:
             shift += 1

@@ -68,20 +68,14 @@ class Region:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Zones:
-    """A raster of nx x ny rectangles, numbered row by row.
-
-    Zone i + nx * j lies between x_m[i], x_m[i + 1] and y_m[j], y_m[j + 1].
-    """
+    """A raster of nx x ny rectangles: zone i + nx * j lies between x_m[i : i + 2] and y_m[j : j + 2]."""
 
     x_m: Floats
     y_m: Floats
 
     @classmethod
     def over(cls, data: Release | Trajectories, zone_m: float) -> "Zones":
-        """Squares of ``zone_m`` that cover all data, aligned at multiples of it.
-
-        Raises MisuseError for more than 10,000 zones.
-        """
+        """Squares of ``zone_m`` meters over all data, aligned at multiples of it, at most 10,000."""
         if not zone_m > 0:
             raise MisuseError(f"zone_m = {zone_m} must be greater than 0")
         if isinstance(data, Release):
@@ -108,10 +102,7 @@ class Zones:
 
 
 def boxes_of(data: Release | Trajectories) -> tuple[Boxes, Integers, Grid]:
-    """(boxes, offsets of the records, grid) of a release or of raw samples.
-
-    Raises MisuseError for points as given.
-    """
+    """(boxes, offsets of records, grid) of boxes or raw samples; raises MisuseError for points as given."""
     if isinstance(data, Release):
         return data.boxes, data.offsets, data.snapped_grid()
     return Boxes.of_samples(data.t, data.x, data.y), data.offsets, data.snapped_grid()
@@ -212,11 +203,7 @@ def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None 
 
 
 def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
-    """[zones, zones]: days of people that begin in one zone and end in another or the same.
-
-    A UTC day begins with its first sample and ends with its last; days with one sample are no trip. A box
-    belongs to the day of its start.
-    """
+    """[zones, zones]: days (UTC) from one zone, at the first box, to another at the last; not of one box."""
     grid, begins = data.snapped_grid(), np.flatnonzero(begins_a_day(data))
     ends = np.append(begins[1:], data.n_samples)[: len(begins)] - 1
     trips = ends > begins
@@ -244,11 +231,7 @@ def _starts_of(data: Release | Trajectories) -> Integers:
 
 
 def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Estimates:
-    """[24]: the share of all samples in each hour of the day, by a clock.
-
-    expected: each box spread evenly over its interval. minimum: boxes wholly in the hour. maximum: boxes that
-    touch it.
-    """
+    """[24]: shares of samples by hour of the clock: boxes spread evenly, wholly in it, or touching it."""
     grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
     for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
         starts = _starts_of(data)[rows]
@@ -276,7 +259,6 @@ def batches_of_records(offsets: Integers, most: int) -> Iterator[slice]:
 
 
 def _some_records(data: Release | Trajectories, records: slice) -> tuple[BoxColumns, Integers]:
-    """The boxes of consecutive records, and their offsets; raw samples are copied."""
     offsets = data.offsets[records.start : records.stop + 1]
     boxes = _some_boxes(data, slice(offsets[0], offsets[-1]))
     return BoxColumns(*boxes.columns()), read_only(offsets - offsets[0])

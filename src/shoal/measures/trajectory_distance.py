@@ -174,7 +174,6 @@ def _needed(direct: Edges, run: Run) -> Edges:
 
 
 def _joined(parts: list[tuple[Integers, Numbers, Floats]]) -> tuple[Integers, Numbers, Floats]:
-    """Concatenate the columns of some nodes' edges; empties ``parts``."""
     counts, to, length = (list(column) for column in zip(*parts, strict=True))
     parts.clear()
     return np.concatenate(counts), np.concatenate(to), np.concatenate(length)
@@ -231,10 +230,6 @@ def make_courses(trajectories: Trajectories) -> tuple[Courses, Stamps]:
 
 
 def _ticks(t: Numbers) -> Integers:
-    """Times as whole ticks since the first.
-
-    Seconds, milliseconds or microseconds, the longest that is exact for all.
-    """
     since = (t - t.min()).astype(np.float64)
     for per_s in _TICKS_PER_S:
         ticks = np.rint(since * per_s)
@@ -244,7 +239,6 @@ def _ticks(t: Numbers) -> Integers:
 
 
 def _by_size(component: Integers, lasting: Flags) -> Integers:
-    """Components numbered by falling size and then by the first member; -1 = a single time."""
     sizes = np.bincount(component[lasting], minlength=component.max() + 1)
     renamed = np.empty(len(sizes), dtype=np.int64)
     renamed[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))

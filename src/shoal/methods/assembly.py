@@ -20,13 +20,10 @@ _FEWEST_TO_TELL_AN_ORDER: Final = 4
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EquivalenceClass:
-    """People who share one record, or one person alone.
+    """People who share one record, or one person alone."""
 
-    members: positions of subjects, ascending; boxes: published for each of them.
-    """
-
-    members: Integers
-    boxes: Boxes
+    members: Integers  # positions of subjects, ascending
+    boxes: Boxes  # published for each of them
 
 
 def assemble(
@@ -38,10 +35,7 @@ def assemble(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage]:
-    """Publish every member with the boxes of their class; suppress subjects without a class.
-
-    Raises NothingLeftError without a class.
-    """
+    """Publish every member with their class's boxes; suppress others. NothingLeftError without a class."""
     if not classes:
         raise NothingLeftError(
             "every subject would be suppressed, so there is nothing to publish; relax the suppression "
@@ -77,17 +71,12 @@ def assemble(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointRecords:
-    """Records of points, before they are shuffled.
+    """Records of points, before they are shuffled; record r owns points offsets[r] to offsets[r + 1]."""
 
-    members: int64 [r], the subject of each record, all different. Record r owns points offsets[r] to
-    offsets[r + 1], in any order. stands_for: int64 [p], the raw sample of each point, all different, -1 =
-    created; samples without a point are suppressed.
-    """
-
-    members: Integers
+    members: Integers  # [r], the subject of each record, all different
     offsets: Integers
-    points: Points
-    stands_for: Integers
+    points: Points  # in any order in a record
+    stands_for: Integers  # [p], each point's raw sample, all different, -1 = created; others are suppressed
 
 
 def assemble_points(
@@ -129,18 +118,14 @@ def assemble_points(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _RecordRows:
-    """Rows of each record, before records are shuffled.
-
-    members: int64 [r], the subject of each record. Record r owns rows begin[r] to end[r] of ``sorted_rows``
-    (the payload's rows in published order; None = as they are). Records may share rows.
-    """
+    """Rows of each record before shuffling, begin[r] to end[r] of sorted_rows; records may share rows."""
 
     payload: Payload
-    members: Integers
+    members: Integers  # [r], the subject of each record
     begin: Integers
     end: Integers
     samples_kept: int
-    sorted_rows: Integers | None = None
+    sorted_rows: Integers | None = None  # the payload's rows in published order, None = as they are
     stands_for: Integers | None = None
 
 

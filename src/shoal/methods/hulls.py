@@ -26,10 +26,7 @@ def hull_parameter() -> str:
 def round_outward(
     classes: Iterable[EquivalenceClass], hull: str, grid: Grid, rng: Randomness
 ) -> Iterator[EquivalenceClass]:
-    """Classes with boxes enlarged by a rule, as ``parse_hull`` reads it; members of a class share its draws.
-
-    Raises MisuseError when the grid of the rule is no whole number of the data's cells.
-    """
+    """Classes enlarged by a hull rule, one draw a class; MisuseError if its grid is no multiple of cells."""
     rule = parse_hull(hull)
     if rule.is_tight:
         yield from classes

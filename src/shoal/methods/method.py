@@ -45,37 +45,18 @@ def microaggregation(use: str) -> Technique:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Facts about a method that do not depend on its parameters.
+    """Facts about a method that do not depend on its parameters."""
 
-    Parameters
-    ----------
-    name
-        On the command line, in studies and in manifests.
-    title
-        As its authors write it.
-    techniques
-        In the terms of ISO/IEC 20889, without those of every release: pseudonyms, rounding on input,
-        suppression.
-    claim
-        Type of its claim.
-    publishes
-        "boxes" if it takes snapped samples; "points" if it takes points as given, without a grid.
-    summary
-        What it does, in a line for readers who choose among methods. Empty = what its techniques do.
-    page
-        Its page of the docs, without the ending.
-    as_published
-        Parameters closest to its paper, where shoal's defaults differ.
-    """
-
-    name: str
-    title: str
-    techniques: tuple[Technique, ...]
-    claim: type[Claim]
-    publishes: PayloadKind
-    summary: str = ""
-    page: str = ""
-    as_published: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # on the command line, in studies and in manifests
+    title: str  # as its authors write it
+    techniques: tuple[Technique, ...]  # of ISO/IEC 20889, without pseudonyms, rounding and suppression
+    claim: type[Claim]  # type of its claim
+    publishes: PayloadKind  # "boxes" of snapped samples, or "points" without a grid
+    summary: str = ""  # what it does, for readers who choose; empty = what its techniques do
+    page: str = ""  # its page of the docs, without the ending
+    as_published: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # closest to its paper, where defaults differ
 
     def __post_init__(self) -> None:
         if not self.summary:

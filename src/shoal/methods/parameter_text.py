@@ -56,10 +56,7 @@ def parse_value(parameter: Parameter, text: str) -> Any:
 
 
 def with_option_names(message: str, parameters: Mapping[str, Parameter]) -> str:
-    """A message with command line options in place of Python parameters.
-
-    ``start = 'halves'`` becomes ``--start halves``.
-    """
+    """A message with command line options for parameters: ``start = 'halves'`` is ``--start halves``."""
     options = {name: declaration.option_of(name) for name, declaration in parameters.items()}
     options |= {option.replace("-", "_"): option for option in options.values()}
     for name, option in options.items():

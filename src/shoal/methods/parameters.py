@@ -54,51 +54,21 @@ def at_least(least: int) -> Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """The declaration of one parameter.
+    """The declaration of one parameter."""
 
-    Parameters
-    ----------
-    default
-        Value without a setting.
-    help
-        For the command line: one sentence, without the default.
-    meaning
-        For the record of a release, whose readers may not be programmers.
-    unit
-        Meters, seconds, meters per second, a share of 0 to 1, people, records or rounds. None for a choice.
-    bound
-        Condition on a number. None = anything, or what the claim requires.
-    choices
-        Accepted texts.
-    written
-        Forms of a free text, which the claim checks.
-    spelled
-        Command line texts for the two values of a switch.
-    switch
-        Yes or no, on the command line --NAME and --no-NAME.
-    option
-        Name of the option, if not the parameter's name without its unit.
-    unset
-        What the command line shows for a default of None.
-    zero
-        Whether a length or duration of 0 is accepted.
-    street_graph
-        A StreetGraph, which command line and study read from files; a manifest holds its size only.
-    """
-
-    default: Any
-    help: str
-    meaning: str
-    unit: Unit | None = None
-    bound: Bound | None = None
-    choices: tuple[str, ...] = ()
-    written: str = ""
-    spelled: Mapping[str, bool] | None = None
-    switch: bool = False
-    option: str | None = None
-    unset: str = "none"
-    zero: bool = False
-    street_graph: bool = False
+    default: Any  # value without a setting
+    help: str  # for the command line: one sentence, without the default
+    meaning: str  # for the record of a release, whose readers may not be programmers
+    unit: Unit | None = None  # None for a choice
+    bound: Bound | None = None  # condition on a number; None = anything, or what the claim requires
+    choices: tuple[str, ...] = ()  # accepted texts
+    written: str = ""  # forms of a free text, which the claim checks
+    spelled: Mapping[str, bool] | None = None  # command line texts for the two values of a switch
+    switch: bool = False  # yes or no, on the command line --NAME and --no-NAME
+    option: str | None = None  # name of the option, if not the parameter's name without its unit
+    unset: str = "none"  # what the command line shows for a default of None
+    zero: bool = False  # whether a length or duration of 0 is accepted
+    street_graph: bool = False  # a StreetGraph, read from files; a manifest holds its size only
 
     def __post_init__(self) -> None:
         forms = (self.choices, self.written, self.spelled, self.switch, self.street_graph)

@@ -21,24 +21,7 @@ _UTC_NAMES: Final = frozenset({"UTC", "Z", "GMT"})
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of a zone.
-
-    Parameters
-    ----------
-    zone : str
-        Its name, such as Europe/Paris.
-
-    Raises
-    ------
-    MisuseError
-        For an unknown zone.
-
-    Examples
-    --------
-    >>> around_change = np.array([1711846740.0, 1711846860.0])  # 2024-03-31, 1:00 UTC
-    >>> Clock("Europe/Paris").utc_offset_s(around_change)
-    array([3600., 7200.])
-    """
+    """The clock of a zone such as Europe/Paris; raises MisuseError for an unknown zone."""
 
     zone: str = "UTC"
 

@@ -8,22 +8,17 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of Trajectories, as construction checks it.
+    """A column of Trajectories, as construction checks it."""
 
-    of: what has one value each. snapped, unsnapped: its type on a grid and without one, None = absent. unit:
-    on a grid; as_given: without one. place: in the order of a subject's samples. pair: the column that comes
-    with it.
-    """
-
-    of: Literal["offset", "subject", "sample"]
-    snapped: type[np.generic] | None
-    unsnapped: type[np.generic] | None
+    of: Literal["offset", "subject", "sample"]  # what has one value each
+    snapped: type[np.generic] | None  # its type on a grid, None = absent
+    unsnapped: type[np.generic] | None  # its type without one, None = absent
     meaning: str
-    unit: str = ""
-    as_given: str = ""
+    unit: str = ""  # on a grid
+    as_given: str = ""  # unit without a grid
     required: bool = True
-    place: int | None = None
-    pair: str | None = None
+    place: int | None = None  # in the order of a subject's samples
+    pair: str | None = None  # the column that comes with it
 
 
 COLUMNS: Final[dict[str, Column]] = {

@@ -22,25 +22,7 @@ class LargestExtents:
 
 
 def parse_extents(text: str) -> LargestExtents:
-    """The extents for a text.
-
-    Parameters
-    ----------
-    text
-        A length and a duration, separated by a comma, or one of the two.
-
-    Raises
-    ------
-    MisuseError
-        For any other text.
-
-    Examples
-    --------
-    >>> parse_extents("5km,2h")
-    LargestExtents(space_m=5000.0, time_s=7200.0)
-    >>> parse_extents("30min").space_m
-    inf
-    """
+    """The extents for a length and a duration, ``5km,2h``, or one of both; MisuseError for other texts."""
     parts = str(text).split(",")
     for names in (("space_m", "time_s"), ("space_m",), ("time_s",)):
         with suppress(MisuseError, ValueError):  # another form, or another number of parts

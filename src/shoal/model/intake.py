@@ -49,50 +49,33 @@ def require_types(kind: type, values: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read an input: everything that decides which samples come out of a file.
+    """How to read an input: everything that decides which samples come out of a file."""
 
-    id, time, lat, lon, x, y: column names, None = recognized. person: column of the unit of protection, None
-    = id. per_day: each person's UTC day is its own unit. crs: of planar x, y input; None or "local" = local
-    meters ("local" also confirms that small numbers are meant). working_crs: plane to project into, None = an
-    equal-area plane centered on the data. cell_m, slot_s: the grid; snap False keeps points as given.
-    time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as "1min" for counted steps; None =
-    by size. not_after_s: later rows (seconds since 1970) are dropped, None = the end of the day of reading.
-    min_samples_per_day: people with fewer samples a day, on average over the data's days, are left out (0 =
-    none). min_active_days: people with samples on fewer UTC days are left out; 0 = none, -1 = all without
-    samples on every day.
-
-    preset: layout of a known data set or program, None = recognized. columns: names for a file without a
-    header, separated by commas. table: the table, sheet or layer to read. date: column of dates where
-    ``time`` holds the clock time alone. time_format: of times as text, in strptime's signs. time_zone: of
-    times without a zone, and of hours that are shown, None = UTC. cells: file of the cells' positions, for
-    records that name a cell; in a manifest without folders. cell_id: column that names the cell.
-    """
-
-    id: str | None = None
+    id: str | None = None  # of columns: None = recognized
     time: str | None = None
     lat: str | None = None
     lon: str | None = None
     x: str | None = None
     y: str | None = None
-    person: str | None = None
-    per_day: bool = False
-    crs: str | None = None
-    working_crs: str | None = None
+    person: str | None = None  # column of the unit of protection, None = id
+    per_day: bool = False  # each person's UTC day is its own unit
+    crs: str | None = None  # of planar x, y; None or "local" = local meters ("local" confirms small numbers)
+    working_crs: str | None = None  # plane to project into, None = an equal-area plane centered on the data
     cell_m: float = 100.0
     slot_s: float = 60.0
-    snap: bool = True
-    time_unit: str | None = None
-    not_after_s: float | None = None
-    min_samples_per_day: float = 0.0
-    min_active_days: int = 0
-    preset: str | None = None
-    columns: str | None = None
-    table: str | None = None
-    date: str | None = None
-    time_format: str | None = None
-    time_zone: str | None = None
-    cells: str | None = None
-    cell_id: str | None = None
+    snap: bool = True  # False keeps points as given
+    time_unit: str | None = None  # numeric times: s, ms, us, ns or a duration (steps); None = by size
+    not_after_s: float | None = None  # later rows are dropped, None = after the day of reading
+    min_samples_per_day: float = 0.0  # people with fewer on average over the data's days are left out
+    min_active_days: int = 0  # people with fewer UTC days are left out; 0 = none, -1 = all lacking a day
+    preset: str | None = None  # layout of a known data set or program, None = recognized
+    columns: str | None = None  # names for a file without a header, separated by commas
+    table: str | None = None  # table, sheet or layer to read
+    date: str | None = None  # column of dates where ``time`` holds the clock time alone
+    time_format: str | None = None  # of times as text, in strptime's signs
+    time_zone: str | None = None  # of times without a zone, and of hours that are shown, None = UTC
+    cells: str | None = None  # file of cells' positions, for records that name a cell
+    cell_id: str | None = None  # column that names the cell
 
     def counts_steps(self, t_s: "Numbers") -> bool:
         """Whether these times number steps and are not times of a clock."""
@@ -105,18 +88,14 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Intake:
-    """The account of one reading. rows_read = rows kept + all rows dropped.
-
-    dropped, repaired: rows by reason. notes: assumptions of the reader, for the user (zone, unit, format).
-    reading: the settings with every column name filled in, to read the file the same way again.
-    """
+    """The account of one reading. rows_read = rows kept + all rows dropped."""
 
     rows_read: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    repaired: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows by reason
+    repaired: Mapping[str, int] = field(default_factory=dict)  # rows by reason
+    notes: tuple[str, ...] = ()  # assumptions of the reader, for the user (zone, unit, format)
     unit_of_protection: str = "each subject"
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading = field(default_factory=Reading)  # with all column names, to read the file again
 
     def with_dropped(self, reason: str, rows: int) -> "Intake":
         """The same account with ``rows`` more dropped for ``reason``."""

@@ -14,10 +14,7 @@ _ROOM: Final = 10_000  # slots or cells
 
 
 def match_records(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
-    """int64 [n]: the position of each subject's record in the release, -1 for a suppressed subject.
-
-    Raises MisuseError when the linkage has unknown names, or one twice.
-    """
+    """int64 [n]: each subject's record, -1 = suppressed; MisuseError for a name unknown or repeated."""
     subject_at = {uid: position for position, uid in enumerate(original.ids)}
     record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
     strangers = sum(uid not in subject_at for uid in linkage.uids) + sum(

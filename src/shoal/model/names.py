@@ -64,13 +64,10 @@ class TextNames(_Names):
 
 
 class Pseudonyms(_Names):
-    """Names of 16 hexadecimal digits, each as one number.
-
-    numbers: uint64 [n]. irregular: other names by their place, ascending; their number is 0.
-    """
+    """Names of 16 hexadecimal digits, each as one number."""
 
     def __init__(self, numbers: Words, irregular: Mapping[int, str] | None = None) -> None:
-        self.numbers, self.irregular = numbers, irregular or {}
+        self.numbers, self.irregular = numbers, irregular or {}  # irregular: by place, ascending; number 0
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Pseudonyms":

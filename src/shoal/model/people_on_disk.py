@@ -31,18 +31,14 @@ _ACCOUNT: Final = b"shoal"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StoredPeople:
-    """n subjects in the order of their ids, snapped to a grid.
-
-    names: [n] ids. starts, lengths: [n] first row and number of rows in the file of samples. input_rank: [n].
-    middles: [n, 3] the median slot and cell.
-    """
+    """n subjects in the order of their ids, snapped to a grid."""
 
     folder: Path
-    names: pa.Array
-    starts: Integers
-    lengths: Integers
+    names: pa.Array  # [n] ids
+    starts: Integers  # [n], first row in the file of samples
+    lengths: Integers  # [n], number of rows
     input_rank: Integers
-    middles: Integers
+    middles: Integers  # [n, 3], the median slot and cell
     grid: Grid
     crs: str | None
     intake: Intake

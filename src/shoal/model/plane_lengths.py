@@ -90,7 +90,6 @@ def error_in_words(worst: float) -> str:
 
 
 def _distance_errors(crs: str, places: Floats) -> Floats:
-    """[n]: the largest share by which a short distance differs from the geodesic one, in four directions."""
     from pyproj import Geod
 
     earth = Geod(ellps="WGS84")
@@ -117,7 +116,6 @@ def _nan_if_infinite(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
 
 
 def _angles_to(place: int, lon: Floats, lat: Floats) -> Floats:
-    """[n]: the angle at the center of the earth between one place and each; 0 for nan."""
     across, up = np.radians([np.where(np.isfinite(lon), lon, 0.0), np.where(np.isfinite(lat), lat, 0.0)])
     places = np.column_stack([np.cos(up) * np.cos(across), np.cos(up) * np.sin(across), np.sin(up)])
     angles: Floats = np.arccos(np.clip(places @ places[place], -1, 1))

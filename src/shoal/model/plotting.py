@@ -56,10 +56,7 @@ def rounded_list(values: Numbers) -> list[float]:
 
 
 def choose_rows(offsets: Numbers, at_most: int, owners: str, rows: str) -> tuple[Numbers, str]:
-    """Rows to draw, of whole owners evenly spread over all, and a note on the share drawn.
-
-    Raises MisuseError when ``at_most`` is less than 1.
-    """
+    """Rows of whole owners, evenly spread, at most ``at_most`` (>= 1), and a note on the share drawn."""
     if at_most < 1:
         raise MisuseError(f"at_most = {at_most} draws nothing; choose at least 1, for example {AT_MOST}")
     lengths, n_rows = np.diff(offsets), int(offsets[-1])

@@ -28,10 +28,7 @@ def equal_area_plane(lon_deg: Floats, lat_deg: Floats) -> str:
 
 
 def transform(from_crs: str, to_crs: str, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """(x, y), or (longitude, latitude) for a geographic system, of each position in the other system.
-
-    Positions without an image become infinity. Raises InputError for a system that pyproj does not know.
-    """
+    """(x, y), or (lon, lat), in another system, infinity without an image; InputError for an unknown one."""
     x, y = _transformer(from_crs, to_crs).transform(first, second)
     return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
 

@@ -145,22 +145,14 @@ def snap_points(
 
 @dataclass(frozen=True, kw_only=True)
 class Losses:
-    """What the release lacks, and what it adds.
+    """What the release lacks, and what it adds."""
 
-    rows: input rows dropped, by reason; the others count after that.
-
-    samples_suppressed: raw samples that no box of their subject's record covers, or without a published
-    point, including those of suppressed subjects. samples_created: published points without a raw sample.
-    subjects_by_reason: suppressed subjects, where the method gives reasons. samples_by_reason: suppressed
-    samples of a release of boxes, by the reasons of model/omission.py.
-    """
-
-    rows: Mapping[str, int] = field(default_factory=dict)
-    samples_suppressed: int = 0
+    rows: Mapping[str, int] = field(default_factory=dict)  # input rows dropped; the others count after that
+    samples_suppressed: int = 0  # raw samples in no box, or without a point, also of suppressed subjects
     subjects_suppressed: int = 0
-    samples_created: int = 0
-    subjects_by_reason: Mapping[str, int] = field(default_factory=dict)
-    samples_by_reason: Mapping[str, int] = field(default_factory=dict)
+    samples_created: int = 0  # published points without a raw sample
+    subjects_by_reason: Mapping[str, int] = field(default_factory=dict)  # if the method gives reasons
+    samples_by_reason: Mapping[str, int] = field(default_factory=dict)  # of boxes, see model/omission.py
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

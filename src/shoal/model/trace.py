@@ -24,24 +24,17 @@ _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Trace:
-    """Rows are positions of samples in the original; points are those of the release.
+    """Rows are positions of samples in the original; points are those of the release."""
 
-    time_from, place_from: int64 [p], the rows of each point's time and place. swap_set: int64 [p], its set.
-    set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leader first, sets in the order of the
-    run. place_of: [p] the subject of each point's place. facts: figures of the run. streets: the graph of
-    ReachLocations, needed to check paths. records: of a file, each point's record as a number, and the
-    records by these; None where points are in the release's order.
-    """
-
-    time_from: Integers
-    place_from: Integers
-    swap_set: Integers
-    set_offsets: Integers
-    set_rows: Integers
-    place_of: tuple[str, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    streets: StreetGraph | None = None
-    records: tuple[Integers, tuple[str, ...]] | None = None
+    time_from: Integers  # [p], the row of each point's time
+    place_from: Integers  # [p], the row of its place
+    swap_set: Integers  # [p], its set
+    set_offsets: Integers  # [s + 1]
+    set_rows: Integers  # rows of each set, the leader first, sets in the order of the run
+    place_of: tuple[str, ...]  # [p], the subject of each point's place
+    facts: Mapping[str, Any] = field(default_factory=dict)  # figures of the run
+    streets: StreetGraph | None = None  # the graph of ReachLocations, needed to check paths
+    records: tuple[Integers, tuple[str, ...]] | None = None  # of a file: numbers and names
 
     def in_order_of(self, trajectory_ids: Sequence[str], offsets: Integers) -> "Trace":
         """The trace with its records in the order of a release, if they are the release's."""

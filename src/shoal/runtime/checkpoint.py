@@ -41,10 +41,7 @@ class Checkpoint:
 
     @classmethod
     def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
-        """The folder, created if absent; raises OtherJobError when it holds parts of another job.
-
-        job: everything that decides the result, as JSON: data (see ``digest_of``) and parameters.
-        """
+        """The folder, made if absent, for ``job`` (data and parameters as JSON); else OtherJobError."""
         job_bytes = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
         _make_private_folder(folder)
         job_file = folder / _JOB_FILE
@@ -101,10 +98,7 @@ class Checkpoint:
         return arrays
 
     def load(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
-        """The arrays of a finished part, or those with these names.
-
-        Raises FileNotFoundError, and InputError for a damaged file.
-        """
+        """Arrays of a finished part, of these names or all; FileNotFoundError, InputError if damaged."""
         path = self.folder / f"{part}.npz"
         with path.open("rb") as file:
             length = max(file.seek(0, os.SEEK_END) - _DIGITS, 0)
@@ -136,7 +130,6 @@ def _make_private_folder(folder: Path) -> None:
 
 
 def _lock(folder: Path, descriptor: int) -> None:
-    """Lock a folder for this process, until the descriptor is closed or the process ends, however it ends."""
     from filelock import lock_descriptor
 
     try:

@@ -45,7 +45,6 @@ class CompiledKernel:
 
     @property
     def _numba_type_(self) -> Any:
-        """The type for other kernels; numba asks every object for this attribute."""
         return self.inner_dispatcher._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:

@@ -140,11 +140,7 @@ class KernelCache:
 
 
 def levels_of(processor: tuple[str, str, str]) -> Iterator[tuple[str, str, str]]:
-    """Levels whose code runs on this processor, best first.
-
-    The processor is numba's description: system, name, and features such as "+avx2,-sse4a"; features that
-    settings switch off are missing.
-    """
+    """Levels of this processor (numba's: system, name, features such as "+avx2,-sse4a"), best first."""
     system, _, flags = processor
     features = {flag[1:] for flag in flags.split(",") if flag.startswith("+")}
     for name, needed in LEVELS.items():
@@ -172,10 +168,7 @@ def folder() -> Path:
 
 @cache
 def digest_of(function: Callable[..., Any]) -> bytes:
-    """Digest of everything that a function's machine code depends on, except argument types.
-
-    File names, line numbers, comments and docstrings do not matter.
-    """
+    """Digest of what a function's machine code depends on, except argument types; comments do not matter."""
     waiting, reached = [function], dict[Any, bytes]()
     while waiting:
         one = _python_function(waiting.pop())
@@ -187,7 +180,6 @@ def digest_of(function: Callable[..., Any]) -> bytes:
 
 @cache
 def _describe(function: FunctionType) -> tuple[bytes, tuple[Any, ...]]:
-    """Digest of a function and the values that it names, and the functions that it calls."""
     parts: list[bytes | str] = [f"{function.__module__}.{function.__qualname__} {function.__defaults__!r}"]
     names: set[str] = set()
     for code in _codes_in(function.__code__):
@@ -262,11 +254,7 @@ def _is_of_numba(module: str) -> bool:
 
 
 def _stub_code(code: bytes, descriptor: Any) -> bytes:
-    """Intermediate code that defines the functions Python asks for, without content.
-
-    It is never compiled, because the machine code exists. Reading the full code took longer than loading
-    that.
-    """
+    """Stubs of the functions Python asks for: machine code exists, and loading the full code is slow."""
     whole = binding.parse_bitcode(code)
     module = ir.Module(whole.name)
     module.triple, module.data_layout = whole.triple, whole.data_layout
@@ -309,7 +297,6 @@ def _release_lock(path: Path) -> None:
 
 
 def _acquire_lock(path: Path) -> BinaryIO | None:
-    """A lock that other processes respect; None when it cannot be acquired, or not in time."""
     try:
         lock = path.open("wb")
     except OSError:

@@ -55,13 +55,7 @@ class ProgressReport:
 
 
 class ProgressFile:
-    """Writes progress to a file a few times a second; the work continues where writing fails.
-
-    Parameters
-    ----------
-    path
-        The file; its folder must exist.
-    """
+    """Writes progress to a file a few times a second; the work continues where writing fails."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -69,7 +63,7 @@ class ProgressFile:
         self._label, self._pace, self._last = "", Pace(0, 0.0), 0.0
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Write how far a piece of work is, unless the file is recent."""
+        """Write the progress, unless the file is recent."""
         now = time.monotonic()
         if label != self._label:
             self._label, self._pace = label, Pace(done, now)
@@ -107,7 +101,7 @@ class ProgressBars:
         self._done: dict[str, int] = {}
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Show how far a piece of work is."""
+        """Show the progress."""
         if self._shown is None:
             from rich.progress import Progress
 

@@ -21,21 +21,11 @@ def require_row_name(name: object, word: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RowKind(Generic[Row]):
-    """What rows of a table have in common.
+    """What rows of a table have in common."""
 
-    Parameters
-    ----------
-    word
-        For messages and for the group of entry points: ``method`` reads those of ``shoal.methods``.
-    name_of
-        The name of a row.
-    check
-        Raises MisuseError for a row that is incomplete.
-    """
-
-    word: str
-    name_of: Callable[[Row], str]
-    check: Callable[[Row], None]
+    word: str  # for messages, and the group of entry points: ``method`` reads ``shoal.methods``
+    name_of: Callable[[Row], str]  # the name of a row
+    check: Callable[[Row], None]  # raises MisuseError for a row that is incomplete
 
 
 class Registry(MutableMapping[str, Row]):

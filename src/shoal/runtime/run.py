@@ -132,10 +132,7 @@ class Engine(Protocol):
     """
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part], /) -> Iterator[Result]:
-        """Results in the order of ``parts``. A lost worker costs only its task.
-
-        Raises what ``fn`` raises, EngineError when workers keep dying.
-        """
+        """Results in order of ``parts``; a lost worker costs its task. Raises fn's errors, EngineError."""
 
 
 def run_tasks(

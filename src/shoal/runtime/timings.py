@@ -20,24 +20,12 @@ _RESET_THE_PEAK: Final = "5"  # proc(5): resets the peak of the resident memory
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The cost of one stage, or of several with the same name; nested stages count separately.
-
-    Parameters
-    ----------
-    stage
-        Its name.
-    seconds
-        Elapsed, without work alongside another stage.
-    cpu_s
-        Of all threads, and of child processes that ended meanwhile.
-    peak_bytes
-        Largest resident memory of this process during the stage; None where the system does not report it.
-    """
+    """The cost of one stage, or of several with the same name; nested stages count separately."""
 
     stage: str
-    seconds: float
-    cpu_s: float
-    peak_bytes: int | None
+    seconds: float  # elapsed, without work alongside another stage
+    cpu_s: float  # of all threads, and of child processes that ended meanwhile
+    peak_bytes: int | None  # largest resident memory of this process during the stage; None = unknown
 
     def to_json(self) -> dict[str, Any]:
         """As in ``shoal anonymize --timings --json``."""

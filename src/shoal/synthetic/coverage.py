@@ -17,10 +17,7 @@ _OUTSIDE: Final = 2.0  # a point farther from its station than this many spacing
 
 @dataclass(frozen=True, kw_only=True)
 class JumpLaw:
-    """Jump lengths r between min_m and max_m with density ~ (r + offset_m)^-alpha (truncated power law).
-
-    offset_m keeps the density finite at 0, as in Gonzalez et al. 2008.
-    """
+    """Jump lengths r with density ~ (r + offset_m)^-alpha, finite at 0, as in Gonzalez et al. 2008."""
 
     alpha: float
     offset_m: float
@@ -38,25 +35,19 @@ class JumpLaw:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Coverage:
-    """Stations on a plane with precomputed neighbors and raster.
-
-    x_m, y_m: float64 [n]. neighbors: int64 [n, up to 8], the nearest others, nearest first; neighbor_m: their
-    distances. spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any unit.
-    raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m meters from
-    (west_m, south_m). radius_m: distance from the median position within which 9 of 10 stations lie.
-    """
+    """Stations on a plane with precomputed neighbors and raster."""
 
     x_m: Floats
     y_m: Floats
-    neighbors: Integers
+    neighbors: Integers  # [n, up to 8], the nearest others, nearest first
     neighbor_m: Floats
-    spacing_m: Floats
-    density: Floats
-    raster: npt.NDArray[np.int32]
-    cell_m: float
+    spacing_m: Floats  # [n], mean distance to them
+    density: Floats  # [n], people per area, any unit
+    raster: npt.NDArray[np.int32]  # [rows, columns], nearest station to each square, from (west_m, south_m)
+    cell_m: float  # side of a square
     west_m: float
     south_m: float
-    radius_m: float
+    radius_m: float  # from the median position, within which 9 of 10 stations lie
 
     @classmethod
     def of(cls, stations: Stations) -> "Coverage":
@@ -80,11 +71,7 @@ class Coverage:
         )
 
     def serving(self, x: Floats, y: Floats) -> tuple[Integers, Floats]:
-        """The nearest station to each point, by the raster and its neighbors, and the distance in meters.
-
-        x, y: meters, equal shape. In very uneven layouts the answer can be the second nearest, which is
-        harmless.
-        """
+        """The nearest station, in very uneven layouts perhaps the second nearest, and its distance (m)."""
         rows, columns = self.raster.shape
         row = np.clip((y - self.south_m) / self.cell_m, 0, rows - 1).astype(np.int64)
         column = np.clip((x - self.west_m) / self.cell_m, 0, columns - 1).astype(np.int64)
@@ -118,7 +105,6 @@ class Coverage:
 
 
 def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
-    """[n, k] the nearest other stations of each, at most 8, and their distances in meters."""
     n = x.size
     k = min(_N_NEIGHBORS, n - 1)
     neighbors, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
@@ -135,7 +121,6 @@ def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
 
 
 def _nearest_raster(x: Floats, y: Floats, cell: float) -> npt.NDArray[np.int32]:
-    """The nearest station to each cell's middle, tile by tile, among possible candidates."""
     columns, rows = (int(np.ceil(np.ptp(axis) / cell)) + 1 for axis in (x, y))
     raster = np.empty((rows, columns), dtype=np.int32)
     for first_row in range(0, rows, _TILE):

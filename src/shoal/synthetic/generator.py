@@ -40,10 +40,7 @@ _WEEKEND: Final = (
 def event_minutes(
     clock_min: Integers, days: int, habits: Habits, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """(person, minute) of n people's events, since the first day's 00:00, unordered, with repeats.
-
-    clock_min: int64 [n], delay of each person's rhythm. Every person has at least one event.
-    """
+    """(person, minute) of n people's events from the first 00:00, unordered, with repeats, at least one."""
     n = clock_min.size
     sigma = habits.rate_sigma
     rate_h = habits.events_per_hour * rng.lognormal(-0.5 * sigma**2, sigma, n)
@@ -67,18 +64,13 @@ def event_minutes(
 
 
 def _rhythm(days: int) -> tuple[Floats, Floats]:
-    """(cumulative share of activity, hours since then) at each hour of ``days`` days from a Monday on."""
     weight = np.concatenate([_WEEKEND if day % 7 >= 5 else _WEEKDAY for day in range(days)])
     cumulative = np.concatenate([[0.0], np.cumsum(weight)])
     return cumulative / cumulative[-1], np.arange(cumulative.size, dtype=np.float64)
 
 
 def _by_own_days(share: Floats, person: Integers, midnight: Floats, factors: Floats) -> Floats:
-    """The common share of activity until a moment, from the personal share until then.
-
-    share: float64 [m] of these persons' activity; midnight: float64 [d + 1] common share until each midnight;
-    factors: float64 [n, d] by which a person's day differs from the average.
-    """
+    """The common share until a moment, from a personal one: days differ by ``factors`` [n, d]."""
     personal = np.cumsum(np.diff(midnight) * factors, axis=1)
     personal /= personal[:, -1:]
     n, days = personal.shape
@@ -184,7 +176,6 @@ class World:
         )
 
     def _records(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers, Integers]:
-        """(person, minute, station) of n people, ascending and without repeats."""
         stays = simulate_stays(n, self.days, self.stations, self.coverage, self.habits, rng)
         person, minute = event_minutes(stays.clock_min, self.days, self.habits, rng)
         span = self.days * 1440
@@ -203,10 +194,7 @@ class World:
         return person, minute, station
 
     def _as_observed(self, station: Integers, staying: Flags, rng: np.random.Generator) -> Integers:
-        """The recording stations: sometimes not the nearest, more often where stations are dense.
-
-        staying: people who are always recorded by the nearest.
-        """
+        """Recording stations, in dense areas sometimes a neighbor; not for people who are ``staying``."""
         neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
         near = np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
         share = self.habits.handover * near
@@ -311,7 +299,6 @@ def write_synthetic(
 
 
 def _blocks(world: World, run: Run) -> Iterator["pa.Table"]:
-    """All blocks in order; only a few per thread are in memory at a time."""
     quiet = replace(run, progress=silent)
     ahead = max(_BLOCKS_AHEAD * run.threads, 1)
     run.progress(_LABEL, 0, world.n_blocks)
@@ -323,7 +310,6 @@ def _blocks(world: World, run: Run) -> Iterator["pa.Table"]:
 
 
 def _in_groups(blocks: Iterator["pa.Table"]) -> Iterator["pa.Table"]:
-    """Blocks combined to row groups of about a million rows."""
     import pyarrow as pa
 
     waiting: list[pa.Table] = []

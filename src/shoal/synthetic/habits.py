@@ -12,42 +12,18 @@ from shoal.synthetic.stations import Layout
 
 @dataclass(frozen=True, kw_only=True)
 class Habits:
-    """Parameters that may differ between layouts.
+    """Parameters that may differ between layouts."""
 
-    Parameters
-    ----------
-    events_per_hour
-        Mean over people and hours.
-    rate_sigma
-        Standard deviation of the logarithm of a person's rate.
-    day_sigma
-        The same for the factors by which a person's days differ.
-    burst_size
-        Mean number of events in a burst.
-    staying
-        Share of the people who are always recorded at one station.
-    outgoing
-        Factor on the chances of outings.
-    handover
-        Share of the events recorded by a neighboring station, where stations are dense.
-    working_near
-        Share of workers whose workplace is served by the station of their home.
-    working_anywhere
-        Share of workers whose workplace is wherever people live, however far.
-    errands
-        Share of the events that happen on extra trips, as far away as an outing leads.
-    """
-
-    events_per_hour: float = 0.75
-    rate_sigma: float = 0.8
-    day_sigma: float = 0.0
-    burst_size: float = 1.6
-    staying: float = 0.0
-    outgoing: float = 1.0
-    handover: float = 0.08
-    working_near: float = 0.0
-    working_anywhere: float = 0.0
-    errands: float = 0.0
+    events_per_hour: float = 0.75  # mean over people and hours
+    rate_sigma: float = 0.8  # standard deviation of the logarithm of a person's rate
+    day_sigma: float = 0.0  # the same for the factors by which a person's days differ
+    burst_size: float = 1.6  # mean number of events in a burst
+    staying: float = 0.0  # share of people who are always recorded at one station
+    outgoing: float = 1.0  # factor on the chances of outings
+    handover: float = 0.08  # share of events recorded by a neighboring station, where stations are dense
+    working_near: float = 0.0  # share of workers whose workplace is served by the station of their home
+    working_anywhere: float = 0.0  # share of workers whose workplace is wherever people live, however far
+    errands: float = 0.0  # share of events on extra trips, as far away as an outing leads
 
 
 # The rates are those of Table I of Gramaglia et al. 2017, a little more for events that fall together. The

@@ -45,18 +45,13 @@ _LEAD_MIN: Final = 2 * MINUTES_PER_DAY  # simulation starts two days before the 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stays:
-    """Stays of n people over some days.
+    """Stays of n people over some days."""
 
-    clock_min: int64 [n], delay of each person's day after 04:00. home: int64 [n] stations. staying: bool [n],
-    people recorded only at home. key: int64 [s] ascending, person * stride + lead + minute at which a stay
-    begins; place: int64 [s] stations.
-    """
-
-    clock_min: Integers
-    home: Integers
-    staying: Flags
-    key: Integers
-    place: Integers
+    clock_min: Integers  # [n], delay of each person's day after 04:00
+    home: Integers  # [n] stations
+    staying: Flags  # [n], people recorded only at home
+    key: Integers  # [s] ascending, person * stride + lead + minute at which a stay begins
+    place: Integers  # [s] stations
     stride: int
 
     def place_of(self, person: Integers, minute: Integers) -> Integers:
@@ -120,7 +115,6 @@ def simulate_stays(
 
 
 def _clocks(works: Flags, rng: np.random.Generator) -> Integers:
-    """int64 [n] minutes: early birds and night owls within two hours, late and night shifts far beyond."""
     shift = rng.random(works.size)
     late = (
         np.where(shift < NIGHT_SHARE, NIGHT_MIN, np.where(shift < NIGHT_SHARE + LATE_SHARE, LATE_MIN, 0))
@@ -130,7 +124,6 @@ def _clocks(works: Flags, rng: np.random.Generator) -> Integers:
 
 
 def _workdays(works: Flags, day: Integers, rng: np.random.Generator) -> Flags:
-    """[n, d]: whether each person works on each day; day 0 is a Monday."""
     rota = rng.random(works.size) < ROTA_SHARE
     turn = np.where(rota, rng.integers(0, 7, works.size), 0)
     duty = (day + turn[:, None]) % 7 < 5
@@ -141,7 +134,6 @@ def _workdays(works: Flags, day: Integers, rng: np.random.Generator) -> Flags:
 def _bases(
     home: Integers, n_days: int, coverage: Coverage, leaving: Flags, rng: np.random.Generator
 ) -> tuple[Integers, Flags]:
-    """[n, d] stations where each day begins and ends, and [n, d] whether each is a journey's lodging."""
     starts = rng.random((home.size, n_days)) < JOURNEYS_PER_DAY * leaving[:, None]
     length = rng.geometric(1 / JOURNEY_DAYS, (home.size, n_days))
     who, when = np.nonzero(starts)
@@ -168,7 +160,6 @@ def _bases(
 
 
 def _outing_days(at_work: Flags, factor: Floats, rng: np.random.Generator) -> Flags:
-    """[n, d, 3]: which of a day's three outings take place; some people go out far more often than others."""
     outgoing = rng.lognormal(-0.5 * 0.7**2, 0.7, (at_work.shape[0], 1, 1))
     chance = (
         np.where(at_work[..., None], OUTINGS_WORKDAY, OUTINGS_FREE_DAY) * outgoing * factor[:, None, None]
@@ -185,11 +176,7 @@ def _outings(
     coverage: Coverage,
     rng: np.random.Generator,
 ) -> Integers:
-    """[n, d, 3] stations of each outing; where none takes place, the place of departure.
-
-    base, anchor: [n, d] stations of the night and of work. Outings on a journey always lead to new places
-    without return.
-    """
+    """[n, d, 3] stations of outings, or of departure; on a journey always new places without return."""
     n, n_days, per_day = outings.shape
     visited = np.empty(outings.shape, dtype=np.int64)
     history = np.empty((n, n_days * per_day), dtype=np.int64)
@@ -215,7 +202,6 @@ def _outings(
 
 
 def _starts(at_work: Flags, outings: Flags, rng: np.random.Generator) -> Integers:
-    """int64 [n, d, 7] minutes after the day's begin at which its stays begin, ascending, within the day."""
     shape = at_work.shape
 
     def around(middle: float, spread: float) -> Floats:

@@ -69,7 +69,6 @@ def place_by_density(density: Density, n_subjects: int, rng: np.random.Generator
 
 
 def _dense_city(stations: float, surface_km2: float, share: float, rng: np.random.Generator) -> Placed:
-    """A jittered sunflower spiral on a disk of this surface, wider spaced farther out."""
     n = max(round(stations), _FEWEST)
     radius = 1000 * np.sqrt(surface_km2 / np.pi)
     r = np.linspace(0.0, 1.0, 2_000)
@@ -88,7 +87,6 @@ def _dense_city(stations: float, surface_km2: float, share: float, rng: np.rando
 
 
 def _outside(n: int, surface_km2: float, inner_km2: float, rng: np.random.Generator) -> Placed:
-    """Towns and single stations on a ring around a capital of the inner surface."""
     inner, outer = (1000 * np.sqrt(km2 / np.pi) for km2 in (inner_km2, inner_km2 + surface_km2))
     in_towns = round(n * _IN_TOWNS)
     n_towns = max(round(in_towns / _STATIONS_OF_A_TOWN), 1)
@@ -219,7 +217,6 @@ def read_stations(path: Path | str) -> Stations:
 
 
 def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """(x, y, population): a jittered sunflower spiral around the origin, wider spaced farther out."""
     r = np.linspace(0.0, radius_m, 2_000)
     spacing = DOWNTOWN_SPACING_M + (FRINGE_SPACING_M - DOWNTOWN_SPACING_M) * r / radius_m
     per_meter = 2 * np.pi * r / (0.87 * spacing**2)  # a station of a triangular lattice takes 0.87 spacing^2
@@ -235,7 +232,6 @@ def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Fl
 
 
 def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """(x, y, population): cities by Zipf's law, small towns, and the country between them."""
     centers = _cities_apart(rng)
     size = 1.0 / np.arange(1, N_CITIES + 1)
     parts: list[tuple[Floats, Floats, Floats]] = []
@@ -260,7 +256,6 @@ def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
 
 
 def _cities_apart(rng: np.random.Generator) -> list[tuple[float, float]]:
-    """City centers at least 35 km from each other, the largest within the middle third."""
     centers: list[tuple[float, float]] = []
     while len(centers) < N_CITIES:
         x, y = _in_ellipse(1, rng)[:, 0] * (0.9 if centers else 0.33)
@@ -270,7 +265,6 @@ def _cities_apart(rng: np.random.Generator) -> list[tuple[float, float]]:
 
 
 def _in_ellipse(n: int, rng: np.random.Generator) -> Floats:
-    """[2, n] points spread evenly over the nation."""
     r, angle = np.sqrt(rng.random(n)), rng.uniform(0, 2 * np.pi, n)
     return np.stack([NATION_AXES_M[0] * r * np.cos(angle), NATION_AXES_M[1] * r * np.sin(angle)])
 
@@ -286,7 +280,6 @@ def _country(rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def _on_plane(lat: Floats, lon: Floats) -> tuple[Floats, Floats]:
-    """Meters east and north of the median position; longitudes may cross the date line."""
     east = (lon - lon[0] + 180) % 360 - 180
     east = east - np.median(east)
     middle = np.median(lat)
@@ -298,7 +291,6 @@ def _on_earth(lat: Floats, lon: Floats) -> Flags:
 
 
 def _read_table(path: Path) -> "pa.Table":
-    """A whole CSV or Parquet file, recognized by its first bytes."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -319,7 +311,6 @@ def _read_table(path: Path) -> "pa.Table":
 
 
 def _degrees(table: "pa.Table", names: tuple[str, ...], what: str, path: Path) -> Floats:
-    """The one column of these names as float64, empty values as NaN."""
     import pyarrow as pa
 
     matches = [name for name in table.column_names if name.lower() in names]

@@ -26,17 +26,13 @@ _ROUNDINGS: Final = 8
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cluster:
-    """People who are moved close to each other.
+    """People who are moved close to each other."""
 
-    members: int64 [n], subjects; t: float64 [s], their common times; x, y: float64 [n, s], their places;
-    source: int64 [n, s], the raw sample that each point stands for, -1 = created.
-    """
-
-    members: Integers
-    t: Floats
-    x: Floats
+    members: Integers  # [n] subjects
+    t: Floats  # [s], their common times
+    x: Floats  # [n, s], places
     y: Floats
-    source: Integers
+    source: Integers  # [n, s], the raw sample that each point stands for, -1 = created
 
 
 def delta_parameter() -> float:
@@ -89,10 +85,7 @@ def root_mean_square_distances(points: Floats) -> Floats:
 
 
 def interpolate_places(t: Floats, samples: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
-    """Places at the times t, on straight lines between samples (t, x, y).
-
-    Of several samples at one time the first counts.
-    """
+    """Places at the times t, on straight lines between samples (t, x, y), the first of each time."""
     own_t, x, y = samples
     moments, first = np.unique(own_t, return_index=True)
     return np.interp(t, moments, x[first]), np.interp(t, moments, y[first])
@@ -121,10 +114,7 @@ def publish_clusters(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage]:
-    """Publish everybody in a cluster, moved into its cylinder; suppress all others.
-
-    clusters: emptied here, so that each point is in memory once. Raises NothingLeftError without a cluster.
-    """
+    """Publish everybody in a cluster, suppress others; empties ``clusters`` to have each point once."""
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)
     members = np.concatenate([cluster.members for cluster in clusters] or [np.empty(0, dtype=np.int64)])

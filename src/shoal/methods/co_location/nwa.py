@@ -1,7 +1,4 @@
-"""Never Walk Alone: people with the same time span, moved into cylinders of k.
-
-Abul, Bonchi and Nanni 2008.
-"""
+"""Never Walk Alone: people with the same time span, moved into cylinders of k (Abul, Bonchi, Nanni 2008)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -187,7 +184,6 @@ class Nwa:
 def _interpolate_members(
     original: Trajectories, members: Integers, t: Floats
 ) -> tuple[Floats, Floats, Integers]:
-    """Interpolated places [n, s] at the times t, and the raw sample of exactly that time, or -1."""
     x, y = np.empty((2, len(members), len(t)))
     source = np.empty((len(members), len(t)), dtype=np.int64)
     for row, member in enumerate(members.tolist()):

@@ -1,7 +1,4 @@
-"""Wait For Me: similar trajectories, edited onto one time line and moved into cylinders.
-
-Abul, Bonchi and Nanni 2010.
-"""
+"""Wait For Me: trajectories edited onto one time line, moved into cylinders (Abul, Bonchi, Nanni 2010)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -216,7 +213,6 @@ class W4m:
 
 
 def _sample_lives(people: Trajectories, speed_m_s: float) -> Floats:
-    """[n, 256, 3]: x, y and time in meters at equal fractions of each person's life."""
     lives = np.empty((people.n_subjects, _FRACTIONS, 3))
     for row, samples in enumerate(people):
         at = np.linspace(samples[0].min(), samples[0].max(), _FRACTIONS)

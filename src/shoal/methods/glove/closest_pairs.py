@@ -115,7 +115,6 @@ class BandedPairs:
             self._queue_list(slot, near, len(crowds.entered))
 
     def _look_ahead(self, ahead: Ahead) -> None:
-        """Start searches for the crowds that come next, so that no thread waits."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
         most = min(self._ahead - len(self._foreseen), self._merged.spare_rows(self._n_living))
         under_way = sum(not search.done.done() for search in self._foreseen.values())
@@ -128,10 +127,7 @@ class BandedPairs:
             self._foreseen[a, b] = self._merged.begin(row, others, self._threshold)
 
     def _upcoming_pairs(self, ahead: Ahead, most: int) -> Iterator[tuple[tuple[int, int], EquivalenceClass]]:
-        """The next disjoint pairs in the queue that will enter and are not foreseen yet.
-
-        Stops at the end of a list, behind which other pairs may come, and after a bounded number of entries.
-        """
+        """The next disjoint new pairs, to the end of a list: behind it other pairs may come."""
         popped: list[Entry] = []
         slots_used: set[int] = set()
         count = 0
@@ -154,7 +150,6 @@ class BandedPairs:
             heappush(self._queue, entry)
 
     def _search_all(self) -> None:
-        """Queue all pairs below the threshold, as far as the lists reach."""
         living = np.flatnonzero(self._living)
         self._queue.clear()
         single = living if self._merged is None else living[self._merged.sizes(living) == 1]
@@ -163,7 +158,6 @@ class BandedPairs:
             self._search_crowds(np.setdiff1d(living, single))
 
     def _search_again(self, owner: int) -> None:
-        """Search again for the owner of a list that is used up, and for everyone whose list may soon be."""
         if not self._full[owner]:
             self._search_crowds(np.array([owner]))
             return
@@ -186,7 +180,6 @@ class BandedPairs:
         )
 
     def _queue_lists(self, owners: Integers, nearest: Nearest, rows: Integers) -> None:
-        """Queue the lists in these rows; a pair in two lists enters once."""
         count, length = nearest.length[rows], nearest.partner.shape[1]
         listed = np.arange(length) < count[:, None]
         owner, other = np.repeat(owners, count), nearest.partner[rows][listed]
@@ -211,7 +204,6 @@ class BandedPairs:
         heapify(self._queue)
 
     def _queue_list(self, slot: int, near: list[tuple[float, int]], until: int) -> None:
-        """Queue the list of one crowd, without classes that are gone or entered after ``until``."""
         assert self._merged is not None  # noqa: S101  (callers see to it)
         others = np.array([other for _, other in near], dtype=np.int64)
         still_valid = self._living[others] & self._merged.entered_by(others, until)

@@ -1,7 +1,4 @@
-"""GLOVE: merge the two most similar trajectories until every class has k people.
-
-Source: Gramaglia and Fiore 2015, Alg. 1.
-"""
+"""GLOVE: merge the two most similar trajectories until every class has k (Gramaglia, Fiore 2015, Alg. 1)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -338,7 +335,6 @@ class Glove:
         return [crowd for crowd in published if len(crowd.boxes)]
 
     def _merge_classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
-        """The classes of the greedy loop, with the last one below k merged in or left out."""
         grid = original.snapped_grid()
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale, bounds = caps.scale_on(grid), self._partner_bounds(grid)
@@ -428,7 +424,6 @@ class _SingleClasses:
 
 
 def _find_closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:
-    """Position of the finished class with the least effort to the short one; the first of equals."""
     samples = samples_of_boxes(short.boxes)
     return min(
         range(len(finished)),

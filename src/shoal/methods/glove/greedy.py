@@ -1,7 +1,4 @@
-"""The greedy loop: merge the two closest classes until at most one below k is left.
-
-Source: Gramaglia and Fiore 2015, Alg. 1.
-"""
+"""The greedy loop: merge the closest classes until at most one is below k (Gramaglia, Fiore 2015, Alg. 1)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -36,24 +33,17 @@ class ClosestPairs(Protocol):
         """Remove two classes."""
 
     def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
-        """Put a merged class, still below k, into its slot.
-
-        ahead: the class that two slots would form if they came next, or None if that class would not enter.
-        """
+        """Put a class below k into its slot; ahead: the class that two slots would form if next, or None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Merging:
-    """The outcome of the greedy loop.
+    """The outcome of the greedy loop."""
 
-    sequence: merged slots in order; finished: classes of at least k; discarded: classes that lost every
-    sample to suppression; short: the class left below k, if any.
-    """
-
-    sequence: list[tuple[int, int]] = field(default_factory=list)
-    finished: list[EquivalenceClass] = field(default_factory=list)
-    discarded: list[EquivalenceClass] = field(default_factory=list)
-    short: list[EquivalenceClass] = field(default_factory=list)
+    sequence: list[tuple[int, int]] = field(default_factory=list)  # merged slots in order
+    finished: list[EquivalenceClass] = field(default_factory=list)  # classes of at least k
+    discarded: list[EquivalenceClass] = field(default_factory=list)  # lost every sample to suppression
+    short: list[EquivalenceClass] = field(default_factory=list)  # the class left below k, if any
 
     def ended(self, merged: EquivalenceClass, k: int) -> bool:
         """Store a class that merges no more; whether it is one."""

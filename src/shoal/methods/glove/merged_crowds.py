@@ -33,16 +33,12 @@ _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
 
 
 class StartedSearch(NamedTuple):
-    """A search for a crowd's nearest that is submitted to a thread.
+    """A search for a crowd's nearest that is submitted to a thread."""
 
-    row: of the crowd, whose list it fills. until: how many crowds had entered; it sees those that live. task:
-    its arguments, for a caller that cannot wait.
-    """
-
-    row: int
-    until: int
+    row: int  # of the crowd, whose list it fills
+    until: int  # how many crowds had entered; it sees those that live
     done: Future[None]
-    task: tuple[Any, ...]
+    task: tuple[Any, ...]  # its arguments, for a caller that cannot wait
 
 
 class MergedCrowds:
@@ -221,7 +217,6 @@ class MergedCrowds:
         )
 
     def _blocks(self, slots: Integers) -> list[Integers]:
-        """These crowds in groups of at most LANES neighbors, as many groups for each thread."""
         places, main = self._near.people.places, self.crowds.bounding.visits.main[slots, 0, 0]
         count = min(-(-len(slots) // (BLOCK_LANES * self._threads)) * self._threads, len(slots))
         strips = math.ceil(math.sqrt(count))
@@ -274,7 +269,6 @@ def _largest_32_bit_crowd(original: Trajectories, scale: Scale) -> int:
 
 
 def _with_capacity(column: Integers, room: int, kind: Any) -> Numbers:
-    """A copy at the start of a longer array; memory that is never written costs nothing."""
     longer = np.empty(room, dtype=kind)
     longer[: len(column)] = column[:room]
     return longer

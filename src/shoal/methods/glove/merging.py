@@ -53,7 +53,6 @@ def merge(
 
 
 def _second_is_longer(first: EquivalenceClass, second: EquivalenceClass, scale: Scale) -> bool:
-    """Whether the second has more boxes or, with equally many, the larger effort toward the other."""
     if len(first.boxes) != len(second.boxes):
         return len(second.boxes) > len(first.boxes)
     a, b = samples_of_boxes(first.boxes), samples_of_boxes(second.boxes)

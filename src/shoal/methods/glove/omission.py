@@ -71,10 +71,7 @@ class _ClassAtPrice:
 def omit_samples(
     original: Trajectories, start: Sequence[EquivalenceClass], budget: Budget, run: Run
 ) -> list[EquivalenceClass]:
-    """Classes with smaller boxes and some samples in none; whole classes may be missing.
-
-    start: boxes disjoint in time. Classes stay unchanged where no price meets the budget.
-    """
+    """Classes with smaller boxes, perhaps fewer; unchanged if no price meets the budget. start: disjoint."""
     return _PriceSearch.on(original, start, run).spend(budget)
 
 
@@ -181,7 +178,6 @@ class _PriceSearch:
     def _spend_rest(
         self, chosen: Sequence[_ClassAtPrice], place: int, budget: Budget, n_samples: int
     ) -> list[_ClassAtPrice]:
-        """The next lower price for as many classes as the rest of the budget allows, small steps first."""
         lower = self._answers_at(place, budget)
         remaining = n_samples - _count_missing(chosen)
         extra_missing = [after.missing - before.missing for before, after in zip(chosen, lower, strict=True)]
@@ -252,7 +248,6 @@ def _crowd(original: Trajectories, members: Integers) -> _Crowd:
 
 
 def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
-    """Prices to try, each a tenth higher: from the smallest box's cost to the largest's for all samples."""
     least = int(weights.place[min(2, len(weights.place) - 1)] + weights.per_slot)
     slots = max(int(crowd.columns[2, -1] - crowd.columns[2, 0]) + 1 for crowd in crowds)
     most = int(weights.place[-1] + weights.per_slot * slots) * max(len(crowd.owner) for crowd in crowds)
@@ -274,7 +269,6 @@ def _respects_bounds(crowd: _Crowd, bounds: Integers, answer: _ClassAtPrice) -> 
 def _choose_classes_left_out(
     crowds: Sequence[_Crowd], answers: Sequence[_ClassAtPrice], price: int, n_people: int
 ) -> Flags:
-    """[classes] those left out whole: the highest cost above their samples' prices per person first."""
     gains = np.array(
         [
             (answer.cost - price * len(crowd.owner)) / len(crowd.members)

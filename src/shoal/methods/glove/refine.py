@@ -138,7 +138,6 @@ def _refine_once(
 
 
 def _class_positions(original: Trajectories, members: Sequence[Integers], turn: int) -> Floats:
-    """[classes, 3]: place of each class on axes that turn from round to round, and its activity."""
     starts = original.offsets[:-1]
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
     people = np.stack([*middles, np.log2(original.lengths)], axis=1)
@@ -159,10 +158,7 @@ def _search_part(
 def search_neighborhood(
     original: Trajectories, members: Sequence[Integers], k: int, weights: Weights, allowance: int
 ) -> list[Integers]:
-    """These classes after a search among themselves, each ascending.
-
-    allowance: most class costs that may be computed.
-    """
+    """Classes after a search among themselves; allowance: most class costs that may be computed."""
     people = np.sort(np.concatenate(members))
     lengths = original.lengths[people]
     offsets = np.concatenate([[0], np.cumsum(lengths)])

@@ -11,18 +11,14 @@ from shoal.runtime.arrays import Integers
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Epochs:
-    """``count`` epochs in windows of ``width`` epochs.
-
-    Piece p is what subject[p] did in epoch[p], ordered by both. by_epoch: pieces by epoch; those of epoch e
-    are starts[e] to starts[e + 1].
-    """
+    """``count`` epochs in windows of ``width`` epochs; piece p is what subject[p] did in epoch[p]."""
 
     count: int
     width: int
-    subject: Integers
+    subject: Integers  # with ``epoch``: of each piece, ordered by both
     epoch: Integers
     pieces: Pieces
-    by_epoch: Integers
+    by_epoch: Integers  # pieces by epoch; those of epoch e are starts[e] to starts[e + 1]
     starts: Integers
 
     @property

@@ -31,27 +31,20 @@ _LABEL: Final = "choosing hiders"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Window:
-    """The result for one window.
+    """The result for one window."""
 
-    subjects: [n]; table: [n, width] published pieces, -1 for none; hiders: [n, k - 1] rows of this window.
-    """
-
-    subjects: Integers
-    table: Integers
-    hiders: Integers
+    subjects: Integers  # [n]
+    table: Integers  # [n, width] published pieces, -1 for none
+    hiders: Integers  # [n, k - 1] rows of this window
 
 
 @dataclass(frozen=True)
 class Search:
-    """Where hiders are searched for.
+    """Where hiders are searched for."""
 
-    neighborhood: people at first; space_weight: slots that one cell of a pair's hull costs in addition;
-    cycles: hiders form greedy cycles instead of the assignment of least cost.
-    """
-
-    neighborhood: int
-    space_weight: int
-    cycles: bool = False
+    neighborhood: int  # people at first
+    space_weight: int  # slots that one cell of a pair's hull costs in addition
+    cycles: bool = False  # hiders form greedy cycles instead of the assignment of least cost
 
 
 @dataclass(eq=False)
@@ -215,7 +208,6 @@ def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run:
 def _assign_window(
     epochs: Epochs, states: Integers, at: int, k: int, search: Search, memory: _HiderStack, run: Run
 ) -> tuple[Window, Integers, Integers]:
-    """Hiders of one window, its states [n, width], and the rows without a hider."""
     subjects, table, pattern = _published_in(epochs, states, at)
     hiders = np.full((len(subjects), k - 1), NO_ONE, dtype=np.int64)
     places = _mean_places(epochs, table)
@@ -265,7 +257,6 @@ def _assign_window(
 
 
 def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, Integers, Integers]:
-    """Published subjects of a window [n], their pieces, -1 for none, and their states, [n, width] each."""
     subjects, table = epochs.pieces_in(at)
     pattern = np.where(table >= 0, states[table], UNPUBLISHED)
     is_published = (pattern != UNPUBLISHED).any(axis=1)
@@ -285,7 +276,6 @@ def _is_inside_another(node: _Node, others: Collection[_Node]) -> bool:
 
 
 def _group_by_states(pattern: Integers) -> Iterator[Integers]:
-    """Rows with the same states in all epochs of the window."""
     order = np.lexsort(pattern.T[::-1])
     cuts = np.flatnonzero((np.diff(pattern[order], axis=0) != 0).any(axis=1)) + 1
     for start, stop in pairwise([0, *cuts.tolist(), len(order)]):
@@ -294,7 +284,6 @@ def _group_by_states(pattern: Integers) -> Iterator[Integers]:
 
 
 def _mean_places(epochs: Epochs, table: Integers) -> Integers:
-    """[n, 2] in cells: the mean place of the first samples of each subject's pieces."""
     is_published = table >= 0
     first = epochs.pieces.first[np.where(is_published, table, 0)]
     number = np.maximum(is_published.sum(axis=1), 1)

@@ -1,6 +1,6 @@
-"""kte-hide: changing hiding sets, so that following a person for tau reveals at most epsilon more.
+"""kte-hide: hiding sets that change with every window.
 
-Gramaglia et al. 2017, Alg. 2.
+Gramaglia et al. 2017, Alg. 2: following a person for tau reveals at most epsilon more.
 """
 
 from collections.abc import Iterator
@@ -322,7 +322,6 @@ def draw_owners(
 
 
 def _first_of_group(hiders: Integers) -> Integers:
-    """[n] the first row of those that hide each other, directly or through others. hiders: [n, k - 1]."""
     first = np.arange(len(hiders))
     while True:
         smaller = np.minimum(first, first[hiders].min(axis=1))
@@ -333,7 +332,6 @@ def _first_of_group(hiders: Integers) -> Integers:
 
 
 def _hider_pairs(windows: list[Window]) -> tuple[Integers, Integers]:
-    """Pairs of a piece and a piece that is merged into it, over all windows."""
     hosts, guests = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for window in windows:
         published = window.table >= 0

@@ -19,22 +19,16 @@ from shoal.runtime.randomness import Randomness
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Exchange:
-    """The outcome of swapping.
+    """The outcome of swapping; set s is set_rows[set_offsets[s] : set_offsets[s + 1]], the leader first."""
 
-    record_of: int64 [p], ascending, the subject whose record holds each point; time_from, place_from: int64
-    [p], the raw samples of its time and its place. swap_set: int64 [m], the set of each raw sample, -1 =
-    none. Set s is set_rows[set_offsets[s]:set_offsets[s + 1]], the leader first. facts: figures of the run.
-    left_out: subjects suppressed before swapping, by reason.
-    """
-
-    record_of: Integers
-    time_from: Integers
-    place_from: Integers
-    swap_set: Integers
+    record_of: Integers  # [p] ascending, the subject whose record holds each point
+    time_from: Integers  # [p], raw sample of its time
+    place_from: Integers  # [p], raw sample of its place
+    swap_set: Integers  # [m], the set of each raw sample, -1 = none
     set_offsets: Integers
     set_rows: Integers
-    facts: Mapping[str, float]
-    left_out: Mapping[str, int]
+    facts: Mapping[str, float]  # figures of the run
+    left_out: Mapping[str, int]  # subjects suppressed before swapping, by reason
     streets: StreetGraph | None = None
 
 
@@ -47,11 +41,7 @@ def publish_exchange(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage]:
-    """The release, and its linkage with the trace.
-
-    Suppressed subjects that ``left_out`` does not count had no swapped point. Raises NothingLeftError when
-    nothing was swapped.
-    """
+    """The release, and its linkage with the trace; other suppressed subjects had no swapped point."""
     members, counts = np.unique(exchange.record_of, return_counts=True)
     release, linkage, rows = assemble_points(
         original,

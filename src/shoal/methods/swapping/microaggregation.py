@@ -30,10 +30,7 @@ def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[In
 
 
 def microaggregate_graph(distances: Distances, members: Integers, k: int) -> list[Integers]:
-    """``microaggregate`` with "greedy", without a matrix.
-
-    members: ascending, at least k that paths join.
-    """
+    """``microaggregate`` with "greedy", without a matrix, for ascending members joined by paths, >= k."""
     ungrouped = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
     ungrouped[members] = True
     groups = list(form_groups(distances, k, ungrouped))
@@ -65,10 +62,7 @@ def distances_within(distances: Floats, groups: list[Integers]) -> float:
 
 
 def _greedy(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
-    """The closest two left, then whichever adds least distance, until the group is full.
-
-    Updates ``ungrouped``.
-    """
+    """The closest two left, then whichever adds least distance, to k. Updates ``ungrouped``."""
     apart, own_distances = distances, distances.diagonal().copy()
     np.fill_diagonal(apart, np.inf)  # for now: a copy would double the memory
     nearest = np.argmin(apart, axis=1)
@@ -94,10 +88,7 @@ def _greedy(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list
 
 
 def _mdav(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
-    """The trajectory farthest from the medoid with its k - 1 nearest, then the one farthest from that.
-
-    Updates ``ungrouped``.
-    """
+    """The farthest from the medoid and its k - 1 nearest, then the farthest from it; clears ``ungrouped``."""
     groups: list[Integers] = []
     to_all = distances.sum(axis=0)
     extreme: int | None = None

@@ -1,7 +1,4 @@
-"""ReachLocations: exchange places along a street graph, and keep times.
-
-Source: Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 4.
-"""
+"""ReachLocations: exchange places on streets, keep times (Domingo-Ferrer, Trujillo-Rasua 2012, Alg. 4)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -260,7 +257,6 @@ class ReachLocations:
 
 
 def _initial_state(edge: Integers, n_edges: int) -> TradeState:
-    """Before the first trade: samples wait on their edge; those off the streets are removed."""
     m = len(edge)
     status = np.where(edge < 0, REMOVED, 0).astype(np.int64)
     waiting = np.argsort(np.where(edge < 0, n_edges, edge), kind="stable")
@@ -279,15 +275,11 @@ def _initial_state(edge: Integers, n_edges: int) -> TradeState:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointsOnStreets:
-    """Positions of points on the graph.
+    """Positions of points on the graph."""
 
-    edge: int64 [m], -1 = farther from every edge than allowed; along: [m], meters from its end u; away: [m],
-    meters off it.
-    """
-
-    edge: Integers
-    along: Floats
-    away: Floats
+    edge: Integers  # [m], -1 = farther from every edge than allowed
+    along: Floats  # [m], meters from its end u
+    away: Floats  # [m], meters off it
 
 
 def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> PointsOnStreets:

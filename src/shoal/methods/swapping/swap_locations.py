@@ -1,7 +1,4 @@
-"""SwapLocations: cluster trajectories and shuffle triples within each cluster.
-
-Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 2 and 3.
-"""
+"""SwapLocations: shuffle triples within clusters (Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 2 and 3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -45,18 +45,7 @@ def claim_to_json(claim: Claim) -> dict[str, Any]:
 
 
 def claim_from_json(fields: Mapping[str, Any]) -> Claim:
-    """The claim of a manifest.
-
-    Parameters
-    ----------
-    fields
-        Its type and its numbers.
-
-    Raises
-    ------
-    InputError
-        For an unknown type, or a number that is missing, unknown or out of bounds.
-    """
+    """The claim of a manifest; InputError for an unknown type, or numbers missing or out of bounds."""
     numbers = {name: value for name, value in fields.items() if name != "type"}
     kind = CLAIMS.get(str(fields.get("type")))
     if kind is None:

@@ -9,30 +9,7 @@ from shoal.units import show_m, show_s
 
 @dataclass(frozen=True, kw_only=True)
 class Blurred:
-    """Every box holds a true sample of its person, and none is smaller than these numbers.
-
-    Parameters
-    ----------
-    width_m
-        Least side of a box, in meters.
-    duration_s
-        Least duration of a box, in seconds.
-
-    Raises
-    ------
-    MisuseError
-        When a number is not finite and positive.
-
-    References
-    ----------
-    Romero-Tris and Megías 2018, Def. 2.2.
-
-    Examples
-    --------
-    >>> from shoal.model.claims import Blurred
-    >>> Blurred(width_m=1000, duration_s=1800).name
-    'blurred at the source, boxes of at least 1 km and 30 min'
-    """
+    """Every box holds a true sample and is no smaller (Romero-Tris and Megías 2018, Def. 2.2)."""
 
     type: ClassVar[str] = "blurred-at-source"
     payload: ClassVar[PayloadKind] = "boxes"
@@ -49,8 +26,8 @@ class Blurred:
     truthful: ClassVar[bool] = True
     disjoint_in_time: ClassVar[bool] = False
     k: ClassVar[int] = 1  # a record may be the only one of its kind
-    width_m: float = field(metadata=MORE)
-    duration_s: float = field(metadata=MORE)
+    width_m: float = field(metadata=MORE)  # least side of a box, finite and positive
+    duration_s: float = field(metadata=MORE)  # least duration of a box, finite and positive
 
     def __post_init__(self) -> None:
         require_positive("the width", self.width_m, "m", "1000")

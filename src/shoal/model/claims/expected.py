@@ -19,15 +19,7 @@ _UNITS: Final = {"_m": (length_m, show_m), "_s": (duration_s, show_s)}
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedClaim:
-    """A type of claim and the least that some of its numbers must promise.
-
-    Examples
-    --------
-    >>> from shoal.model.claims import KAnonymity
-    >>> from shoal.model.claims.expected import ExpectedClaim
-    >>> list(ExpectedClaim.parse("k-anonymity:5,truthful").shortfalls(KAnonymity(k=2)))
-    ['k = 2, expected at least 5']
-    """
+    """A type of claim and the least that some of its numbers must promise."""
 
     type: str
     numbers: Mapping[str, Any]

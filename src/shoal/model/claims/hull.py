@@ -17,14 +17,10 @@ _MOST_CELLS: Final = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class HullRule:
-    """A parsed rule.
+    """A parsed rule."""
 
-    outward_cells: most cells that a side may lie outside the hull. grid_m: sides lie on the nearest outer
-    lines of a grid of this many meters, from the plane's origin; None = no grid.
-    """
-
-    outward_cells: int = 0
-    grid_m: float | None = None
+    outward_cells: int = 0  # most cells that a side may lie outside the hull
+    grid_m: float | None = None  # sides lie on the nearest outer lines, from the plane's origin
 
     @property
     def is_tight(self) -> bool:
@@ -33,23 +29,7 @@ class HullRule:
 
 
 def parse_hull(text: str) -> HullRule:
-    """The rule for a text.
-
-    Parameters
-    ----------
-    text
-        ``tight``, ``outward:CELLS`` with 1 to 10,000 cells, or ``grid:LENGTH``.
-
-    Raises
-    ------
-    MisuseError
-        For any other text.
-
-    Examples
-    --------
-    >>> parse_hull("outward:3").outward_cells, parse_hull("grid:2km").grid_m
-    (3, 2000.0)
-    """
+    """The rule for ``tight``, ``outward:CELLS`` (1 to 10,000), or ``grid:LENGTH``; else MisuseError."""
     kind, _, amount = str(text).partition(":")
     if text == TIGHT:
         return HullRule()
