@@ -1,4 +1,4 @@
-"""What compare_commits.py compares: the data, the releases made of them, and the questions about releases."""
+"""The cases of compare_commits.py: data, the releases made of them, and the questions about releases."""
 
 import csv
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Run:
     reading: tuple[str, ...] = ()  # options that verify, attack and measure need as well
 
     def command(self) -> list[str]:
-        """Its words, to be run in the folder of the release, two levels beside the data."""
+        """Its words, to be run in the folder of the release, two levels below the data."""
         written = ("--output", "release", "--linkage", "linkage.parquet", "--research-seed", "1", *AS_JSON)
         return ["anonymize", f"../../data/{self.data}", *self.words.split(), *self.reading, *written]
 
@@ -160,7 +160,7 @@ def questions() -> list[Question]:
 
 
 def write_other_data(folder: Path) -> None:
-    """Write a file with faults, walkers in a plane, and drivers on streets, beside the synthesized data."""
+    """Write a file with faults, walkers in a plane, and drivers on streets."""
     draw = np.random.default_rng(1)
     rows = pq.read_table(folder / CITY).to_pylist()[:2000]
     header = list(rows[0])

@@ -1,17 +1,17 @@
-"""Compare two checkouts of shoal: do they write the same releases, and judge releases in the same way?
+"""Compare two checkouts of shoal: do they write the same releases and reach the same verdicts?
 
     python bench/compare_commits.py OLD NEW --folder DIR [--jobs 2]
 
 OLD and NEW are folders with a checkout and its ``.venv`` (``./dev python -c ""`` makes one). Both run only as
 command lines, so their modules may differ. Everything that OLD does is stored in DIR: the data, releases by
-each method, broken copies of these releases, and OLD's answers. A later run with the same DIR and OLD reads
-what is stored, and runs only NEW.
+each method, broken copies of these releases, and OLD's answers. A later run with the same DIR and OLD uses
+these files, and runs only NEW.
 
 Compared to the byte: release.parquet, the linkage and origin.parquet. Compared by value: the manifest and the
 JSON documents, where a text without blanks is a value and a text with blanks is a sentence (in the manifest
 only under "verdict": its other sentences are part of the release). Not compared: the fields in NOT_COMPARED.
 Each line of the table ends with one of four outcomes: "same"; "other words", where only sentences differ;
-"other numbers in words", where a sentence has other numbers than before, which somebody should look at; or
+"other numbers in words", where a sentence has other numbers than before, which a person should look at; or
 "DIFFERS". Exit 1 where something differs.
 """
 

@@ -20,7 +20,7 @@ def sha256(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Package:
-    """A stored release that is about to be damaged: its folder, and the secret files beside it."""
+    """A stored release that is about to be damaged: its folder, and its secret files."""
 
     folder: Path
 

@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             (core,) = built.glob("shoal-*.whl")
             pack(core, sorted((folder / "kernels" / "shoal").glob("*.kernel")), options.output)
             core.unlink()
-        for path in built.iterdir():
+        for path in built.glob("shoal*"):
             shutil.move(path, options.output / path.name)
     for path in sorted(options.output.iterdir()):
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
