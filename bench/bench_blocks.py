@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 import shoal
-from shoal.io.disk import pieces, spilling, storing
+from shoal.io.disk import read_pieces, spilling, storing
 from shoal.model.intake import Reading
 from shoal.publishing import block_facts, block_records, in_blocks
 from shoal.publishing.in_blocks import InBlocks
@@ -40,11 +40,11 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 CORES = (2, 16, 64, 256)
-FIRST = "take_piece"  # of the input, which the process around the tasks reads
+FIRST = "read_piece"  # of the input, which the process around the tasks reads
 GAPS = "find_nearest"
 TASKS = (
-    (pieces, FIRST),
-    (spilling, "read_piece"),
+    (read_pieces, FIRST),
+    (spilling, "run_task"),
     (storing, "sort_buckets"),
     (in_blocks, "anonymize_block"),
     (block_records, "extents_of_blocks"),

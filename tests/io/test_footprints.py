@@ -11,8 +11,7 @@ import pytest
 from foreign_writers import NOON_S
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read
-from shoal.io.columns.cell_positions import CENTERED
-from shoal.io.columns.footprints import layout_of
+from shoal.io.columns.cell_positions import CENTERED, find_layout
 from shoal.io.formats.tables import Table
 
 CALLS: Final = pa.table(
@@ -140,6 +139,6 @@ def test_polygons_name_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_degrees_beside_a_geometry_are_the_place() -> None:
     table = Table(name="a", columns=("cell_id", "lat", "lon"), batches=lambda _: iter(()))
-    layout = layout_of(table, ("lon", "lat"))
+    layout = find_layout(table, ("lon", "lat"))
     assert layout is not None
     assert layout.wanted() == ["lon", "lat"]

@@ -14,9 +14,9 @@ import pytest
 from foreign_writers import NOON_S, people
 from shoal.errors import InputError, MisuseError
 from shoal.io import read
-from shoal.io.columns.national_planes import PLANES, likely_planes
+from shoal.io.columns.positions import PLANES, likely_planes
 from shoal.io.formats.frames import parts_of
-from shoal.io.formats.json_arrays import objects
+from shoal.io.formats.json_values import objects
 from shoal.model.projection import WGS84, transform
 
 
@@ -96,7 +96,7 @@ def test_a_clock_that_jumps_by_an_era_of_gps_is_told() -> None:
 def test_a_list_of_objects_is_read_object_by_object(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.io.formats.json_arrays._BLOCK_BYTES", block)
+    monkeypatch.setattr("shoal.io.formats.json_values._BLOCK_BYTES", block)
     monkeypatch.setattr("shoal.io.formats.json_files.OBJECTS", 3)
     rows = [
         {

@@ -14,10 +14,10 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, ShoalError
-from shoal.io.disk import pieces, spilling
+from shoal.io.disk import read_pieces, spilling
 from shoal.io.disk.storing import store_people
 from shoal.io.formats import parquet_files
-from shoal.io.sources import object_stores, sources
+from shoal.io.sources import object_stores, openers
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.trajectories import Trajectories
@@ -33,7 +33,7 @@ class Counting:
         self.tasks = 0
 
     def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
-        self.tasks += len(parts) * (fn is spilling.read_piece)
+        self.tasks += len(parts) * (fn is spilling.run_task)
         yield from [fn(part) for part in reversed(parts)][::-1]
 
 
@@ -54,7 +54,7 @@ class Pickling(Counting):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a few kilobytes fall into pieces, and so do their row groups."""
-    monkeypatch.setattr(pieces, "_APART_BYTES", 2000)
+    monkeypatch.setattr(read_pieces, "_APART_BYTES", 2000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 50)
 
 
@@ -145,8 +145,8 @@ def test_objects_of_a_store_are_read_by_tasks_that_know_no_address(
     assert b"s3:" not in engine.sent
     asked: list[str] = []
     monkeypatch.setattr(object_stores, "open_object", lambda _, path, __: asked.append(path))
-    late = sources.openers(address, Reading())[1][-1]
-    assert isinstance(late, sources.ObjectOpener)
+    late = openers.openers(address, Reading())[1][-1]
+    assert isinstance(late, openers.ObjectOpener)
     assert (late.path.endswith("late.csv"), late.parts(), asked) == (
         True,
         [],
@@ -300,7 +300,7 @@ def test_progress_rises_to_its_end(days: Path, tmp_path: Path) -> None:
     store_people(days, Reading(), tmp_path / "people", run, engine=Counting())
     steps = seen["reading 5 files"]
     assert steps == sorted(steps)
-    assert (steps[0][0], steps[-1]) == (0, (pieces.STEPS, pieces.STEPS))
+    assert (steps[0][0], steps[-1]) == (0, (read_pieces.STEPS, read_pieces.STEPS))
 
 
 def test_workers_that_do_not_reach_the_input_are_not_asked_for_ever(
@@ -311,9 +311,9 @@ def test_workers_that_do_not_reach_the_input_are_not_asked_for_ever(
     class Blind(Counting):
         def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
             done = super().map(fn, parts)
-            return (None for _ in done) if fn is spilling.read_piece else done
+            return (None for _ in done) if fn is spilling.run_task else done
 
-    monkeypatch.setattr(pieces, "_IN_VAIN", 2)
+    monkeypatch.setattr(read_pieces, "_MOST_FAILURES", 2)
     engine = Blind()
     people = store_people(days, Reading(not_after_s=NOT_AFTER_S), tmp_path / "stored", Run(), engine=engine)
     assert_same(people, shoal.read(days, not_after_s=NOT_AFTER_S))
@@ -338,7 +338,7 @@ class Twice(Counting):
 
     def map(self, fn: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
         found = list(super().map(fn, parts))
-        if fn is spilling.read_piece:
+        if fn is spilling.run_task:
             self.begun += [spilling._Part(part.folder, part.number) for part in parts]
         yield from found
 
@@ -356,14 +356,14 @@ def test_rows_that_got_lost_are_not_passed_over(
     days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where the folder of one machine is not that of the others."""
-    honest = spilling.read_piece
+    honest = spilling.run_task
 
     def lost(task: spilling.ReadTask) -> Any:
         found = honest(task)
         (task.folder / f"{task.number}.index").write_bytes(b"")
         return found
 
-    monkeypatch.setattr(spilling, "read_piece", lost)
+    monkeypatch.setattr(spilling, "run_task", lost)
     with pytest.raises(InputError, match=r"rows were read and [\d,]+ are there"):
         store_people(days, Reading(), tmp_path / "people", Run(), engine=Counting())
 

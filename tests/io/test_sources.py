@@ -21,7 +21,7 @@ from shoal.io.columns.presets import PRESETS
 from shoal.io.formats.table import FORMATS, open_file
 from shoal.io.sources.named_files import files
 from shoal.io.sources.object_stores import open_object
-from shoal.io.sources.servers import told
+from shoal.io.sources.servers import explain_errors
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -201,7 +201,7 @@ def test_ids_as_bytes_are_one_text_in_every_batch() -> None:
 def test_a_message_of_a_server_loses_the_password_and_nothing_else(
     address: str, said: str, told_instead: str
 ) -> None:
-    with pytest.raises(InputError) as refused, told(address):
+    with pytest.raises(InputError) as refused, explain_errors(address):
         raise pa.ArrowInvalid(said)
     assert str(refused.value) == f"the database cannot be read: {told_instead}"
 

@@ -237,7 +237,7 @@ def test_the_commands_write_and_judge_tables(
 
 def test_the_help_names_every_format_and_addresses_name_a_table() -> None:
     assert (tuple(EXPORTS), FORMS) == (_FILES, _TABLES)
-    assert place_of("postgresql://ann:x@host/maps?sslmode=require#Release").shown == "public.release"
+    assert place_of("postgresql://ann:x@host/maps?sslmode=require#Release").label == "public.release"
     wrong = ("postgresql://host/maps", "postgresql://host/maps#a.b.c", 'postgresql://host/maps#a"b', "x" * 60)
     for text in (*wrong, f"postgresql://host/maps#{'x' * 60}"):
         with pytest.raises(MisuseError, match="names no table"):

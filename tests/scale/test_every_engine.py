@@ -24,10 +24,10 @@ import pytest
 
 import shoal
 from shoal.errors import EngineError, InputError, MisuseError
-from shoal.io.disk import pieces, spilling, storing
+from shoal.io.disk import read_pieces, spilling, storing
 from shoal.io.disk.storing import store_people
 from shoal.io.formats import parquet_files
-from shoal.io.taken import Taken
+from shoal.io.reading_state import ReadingState
 from shoal.model.intake import Reading
 from shoal.publishing import block_facts
 from shoal.publishing.in_blocks import InBlocks
@@ -233,7 +233,7 @@ def test_the_release_is_the_same(
     with_processes: Engine, city: Path, in_threads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when reading, sorting, the search for hashes and the k-gaps are many tasks."""
-    monkeypatch.setattr(pieces, "_APART_BYTES", 1000)
+    monkeypatch.setattr(read_pieces, "_APART_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
     monkeypatch.setattr(storing, "TASK_ROWS", 1000)
     monkeypatch.setattr(spread_digests, "_IDS_OF_A_TASK", 40)
@@ -277,23 +277,23 @@ def test_a_killed_executor_of_spark_costs_its_tasks_only(
         assert (in_threads / name).read_bytes() == (there / name).read_bytes()
 
 
-def read_or_killed(task: spilling.ReadTask) -> Taken | None:
+def read_or_killed(task: spilling.ReadTask) -> ReadingState | None:
     """Kills its own process at the first try of piece 2, when its rows are written."""
     account = READ(task)
     killed_once((str(task.folder.parent.parent), task.number))
     return account
 
 
-READ = spilling.read_piece
+READ = spilling.run_task
 
 
 def test_a_killed_worker_costs_reading_its_piece_only(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "_APART_BYTES", 1000)
+    monkeypatch.setattr(read_pieces, "_APART_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
     in_a_row = store_people(city, Reading(), tmp_path / "row", Run())
-    monkeypatch.setattr(spilling, "read_piece", read_or_killed)
+    monkeypatch.setattr(spilling, "run_task", read_or_killed)
     people = store_people(city, Reading(), tmp_path / "pieces", Run(), engine=engine_of("local:2"))
     assert (tmp_path / "2").exists()
     assert people.intake == in_a_row.intake

@@ -80,7 +80,7 @@ class TimeOrder:
         if code.max() >= len(self._latest):
             more = max(len(self._latest), int(code.max()) + 1 - len(self._latest))
             self._first, self._latest = (
-                np.append(known, np.full(more, -1)) for known in (self._first, self._latest)
+                np.append(times, np.full(more, -1)) for times in (self._first, self._latest)
             )
         order = slice(None) if (np.diff(code) >= 0).all() else np.argsort(code, kind="stable")
         code, t = code[order], t[order]
@@ -108,7 +108,7 @@ def duplicate_reason(grid: Grid | None) -> str:
     return SAME_MINUTE if grid.slot_s == MINUTE_S else SAME_SLOT
 
 
-def listed(counts: Mapping[str, int]) -> str:
+def format_counts(counts: Mapping[str, int]) -> str:
     """Rows by reason in one line, the most frequent first: ``2 latitude outside -90..90, 1 empty id``."""
     return ", ".join(
         f"{rows:,} {reason}" for reason, rows in sorted(counts.items(), key=lambda item: -item[1])

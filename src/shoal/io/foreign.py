@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
-from shoal.io.columns.columns import SCALED
-from shoal.io.columns.foreign_columns import ROLES, Chosen, choose, date_beside_hour
-from shoal.io.columns.spans import Spans, number_spans, time_spans
+from shoal.io.columns.column_names import SCALED
+from shoal.io.columns.foreign_columns import ROLES, ColumnChoice, choose_columns, find_date_column
 from shoal.io.columns.times import Times
+from shoal.io.columns.value_ranges import Ranges, number_ranges, time_ranges
 from shoal.io.columns.values import Names, plain, points
 from shoal.io.formats.tables import Table
-from shoal.io.sources.sources import openers
+from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
 from shoal.model.projection import is_geographic
 from shoal.runtime.arrays import Flags, Floats, Integers
@@ -127,22 +127,22 @@ def read_foreign(
     tables = [opener() for opener in waiting]
     if not tables:
         raise InputError(f"there is nothing to read in {name}")
-    chosen = choose(tables[0], columns or {})
-    date = date_beside_hour(tables[0], chosen, columns or {})
-    held = _read_all(name, tables, [*chosen.of.values(), *([date] if date else [])])
+    chosen = choose_columns(tables[0], columns or {})
+    date = find_date_column(tables[0], chosen, columns or {})
+    data = _read_all(name, tables, [*chosen.by_role.values(), *([date] if date else [])])
     if date:
-        held = _with_hours(held, date, chosen)
-    if not held.num_rows:
+        data = _with_hours(data, date, chosen)
+    if not data.num_rows:
         raise InputError(f"{name} holds no rows, only column names")
     clock = Times(None, zone=time_zone)
-    t = _axis(chosen, held, "time", "time-end", clock)
-    where = _places(name, tables[0], chosen, held, crs)
+    t = _axis(chosen, data, "time", "time-end", clock)
+    where = _places(name, tables[0], chosen, data, crs)
     readable = t.readable & where.readable
     names = Names()
-    if "id" in chosen.of:
-        code = names.codes(_column(held, chosen.of["id"]), f"column '{chosen.of['id']}' of {name}").astype(
-            np.int64
-        )
+    if "id" in chosen.by_role:
+        code = names.codes(
+            _column(data, chosen.by_role["id"]), f"column '{chosen.by_role['id']}' of {name}"
+        ).astype(np.int64)
         lost = code < 0
         if lost.any():
             chosen.notes.append(
@@ -152,26 +152,28 @@ def read_foreign(
             code[lost] = len(names.texts) + np.arange(int(lost.sum()))
         texts = [*names.texts, *(f"row {row + 1}" for row in np.flatnonzero(lost).tolist())]
     else:
-        code, texts = np.arange(held.num_rows), [f"row {row + 1}" for row in range(held.num_rows)]
-    kept = np.flatnonzero(readable)
-    if not len(kept):
+        code, texts = np.arange(data.num_rows), [f"row {row + 1}" for row in range(data.num_rows)]
+    usable = np.flatnonzero(readable)
+    if not len(usable):
         raise InputError(f"no row of {name} has a place and a time that can be read; name columns with --as")
-    present, record = np.unique(code[kept], return_inverse=True)
+    present, record = np.unique(code[usable], return_inverse=True)
     return Foreign(
         name=name,
         records=tuple(texts[one] for one in present.tolist()),
         record=record.astype(np.int64),
-        has_ids="id" in chosen.of,
-        t=Axis(low=t.low[kept], high=t.high[kept]),
-        first=where.first.take(kept),
-        second=where.second.take(kept),
+        has_ids="id" in chosen.by_role,
+        t=Axis(low=t.low[usable], high=t.high[usable]),
+        first=where.first.take(usable),
+        second=where.second.take(usable),
         places=where.places,
         crs=where.crs,
-        corners=None if where.corners is None else (where.corners[0].take(kept), where.corners[1].take(kept)),
+        corners=None
+        if where.corners is None
+        else (where.corners[0].take(usable), where.corners[1].take(usable)),
         finest=where.finest,
-        columns=dict(chosen.of),
-        others=tuple(one for one in tables[0].columns if one not in chosen.of.values()),
-        unreadable=held.num_rows - len(kept),
+        columns=dict(chosen.by_role),
+        others=tuple(one for one in tables[0].columns if one not in chosen.by_role.values()),
+        unreadable=data.num_rows - len(usable),
         notes=(*chosen.notes, *clock.notes()),
     )
 
@@ -198,67 +200,67 @@ def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.
         ) from error
 
 
-def _column(held: pa.Table, name: str) -> pa.Array:
-    column = held[name]
+def _column(data: pa.Table, name: str) -> pa.Array:
+    column = data[name]
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _with_hours(held: pa.Table, date: str, chosen: Chosen) -> pa.Table:
+def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
     """The table with whole hours of the day joined with their dates: 13 of 2024-05-01 is 2024-05-01 13."""
-    hour = chosen.of["time"]
-    column = plain(_column(held, hour))
+    hour = chosen.by_role["time"]
+    column = plain(_column(data, hour))
     try:
         hours = column.cast(pa.int64())
     except pa.ArrowInvalid:
-        return held  # the column holds whole times
+        return data  # the column holds whole times
     if pc.any(pc.or_(pc.less(hours, 0), pc.greater(hours, 23))).as_py():
-        return held
-    days = plain(_column(held, date))
+        return data
+    days = plain(_column(data, date))
     if pa.types.is_timestamp(days.type):
         days = days.cast(pa.date32(), safe=False)
     texts = pc.binary_join_element_wise(
         days.cast(pa.string()), pc.utf8_lpad(hours.cast(pa.string()), 2, "0"), " "
     )
     chosen.notes.append(f"hours in '{hour}' are joined with the dates in '{date}'")
-    return held.set_column(held.column_names.index(hour), hour, texts)
+    return data.set_column(data.column_names.index(hour), hour, texts)
 
 
-def _axis(chosen: Chosen, held: pa.Table, start: str, end: str, clock: Times | None) -> Spans:
+def _axis(chosen: ColumnChoice, data: pa.Table, start: str, end: str, clock: Times | None) -> Ranges:
     """The ranges of one axis, from one column or from two."""
-    if start not in chosen.of:
-        n = held.num_rows
-        return Spans(low=np.full(n, -np.inf), high=np.full(n, np.inf), readable=np.ones(n, dtype=np.bool_))
+    if start not in chosen.by_role:
+        n = data.num_rows
+        return Ranges(low=np.full(n, -np.inf), high=np.full(n, np.inf), readable=np.ones(n, dtype=np.bool_))
 
-    def read(role: str) -> Spans:
-        where = f"column '{chosen.of[role]}'"
-        column = _column(held, chosen.of[role])
-        return number_spans(column, where) if clock is None else time_spans(column, clock, where)
+    def read(role: str) -> Ranges:
+        where = f"column '{chosen.by_role[role]}'"
+        column = _column(data, chosen.by_role[role])
+        return number_ranges(column, where) if clock is None else time_ranges(column, clock, where)
 
     one = read(start)
-    if end not in chosen.of:
+    if end not in chosen.by_role:
         return one
     other = read(end)
     readable = one.readable & other.readable & (one.low <= other.high)
-    return Spans(
+    return Ranges(
         low=one.low, high=np.nextafter(other.high, np.inf), readable=readable
     )  # both ends are part of it
 
 
-def _places(name: str, table: Table, chosen: Chosen, held: pa.Table, crs: str | None) -> _Places:
+def _places(name: str, table: Table, chosen: ColumnChoice, data: pa.Table, crs: str | None) -> _Places:
     """Both axes of space, what they count, corners and finest level of H3, readable rows, the system."""
-    if "lat" in chosen.of:
-        lon, lat = (_axis(chosen, held, role, f"{role}-max", None) for role in ("lon", "lat"))
+    if "lat" in chosen.by_role:
+        lon, lat = (_axis(chosen, data, role, f"{role}-max", None) for role in ("lon", "lat"))
         sides = []
         for role, one in (("lon", lon), ("lat", lat)):
-            scale = _PER_DEGREE if chosen.of[role].strip().lower() in SCALED else 1.0
+            scale = _PER_DEGREE if chosen.by_role[role].strip().lower() in SCALED else 1.0
             sides.append(Axis(low=one.low / scale, high=one.high / scale))
         return _Places(
             first=sides[0], second=sides[1], places="degrees", readable=lon.readable & lat.readable
         )
-    if "cell" in chosen.of:
-        return _of_cells(name, chosen, held)
-    if "x" in chosen.of:
-        x, y = (_axis(chosen, held, role, f"{role}-max", None) for role in ("x", "y"))
+    if "cell" in chosen.by_role:
+        return _of_cells(name, chosen, data)
+    if "x" in chosen.by_role:
+        x, y = (_axis(chosen, data, role, f"{role}-max", None) for role in ("x", "y"))
         if crs is not None and is_geographic(crs):
             raise MisuseError(
                 f"'{crs}' counts in degrees; name the columns with --as lat=... and --as lon=..."
@@ -267,60 +269,62 @@ def _places(name: str, table: Table, chosen: Chosen, held: pa.Table, crs: str | 
         return _Places(
             first=axes[0], second=axes[1], places="meters", readable=x.readable & y.readable, crs=crs
         )
-    if "geometry" in chosen.of:
-        return _of_geometry(name, table, chosen, held)
-    everywhere = _axis(chosen, held, "lat", "lat-max", None)
+    if "geometry" in chosen.by_role:
+        return _of_geometry(name, table, chosen, data)
+    everywhere = _axis(chosen, data, "lat", "lat-max", None)
     chosen.notes.append("no column of places was recognized: each row may be anywhere")
     axis = Axis(low=everywhere.low, high=everywhere.high)
     return _Places(first=axis, second=axis, places="degrees", readable=everywhere.readable)
 
 
-def _of_cells(name: str, chosen: Chosen, held: pa.Table) -> _Places:
-    column = _column(held, chosen.of["cell"])
+def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> _Places:
+    column = _column(data, chosen.by_role["cell"])
     names = Names()
-    code = names.codes(column, f"column '{chosen.of['cell']}' of {name}")
+    code = names.codes(column, f"column '{chosen.by_role['cell']}' of {name}")
     texts = names.texts
     if pa.types.is_integer(plain(column).type):
         texts = [f"{int(text):x}" for text in texts]
     texts = [text.strip() for text in texts]
     everywhere = [place for place, text in enumerate(texts) if text == "*"]
-    known = [text for text in texts if text != "*"]
-    system = system_of(known)
+    cell_codes = [text for text in texts if text != "*"]
+    system = system_of(cell_codes)
     if system is None:
-        shown = known[0][:20] if known else "nothing"
+        example = cell_codes[0][:20] if cell_codes else "nothing"
         raise InputError(
-            f"the cells in column '{chosen.of['cell']}' of {name}, such as {shown}, are neither "
+            f"the cells in column '{chosen.by_role['cell']}' of {name}, such as {example}, are neither "
             "geohashes nor cells of H3; give their places as columns, or name others with --as"
         )
-    found: CellCodes = cells_of(system, known)
+    cells: CellCodes = cells_of(system, cell_codes)
     place_of = np.full(len(texts) + 1, -1, dtype=np.int64)
-    place_of[[place for place in range(len(texts)) if place not in set(everywhere)]] = np.arange(len(known))
+    place_of[[place for place in range(len(texts)) if place not in set(everywhere)]] = np.arange(
+        len(cell_codes)
+    )
     rows = place_of[code]
     whole = rows < 0
 
     def axis(low: Floats, high: Floats) -> Axis:
         return Axis(low=np.where(whole, -np.inf, low[rows]), high=np.where(whole, np.inf, high[rows]))
 
-    lon, lat = axis(found.west, found.east), axis(found.south, found.north)
+    lon, lat = axis(cells.west, cells.east), axis(cells.south, cells.north)
     readable = np.ones(len(rows), dtype=np.bool_)
     chosen.notes.append(
-        f"column '{chosen.of['cell']}' holds {'geohashes' if system == 'geohash' else 'H3 cells'}"
+        f"column '{chosen.by_role['cell']}' holds {'geohashes' if system == 'geohash' else 'H3 cells'}"
     )
-    if found.low is None or found.high is None:
+    if cells.low is None or cells.high is None:
         return _Places(first=lon, second=lat, places="degrees", readable=readable)
     nothing = Axis(low=np.full(len(rows), -np.inf), high=np.full(len(rows), np.inf))
     return _Places(
-        first=axis(found.low, found.high),
+        first=axis(cells.low, cells.high),
         second=nothing,
         places="h3",
         readable=readable,
         corners=(lon, lat),
-        finest=found.finest,
+        finest=cells.finest,
     )
 
 
-def _of_geometry(name: str, table: Table, chosen: Chosen, held: pa.Table) -> _Places:
-    column = _column(held, chosen.of["geometry"])
+def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) -> _Places:
+    column = _column(data, chosen.by_role["geometry"])
     crs = table.geometry.crs if table.geometry is not None else None
     angles = crs is None or is_geographic(crs)
     kind: Places = "degrees" if angles else "meters"

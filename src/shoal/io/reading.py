@@ -8,10 +8,10 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.io.columns.times import clock_jumps
-from shoal.io.disk.pieces import Elsewhere, take_tables
-from shoal.io.screening import require_screening, screened
+from shoal.io.disk.read_pieces import TaskReader, read_tables
+from shoal.io.reading_state import Keep, ReadingState, no_rows
+from shoal.io.screening import require_screening, screen_trajectories
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
-from shoal.io.taken import Keep, Taken, no_rows
 from shoal.model.clocks import Clock
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, Trajectories
@@ -127,8 +127,8 @@ def read(
     Trajectories(2 subjects, 3 samples, Grid(cell_m=500, slot_s=60.0))
     """
     if unknown:
-        known = ", ".join(setting.name for setting in fields(Reading))
-        raise MisuseError(f"'{next(iter(unknown))}' is not a setting of read; the settings are {known}")
+        names = ", ".join(setting.name for setting in fields(Reading))
+        raise MisuseError(f"'{next(iter(unknown))}' is not a setting of read; the settings are {names}")
     reading = Reading(
         id=id,
         time=time,
@@ -165,24 +165,24 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     With ``trajectories.intake.reading`` the same rows give the same arrays.
     """
     parts: list[Rows] = []
-    taken = take_in(source, reading, run, lambda rows, _: parts.append(rows))
-    reading, plane, grid = taken.reading, taken.plane, taken.grid
+    state = read_rows(source, reading, run, lambda rows, _: parts.append(rows))
+    reading, plane, grid = state.reading, state.plane, state.grid
     put_on_plane(
         parts,
-        plane if taken.positions.keeps_degrees else None,
+        plane if state.positions.keeps_degrees else None,
         grid,
-        taken.dropped,
+        state.dropped,
         run,
-        keep_degrees=taken.positions.degrees,
+        keep_degrees=state.positions.degrees,
     )
     if not any(part.code.size for part in parts):
-        raise no_rows(taken)
+        raise no_rows(state)
     release_idle_memory()  # what the tables took: Arrow would keep it for all that follows
     run.progress("sorting", 0, 1)
-    arranged = arrange(parts, taken.units.texts)
+    arranged = arrange(parts, state.units.texts)
     run.progress("sorting", 1, 1)
-    taken.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0))
-    return screened(
+    state.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0))
+    return screen_trajectories(
         Trajectories(
             ids=arranged.ids,
             offsets=arranged.offsets,
@@ -194,14 +194,14 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
             lon=arranged.lon,
             crs=plane,
             input_rank=arranged.input_rank,
-            intake=taken.intake(arranged.duplicates),
+            intake=state.intake(arranged.duplicates),
         )
     )
 
 
-def take_in(
-    source: object, reading: Reading, run: Run, keep: Keep, elsewhere: Elsewhere | None = None
-) -> Taken:
+def read_rows(
+    source: object, reading: Reading, run: Run, keep: Keep, read_in_tasks: TaskReader | None = None
+) -> ReadingState:
     """Read and clean all rows, and hand them to ``keep`` part by part.
 
     The rows are not placed yet: microseconds, and degrees or meters. elsewhere: reads pieces of the source
@@ -218,14 +218,14 @@ def take_in(
             f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970"
         )
 
-    taken = take_tables(source, reading, run, keep, elsewhere)
-    taken.reading = replace(taken.reading, time_unit=taken.times.unit)
-    if not taken.rows_kept:
-        raise no_rows(taken)
-    taken.plane = taken.positions.plane()
-    if taken.positions.crs is not None:
-        taken.reading = replace(taken.reading, working_crs=taken.plane)
-    return taken
+    state = read_tables(source, reading, run, keep, read_in_tasks)
+    state.reading = replace(state.reading, time_unit=state.times.unit)
+    if not state.rows_kept:
+        raise no_rows(state)
+    state.plane = state.positions.plane()
+    if state.positions.crs is not None:
+        state.reading = replace(state.reading, working_crs=state.plane)
+    return state
 
 
 def _end_of_today_s() -> float:

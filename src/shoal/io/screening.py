@@ -14,7 +14,7 @@ from shoal.units import DAY_S, counted
 EVERY_DAY: Final = -1  # as a number of active days: those of the data, from the first to the last
 
 
-def screens(reading: Reading) -> bool:
+def has_screening(reading: Reading) -> bool:
     """Whether a reading may leave people out."""
     return bool(reading.min_samples_per_day or reading.min_active_days)
 
@@ -57,33 +57,33 @@ def screen(
     left.
     """
     reading = intake.reading
-    kept = np.ones(len(lengths), dtype=np.bool_)
+    selected = np.ones(len(lengths), dtype=np.bool_)
     if reading.min_samples_per_day:
         least, span = reading.min_samples_per_day, 1.0 if reading.per_day else max(days, 1.0)
         enough = lengths / span >= least
-        intake = _left_out(lengths, kept, enough, f"{least:g} sample{'s' * (least != 1)} a day", intake)
+        intake = _left_out(lengths, selected, enough, f"{least:g} sample{'s' * (least != 1)} a day", intake)
         if not enough.any():
             raise InputError(
                 f"nobody has {least:g} samples a day, on average over {span:.3g} days; ask for fewer with "
                 "--min-samples-per-day"
             )
-        kept &= enough
+        selected &= enough
     if reading.min_active_days:
         all_days = 1 if reading.per_day else n_days
         fewest = all_days if reading.min_active_days == EVERY_DAY else reading.min_active_days
         enough = active >= fewest
-        if not (kept & enough).any():
+        if not (selected & enough).any():
             raise InputError(
                 f"nobody has samples on {fewest} of the {all_days} days; ask for fewer with --min-active-days"
             )
-        intake = _left_out(lengths, kept, enough, f"{counted(fewest, 'day')} with samples", intake)
-        kept &= enough
-    return np.flatnonzero(kept), intake
+        intake = _left_out(lengths, selected, enough, f"{counted(fewest, 'day')} with samples", intake)
+        selected &= enough
+    return np.flatnonzero(selected), intake
 
 
-def _left_out(lengths: Integers, kept: Flags, enough: Flags, least: str, intake: Intake) -> Intake:
+def _left_out(lengths: Integers, selected: Flags, enough: Flags, least: str, intake: Intake) -> Intake:
     """The account with those who were kept and have not enough."""
-    lost = kept & ~enough
+    lost = selected & ~enough
     if not lost.any():
         return intake
     intake = intake.with_dropped(f"below {least}", int(lengths[lost].sum()))
@@ -94,19 +94,19 @@ def _left_out(lengths: Integers, kept: Flags, enough: Flags, least: str, intake:
     return replace(intake, notes=(*intake.notes, note))
 
 
-def screened(trajectories: Trajectories) -> Trajectories:
+def screen_trajectories(trajectories: Trajectories) -> Trajectories:
     """Without those whom the reading leaves out; raises InputError when nobody is left."""
-    if not screens(trajectories.intake.reading):
+    if not has_screening(trajectories.intake.reading):
         return trajectories
     t, slot_s = trajectories.t, trajectories.grid.slot_s if trajectories.grid else 1.0
     first, last = float(t.min()), float(t.max())
-    kept, intake = screen(
+    selected, intake = screen(
         trajectories.lengths,
         active_days(t, trajectories.offsets, slot_s),
         (last - first) * slot_s / DAY_S,
         days_between(first, last, slot_s),
         trajectories.intake,
     )
-    if len(kept) == trajectories.n_subjects:
+    if len(selected) == trajectories.n_subjects:
         return trajectories
-    return replace(trajectories.keep(kept), intake=intake)
+    return replace(trajectories.keep(selected), intake=intake)

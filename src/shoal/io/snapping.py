@@ -87,7 +87,7 @@ def put_on_plane(
     """
 
     def work(index: int) -> int:
-        parts[index], lost = placed(parts[index], plane, grid, keep_degrees=keep_degrees)
+        parts[index], lost = place_rows(parts[index], plane, grid, keep_degrees=keep_degrees)
         return lost
 
     lost = sum(run.map(work, range(len(parts)), label="placing on the grid"))
@@ -101,7 +101,7 @@ def reason_outside(plane: str | None) -> str:
     return OUTSIDE if plane is not None else TOO_LARGE
 
 
-def placed(
+def place_rows(
     rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bool = False
 ) -> tuple[Rows, int]:
     """The rows that have an image on the plane, projected and snapped, and how many have none."""
@@ -224,9 +224,9 @@ class Packing:
 
 def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
     """The same for rows that fit no 64-bit key: points as given, with degrees, or a very large area."""
-    given = any(part.lat is not None for part in parts)
+    has_degrees = any(part.lat is not None for part in parts)
     filled = [part for part in parts if part.code.size]
-    names = ("t", "x", "y", "lat", "lon") if given else ("t", "x", "y")
+    names = ("t", "x", "y", "lat", "lon") if has_degrees else ("t", "x", "y")
     columns = [subject_of_code[np.concatenate([part.code for part in filled])]]
     columns += [np.concatenate([getattr(part, name) for part in filled]) for name in names]
     parts.clear()

@@ -9,11 +9,11 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.io.columns.cell_codes import h3_numbers
-from shoal.io.columns.cell_positions import prepared
-from shoal.io.columns.columns import find_columns
+from shoal.io.columns.cell_positions import prepare_table
+from shoal.io.columns.column_names import find_columns
 from shoal.io.columns.values import Names
 from shoal.io.foreign import Axis, Foreign
-from shoal.io.sources.sources import openers
+from shoal.io.sources.openers import openers
 from shoal.kernels.box_measures import OwnedSamples, find_top_subjects
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, transform
@@ -151,7 +151,7 @@ def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Rea
     codes = []
     name, waiting = openers(raw, reading)
     for opener in waiting:
-        table, filled = prepared(opener(), reading)
+        table, filled = prepare_table(opener(), reading)
         column = find_columns(table, filled).person
         codes += [people.codes(batch.column(column), column) for _, batch in table.batches([column])]
     rows = np.concatenate(codes) if codes else np.empty(0, dtype=np.int32)

@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.formats.mobility_text import texts
-from shoal.io.sources.server_tables import GEOMETRY, WGS84_CODE, Stored, place_of, read_table, write_table
+from shoal.io.sources.server_tables import (
+    GEOMETRY,
+    WGS84_CODE,
+    StoredTable,
+    place_of,
+    read_table,
+    write_table,
+)
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.verdicts import Finding
 from shoal.publishing.exported import OTHER_DIGEST, compare_rows, release_of_rows
@@ -58,7 +65,7 @@ def export_to_database(release_folder: Path, address: str, form: str) -> ExportR
     paths = [release_folder / name for name in sorted(_FILES) if (release_folder / name).is_file()]
     write_table(place, rows, moving, {path.name: path.read_bytes() for path in paths})
     digests = {path.name: sha256_of(path) for path in paths}
-    return ExportResult(folder=Path(place.shown), form=form, rows=len(rows), files=digests)
+    return ExportResult(folder=Path(place.label), form=form, rows=len(rows), files=digests)
 
 
 def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list[str]]:
@@ -69,22 +76,22 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     place = place_of(address)
     stored = read_table(place)
     if MANIFEST_FILE not in stored.files:
-        raise InputError(f"{place.shown}_files holds no {MANIFEST_FILE}, so {place.shown} is no release")
+        raise InputError(f"{place.label}_files holds no {MANIFEST_FILE}, so {place.label} is no release")
     for name in _FILES & set(stored.files):
         (folder / name).write_bytes(stored.files[name])
     manifest = read_manifest(folder)
     derived = {GEOMETRY, _MOVING[manifest.kind]}
     types = {field.name: str(field.type) for field in stored.rows.schema if field.name not in derived}
-    schema = schema_of(types, manifest, place.shown)
+    schema = schema_of(types, manifest, place.label)
     rows = stored.rows.select(schema.names).combine_chunks()
     if any(column.null_count for column in rows.columns):
-        raise InputError(f"{place.shown} is not the table of a release: it has empty values")
+        raise InputError(f"{place.label} is not the table of a release: it has empty values")
     # before the manifest is written again
     respelling = list(respelled_manifest(folder / MANIFEST_FILE, manifest))
     table = release_of_rows(rows, folder, manifest, folder)
     findings = [
         *respelling,
-        *(Finding("unexpected-file", f"{place.shown}_files holds a file that no release has")
+        *(Finding("unexpected-file", f"{place.label}_files holds a file that no release has")
           for _ in stored.files.keys() - _FILES),
         *compare_rows(table, rows),
         *_compare_derived_columns(stored, table, _MOVING[manifest.kind]),
@@ -99,7 +106,7 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     return findings, notes
 
 
-def _compare_derived_columns(stored: Stored, table: pa.Table, moving: str) -> Iterator[Finding]:
+def _compare_derived_columns(stored: StoredTable, table: pa.Table, moving: str) -> Iterator[Finding]:
     """Columns that should follow from others and do not, and rows that are not numbered."""
     if not stored.numbered:
         yield Finding("hidden-bytes", "the rows are not numbered 0, 1, 2, ...")

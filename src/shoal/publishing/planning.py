@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.io.reading import take_in
+from shoal.io.reading import read_rows
 from shoal.io.snapping import Rows
 from shoal.methods import Method
 from shoal.methods.method import NeedsWholeSteps
@@ -208,7 +208,7 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
             of_code = np.concatenate([of_code, np.zeros(more, dtype=np.int64)])
         np.add.at(of_code, rows.code, 1)
 
-    intake = take_in(source, reading, run, keep)
+    intake = read_rows(source, reading, run, keep)
     samples_of = of_code[of_code > 0]
     return Counts(
         rows=intake.rows_read,

@@ -71,7 +71,7 @@ def h3_numbers(lat: Floats, lon: Floats, level: int) -> Floats:
 
 def _geohashes(texts: Sequence[str]) -> CellCodes:
     """Rectangles by halving, longitude first (Niemeyer 2008; http://geohash.org)."""
-    found = np.empty((len(texts), 4))
+    rectangles = np.empty((len(texts), 4))
     for row, text in enumerate(texts):
         sides = [[-180.0, 180.0], [-90.0, 90.0]]
         turn = 0
@@ -81,8 +81,8 @@ def _geohashes(texts: Sequence[str]) -> CellCodes:
                 side = sides[turn % 2]
                 side[0 if value & bit else 1] = (side[0] + side[1]) / 2
                 turn += 1
-        found[row] = sides[0][0], sides[1][0], sides[0][1], sides[1][1]
-    west, south, east, north = np.ascontiguousarray(found.T)
+        rectangles[row] = sides[0][0], sides[1][0], sides[0][1], sides[1][1]
+    west, south, east, north = np.ascontiguousarray(rectangles.T)
     return CellCodes(system="geohash", west=west, south=south, east=east, north=north)
 
 

@@ -4,7 +4,7 @@ A table of cells with their positions, or their footprints, completes them.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,37 +12,165 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import InputError, MisuseError
-from shoal.io.columns import footprints
-from shoal.io.columns.columns import CELLS, NAMES
-from shoal.io.columns.footprints import Layout, Places
-from shoal.io.columns.presets import applied
-from shoal.io.columns.values import Names
+from shoal.errors import InputError, MissingExtraError, MisuseError
+from shoal.io.columns.column_names import CELLS, NAMES
+from shoal.io.columns.presets import apply_preset
+from shoal.io.columns.values import Names, is_text, numbers, plain
 from shoal.io.formats import gis_files
-from shoal.io.formats.tables import Table, reshaped
-from shoal.io.sources.sources import openers
+from shoal.io.formats.tables import Table, reshape
+from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
+from shoal.model.projection import WGS84, is_geographic, transform
 from shoal.runtime.arrays import Flags, Floats
 from shoal.units import counted
+
+_AREAS: Final = ("geometry", "geom", "wkt", "footprint", "polygon")
+_BOUNDS: Final = (
+    ("lon_min", "lat_min", "lon_max", "lat_max"),
+    ("min_lon", "min_lat", "max_lon", "max_lat"),
+    ("lon_from", "lat_from", "lon_to", "lat_to"),
+)
+_SIDES: Final = ((("width_m", "width"), ("height_m", "height")),)
+_RADII: Final = ("radius_m", "radius", "range_m", "range")
+_METERS_PER_DEGREE: Final = 111_195.0  # of the mean sphere: an extent is told to two digits
+_POLYGON: Final = b'Polygon"'
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Places:
+    """Where cells are, float64 [n]: degrees of the center, meters of the extent (nan = not known)."""
+
+    lon: Floats
+    lat: Floats
+    width_m: Floats
+    height_m: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a table tells where its cells are.
+
+    area: a column of polygons; crs: their system. bounds: west, south, east, north. center: longitude and
+    latitude. sides: width and height. radius: half of both.
+    """
+
+    area: str = ""
+    crs: str = WGS84
+    bounds: tuple[str, ...] = ()
+    center: tuple[str, ...] = ()
+    sides: tuple[str, ...] = ()
+    radius: str = ""
+
+    def wanted(self) -> list[str]:
+        """Every column that must be read."""
+        columns = [self.area, *self.bounds, *self.center, *self.sides, self.radius]
+        return [name for name in columns if name]
+
+
+def holds_areas(path: Path) -> bool:
+    """Whether a file is GeoJSON with polygons, which only a library of geometry reads."""
+    return path.suffix.lower() in {".geojson", ".json"} and _POLYGON in path.read_bytes()
+
+
+def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
+    """How the table tells places, None when it does not. centers: its columns of longitude and latitude."""
+    column_of = {name.strip().lower(): name for name in table.columns}
+    if table.geometry is not None:
+        if table.geometry.crs is None:
+            raise InputError(f"{table.name} does not say of which reference system its geometry is")
+        if not centers:
+            return Layout(area=table.geometry.column, crs=table.geometry.crs)
+    else:
+        area = next((column_of[name] for name in _AREAS if name in column_of), "")
+        if area:
+            return Layout(area=area)
+    for bounds in _BOUNDS:
+        if all(name in column_of for name in bounds):
+            return Layout(bounds=tuple(column_of[name] for name in bounds))
+    if not centers:
+        return None
+    for pair in _SIDES:
+        sides = tuple(column_of[name] for names in pair for name in names if name in column_of)
+        if len(sides) == len(pair):
+            return Layout(center=tuple(centers), sides=sides)
+    radius = next((column_of[name] for name in _RADII if name in column_of), "")
+    return Layout(center=tuple(centers), radius=radius)
+
+
+def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
+    """The places of these cells; a center that cannot be told is nan."""
+    if layout.area:
+        west, south, east, north = _bounds_of(batch.column(layout.area), where)
+        return _between(layout.crs, west, south, east, north)
+    if layout.bounds:
+        return _between(WGS84, *(_numbers(batch, name, where) for name in layout.bounds))
+    lon, lat = (_numbers(batch, name, where) for name in layout.center)
+    width_m = height_m = np.full(len(lon), np.nan)
+    if layout.sides:
+        width_m, height_m = (_lengths(batch, name, where) for name in layout.sides)
+    elif layout.radius:
+        width_m = height_m = 2 * _lengths(batch, layout.radius, where)
+    return Places(lon=lon, lat=lat, width_m=width_m, height_m=height_m)
+
+
+def _numbers(batch: pa.RecordBatch, name: str, where: str) -> Floats:
+    return numbers(batch.column(name), f"column '{name}' of {where}")[0]
+
+
+def _lengths(batch: pa.RecordBatch, name: str, where: str) -> Floats:
+    """Meters; what is no length is not known."""
+    lengths = _numbers(batch, name, where)
+    return np.where(np.isfinite(lengths) & (lengths >= 0), lengths, np.nan)
+
+
+def _between(crs: str, west: Floats, south: Floats, east: Floats, north: Floats) -> Places:
+    """The middle and the extent of bounds; of none where they are turned round."""
+    sound = (west <= east) & (south <= north)
+    x, y = (np.where(sound, (low + high) / 2, np.nan) for low, high in ((west, east), (south, north)))
+    width_m, height_m = east - west, north - south
+    lon, lat = x, y
+    if is_geographic(crs):
+        width_m = width_m * _METERS_PER_DEGREE * np.cos(np.radians(y))
+        height_m = height_m * _METERS_PER_DEGREE
+    else:
+        lon, lat = transform(crs, WGS84, x, y)
+    return Places(lon=lon, lat=lat, width_m=width_m, height_m=height_m)
+
+
+def _bounds_of(column: pa.Array, where: str) -> tuple[Floats, Floats, Floats, Floats]:
+    """West, south, east and north of shapes as well-known text or binary; nan where there is none."""
+    try:
+        import shapely
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the footprints in {where} are polygons; to read them: pip install 'shoal[geo]'"
+        ) from error
+    storage = column.storage if isinstance(column.type, pa.BaseExtensionType) else column
+    texts: Any = plain(column) if is_text(storage.type) else storage
+    read = shapely.from_wkt if is_text(storage.type) else shapely.from_wkb
+    shapes = read(np.array(texts.to_pylist(), dtype=object), on_invalid="ignore")
+    west, south, east, north = shapely.bounds(shapes).T
+    return west, south, east, north
+
 
 UNKNOWN: Final = "cell that is not in the table of cells"
 CENTERED: Final = "records at the center of their cell's footprint"
 _COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
 
 
-def prepared(table: Table, reading: Reading) -> tuple[Table, Reading]:
+def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """The table as a preset and a file of cells complete it, and the settings that follow."""
-    table, reading = applied(table, reading)
-    shown: dict[str, Any] = {
+    table, reading = apply_preset(table, reading)
+    settings: dict[str, Any] = {
         name: value
         for name, value in table.settings.items()
         if name != "preset" and getattr(reading, name) is None
     }
-    reading = replace(reading, **shown)
-    return (table, reading) if reading.cells is None else joined(table, reading)
+    reading = replace(reading, **settings)
+    return (table, reading) if reading.cells is None else join_cells(table, reading)
 
 
-def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
+def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """The table with columns ``lat`` and ``lon``, of the cell that each record names, and the settings.
 
     Records of other cells are counted. Raises InputError when no column names a cell, or the table of cells
@@ -53,19 +181,19 @@ def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
             "positions come from the table of cells; leave out --cells, or the columns of positions"
         )
     place = _cell_column(table.name, table.columns, reading.cell_id, but=(reading.id,))
-    known, cells = _cells(reading)
+    row_by_name, cells = _cells(reading)
     extended = _known(cells)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        own = Names()
-        code = own.codes(batch.column(place), f"column '{place}' of {table.name}")
-        row_of = np.array([*(known.get(text, -1) for text in own.texts), -1], dtype=np.int64)
+        batch_names = Names()
+        code = batch_names.codes(batch.column(place), f"column '{place}' of {table.name}")
+        row_of = np.array([*(row_by_name.get(text, -1) for text in batch_names.texts), -1], dtype=np.int64)
         rows = row_of[code]
-        found = rows >= 0
-        lost = len(found) - int(np.count_nonzero(found))
+        is_known = rows >= 0
+        lost = len(is_known) - int(np.count_nonzero(is_known))
         if lost:
             table.unreadable[UNKNOWN] = table.unreadable.get(UNKNOWN, 0) + lost
-            batch, rows = batch.filter(pa.array(found)), rows[found]
+            batch, rows = batch.filter(pa.array(is_known)), rows[is_known]
         table.repaired[CENTERED] = table.repaired.get(CENTERED, 0) + int(np.count_nonzero(extended[rows]))
         columns = {name: batch.column(name) for name in batch.schema.names if name not in {"lat", "lon"}}
         return pa.record_batch(
@@ -74,7 +202,7 @@ def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
     table.notes.append(f"positions are those of the cells in column '{place}'")
     table.notes.extend(_extents(cells))
-    return reshaped(table, ("lat", "lon"), (place,), change), replace(reading, lat="lat", lon="lon")
+    return reshape(table, ("lat", "lon"), (place,), change), replace(reading, lat="lat", lon="lon")
 
 
 def _extents(cells: Places) -> list[str]:
@@ -111,21 +239,21 @@ def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")
     name, waiting = openers(path, Reading())
-    if path.is_file() and footprints.holds_areas(path):
+    if path.is_file() and holds_areas(path):
         name, waiting = path.name, [partial(gis_files.open_table, path, Reading())]
     names = Names()
-    codes, found = [], []
+    codes, places = [], []
     for opener in waiting:
         cells = opener()
         place = _cell_column(cells.name, cells.columns, None)
         layout = _layout(cells)
         for _, batch in cells.batches(list(dict.fromkeys([place, *layout.wanted()]))):
             codes.append(names.codes(batch.column(place), f"column '{place}' of {cells.name}"))
-            found.append(footprints.places(batch, layout, cells.name))
+            places.append(read_places(batch, layout, cells.name))
     if not codes:
         raise InputError(f"the table of cells {name} holds no rows")
     code = np.concatenate(codes)
-    every = Places(**{role: np.concatenate([getattr(one, role) for one in found]) for role in _COLUMNS})
+    every = Places(**{role: np.concatenate([getattr(one, role) for one in places]) for role in _COLUMNS})
     sound = np.isfinite(every.lat) & np.isfinite(every.lon) & (code >= 0)
     if not sound.any():
         raise InputError(f"no row of the table of cells {name} tells where its cell is")
@@ -146,20 +274,20 @@ def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
 def _same(cells: Places, row: int, other: int) -> bool:
     """Whether two rows of a cell tell the same."""
 
-    def told(at: int) -> Floats:
+    def values_at(at: int) -> Floats:
         return np.array([getattr(cells, role)[at] for role in _COLUMNS])
 
-    return row == other or bool(np.array_equal(told(row), told(other), equal_nan=True))
+    return row == other or bool(np.array_equal(values_at(row), values_at(other), equal_nan=True))
 
 
 def _layout(cells: Table) -> Layout:
     """How a table of cells tells where they are; raises InputError when it does not."""
     centers = [
-        found[0]
+        matches[0]
         for role in ("lon", "lat")
-        if len(found := [name for name in cells.columns if name.strip().lower() in NAMES[role]]) == 1
+        if len(matches := [name for name in cells.columns if name.strip().lower() in NAMES[role]]) == 1
     ]
-    layout = footprints.layout_of(cells, centers if len(centers) == 2 else ())
+    layout = find_layout(cells, centers if len(centers) == 2 else ())
     if layout is None:
         raise InputError(
             f"{cells.name} needs one column of latitudes and one of longitudes, called lat and lon, or "
@@ -169,13 +297,15 @@ def _layout(cells: Table) -> Layout:
     return layout
 
 
-def _cell_column(name: str, columns: Sequence[str], given: str | None, but: Sequence[str | None] = ()) -> str:
+def _cell_column(
+    name: str, columns: Sequence[str], requested: str | None, but: Sequence[str | None] = ()
+) -> str:
     """The column that names the cell: the one given, else the first of the usual names."""
-    if given is not None:
-        found = [column for column in columns if column.strip().lower() == given.strip().lower()]
-        if not found:
-            raise InputError(f"no column '{given}' in {name} (found: {', '.join(columns[:30])})")
-        return found[0]
+    if requested is not None:
+        matches = [column for column in columns if column.strip().lower() == requested.strip().lower()]
+        if not matches:
+            raise InputError(f"no column '{requested}' in {name} (found: {', '.join(columns[:30])})")
+        return matches[0]
     lower = {column.strip().lower(): column for column in columns if column not in but}
     for usual in (*CELLS, "id"):
         if usual in lower:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.columns.columns import NAMES, named_in
+from shoal.io.columns.column_names import NAMES, find_column
 from shoal.io.formats.tables import Table
 
 # fmt: off
@@ -33,52 +33,56 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(kw_only=True)
-class Chosen:
+class ColumnChoice:
     """The columns in use, by role."""
 
-    of: dict[str, str] = field(default_factory=dict)
+    by_role: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def choose(table: Table, given: Mapping[str, str]) -> Chosen:
+def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
     """The columns in use: those given, else the first of the usual names for each role."""
-    found = Chosen(of={role: named_in(table, name) for role, name in given.items()})
-    twice = next((name for name in found.of.values() if list(found.of.values()).count(name) > 1), None)
+    chosen = ColumnChoice(by_role={role: find_column(table, name) for role, name in requested.items()})
+    twice = next(
+        (name for name in chosen.by_role.values() if list(chosen.by_role.values()).count(name) > 1), None
+    )
     if twice is not None:
         raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
     lower = {name.strip().lower(): name for name in reversed(table.columns)}
-    free = [role for role in ROLES if role not in found.of]
+    free = [role for role in ROLES if role not in chosen.by_role]
     for role in free:
         usual = next((lower[name] for name in ROLES[role] if name in lower), None)
-        if usual is not None and usual not in found.of.values():
-            found.of[role] = usual
-    if table.geometry is not None and "geometry" not in found.of:
-        found.of["geometry"] = table.geometry.column
+        if usual is not None and usual not in chosen.by_role.values():
+            chosen.by_role[role] = usual
+    if table.geometry is not None and "geometry" not in chosen.by_role:
+        chosen.by_role["geometry"] = table.geometry.column
     for kinds in (("lat", "lon"), ("x", "y")):
-        if any(role in found.of for role in kinds) and not all(role in found.of for role in kinds):
+        if any(role in chosen.by_role for role in kinds) and not all(
+            role in chosen.by_role for role in kinds
+        ):
             for role in (*kinds, *(f"{one}-max" for one in kinds)):
-                found.of.pop(role, None)
-    ways: list[tuple[str, ...]] = [("cell",)] if "cell" in given else []
+                chosen.by_role.pop(role, None)
+    ways: list[tuple[str, ...]] = [("cell",)] if "cell" in requested else []
     ways += [("lat", "lon"), ("cell",), ("x", "y"), ("geometry",)]
-    way = next((roles for roles in ways if all(role in found.of for role in roles)), ())
-    if not way and "time" not in found.of:
-        shown = ", ".join(table.columns[:30])
+    way = next((roles for roles in ways if all(role in chosen.by_role for role in roles)), ())
+    if not way and "time" not in chosen.by_role:
+        names = ", ".join(table.columns[:30])
         raise InputError(
-            f"{table.name} has no column of places or times that shoal knows (found: {shown}); name "
+            f"{table.name} has no column of places or times that shoal knows (found: {names}); name "
             "them, for example --as time=HOUR --as cell=HEX"
         )
     for role in [role for roles in (("lat", "lon"), ("x", "y"), ("cell",), ("geometry",)) for role in roles]:
-        if role not in way and role in found.of:
-            found.notes.append(f"places are read from {' and '.join(found.of[one] for one in way)}; "
-                               f"'{found.of[role]}' tells places, too, and was left aside")  # fmt: skip
-            found.of.pop(role)
-            found.of.pop(f"{role}-max", None)
-    return found
+        if role not in way and role in chosen.by_role:
+            chosen.notes.append(f"places are read from {' and '.join(chosen.by_role[one] for one in way)}; "
+                               f"'{chosen.by_role[role]}' tells places, too, and was left aside")  # fmt: skip
+            chosen.by_role.pop(role)
+            chosen.by_role.pop(f"{role}-max", None)
+    return chosen
 
 
-def date_beside_hour(table: Table, chosen: Chosen, given: Mapping[str, str]) -> str | None:
+def find_date_column(table: Table, chosen: ColumnChoice, requested: Mapping[str, str]) -> str | None:
     """The column of dates where the time is a column called hour and nobody named one."""
-    if "time" in given or chosen.of.get("time", "").strip().lower() != "hour":
+    if "time" in requested or chosen.by_role.get("time", "").strip().lower() != "hour":
         return None
     lower = {name.strip().lower(): name for name in table.columns}
     return next((lower[name] for name in ("date", "day") if name in lower), None)

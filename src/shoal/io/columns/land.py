@@ -96,9 +96,9 @@ def on_land(lon_deg: Floats, lat_deg: Floats) -> Flags:
     row = np.floor((lat_deg + 90) * _PER_DEGREE)
     mask = _mask()
     inside = (column >= 0) & (column < mask.shape[1]) & (row >= 0) & (row < mask.shape[0])
-    found: Flags = np.zeros(len(column), dtype=np.bool_)
-    found[inside] = mask[row[inside].astype(np.int64), column[inside].astype(np.int64)]
-    return found
+    is_land: Flags = np.zeros(len(column), dtype=np.bool_)
+    is_land[inside] = mask[row[inside].astype(np.int64), column[inside].astype(np.int64)]
+    return is_land
 
 
 def squares(lon_deg: Floats, lat_deg: Floats) -> Integers:
@@ -113,7 +113,7 @@ def middles(square: Integers) -> tuple[Floats, Floats]:
     return (column + 0.5) / _PER_DEGREE - 180, (row + 0.5) / _PER_DEGREE - 180
 
 
-def mirrored(square: Integers) -> tuple[Integers, Floats]:
+def mirror_squares(square: Integers) -> tuple[Integers, Floats]:
     """The squares of the same positions with both angles swapped, and how many degrees apart they are."""
     row, column = np.divmod(square, _SIDE)
     return column * _SIDE + row, np.abs(row - column) / _PER_DEGREE

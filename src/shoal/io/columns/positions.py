@@ -10,15 +10,65 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
-from shoal.io.columns.columns import NAMES, SCALED, Columns
-from shoal.io.columns.land import middles, mirrored, on_land, squares
-from shoal.io.columns.national_planes import likely_planes
+from shoal.io.columns.column_names import NAMES, SCALED, Columns
+from shoal.io.columns.land import middles, mirror_squares, on_land, squares
 from shoal.io.columns.values import DecimalCommas, numbers, points
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plane:
+    """A plane and the coordinates that its country has in it, in kilometers."""
+
+    crs: str
+    country: str
+    west: int
+    east: int
+    south: int
+    north: int
+
+
+# fmt: off
+PLANES: Final = (
+    Plane(crs="EPSG:2056", country="Switzerland (LV95)", west=2_480, east=2_840, south=1_070, north=1_300),
+    Plane(crs="EPSG:2154", country="France (Lambert-93)", west=90, east=1_250, south=6_040, north=7_120),
+    Plane(crs="EPSG:2180", country="Poland (1992)", west=170, east=870, south=130, north=780),
+    Plane(crs="EPSG:25832", country="Germany, Denmark and around (UTM 32N)", west=240, east=920, south=5_230,
+          north=6_410),
+    Plane(crs="EPSG:28992", country="the Netherlands (RD)", west=0, east=290, south=300, north=630),
+    Plane(crs="EPSG:3006", country="Sweden (SWEREF99 TM)", west=180, east=1_090, south=6_090, north=7_690),
+    Plane(crs="EPSG:3035", country="Europe (LAEA)", west=2_600, east=7_400, south=1_380, north=5_450),
+)
+# fmt: on
+_KM: Final = 1000.0
+_SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane
+
+
+def likely_planes(west: float, south: float, east: float, north: float) -> tuple[Plane, ...]:
+    """The planes that hold all of a rectangle of meters.
+
+    Examples
+    --------
+    >>> [plane.crs for plane in likely_planes(2_676_000, 1_241_000, 2_690_000, 1_255_000)]
+    ['EPSG:2056']
+    >>> likely_planes(0, 0, 5_000, 5_000)
+    ()
+    """
+    if max(abs(west), abs(east)) < _SMALLEST_M or max(abs(south), abs(north)) < _SMALLEST_M:
+        return ()
+    return tuple(
+        plane
+        for plane in PLANES
+        if plane.west * _KM <= west
+        and east <= plane.east * _KM
+        and plane.south * _KM <= south
+        and north <= plane.north * _KM
+    )
+
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
@@ -51,16 +101,20 @@ class Positions:
     """
 
     def __init__(self, columns: Columns, reading: Reading, name: str, *, named: bool = False) -> None:
-        given = None if reading.crs == "local" else reading.crs
+        declared_crs = None if reading.crs == "local" else reading.crs
         stored = columns.geometry.crs if columns.geometry else None
-        self.crs = WGS84 if columns.angles else (given or (None if reading.crs == "local" else stored))
+        self.crs = WGS84 if columns.angles else (declared_crs or (None if reading.crs == "local" else stored))
         self.degrees = self.crs is not None and _is_wgs84(self.crs)
         self.notes: list[str] = []
         self.middle_lon_deg: float | None = None
         self._middle_lat_deg = 0.0
         if self.crs is not None:
             is_geographic(self.crs)
-        if columns.angles and reading.crs is not None and (given is None or not _is_wgs84(given)):
+        if (
+            columns.angles
+            and reading.crs is not None
+            and (declared_crs is None or not _is_wgs84(declared_crs))
+        ):
             self.notes.append(
                 "the declared crs is of planar input; latitude and longitude are taken as WGS 84"
             )
@@ -110,10 +164,10 @@ class Positions:
             4, -np.inf
         )  # of local meters: west and south with the sign turned, east, north
 
-    def anew(self) -> "Positions":
+    def without_counts(self) -> "Positions":
         """The same decisions, with nothing counted."""
         fresh = copy(self)
-        fresh.commas = self.commas.anew()
+        fresh.commas = self.commas.without_counts()
         if self._lengths is not None and self._working_crs is not None:
             fresh._lengths = PlaneLengths(self._working_crs)
         fresh._begin_counts()
@@ -121,7 +175,7 @@ class Positions:
 
     def join(self, later: "Positions") -> None:
         """Add what later rows, read with the same decisions, were counted as."""
-        self._sums = [here + there for here, there in zip(self._sums, later._sums, strict=True)]
+        self._sums = [total + more for total, more in zip(self._sums, later._sums, strict=True)]
         self._rows += later._rows
         self.scaled += later.scaled
         self.commas.rows += later.commas.rows
@@ -170,10 +224,10 @@ class Positions:
 
     def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
         """The numbers of a column; those in ten-millionths of a degree become degrees."""
-        found, known = numbers(
+        values, readable = numbers(
             self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
         )
-        return (found / _PER_DEGREE if name.strip().lower() in SCALED else found), known
+        return (values / _PER_DEGREE if name.strip().lower() in SCALED else values), readable
 
     def _remember(self, first: Floats, second: Floats) -> None:
         """What the plane depends on. Sums of whole numbers: the same in whatever order the rows come."""
@@ -196,9 +250,11 @@ class Positions:
             square, count = np.unique(squares(lon, lat), return_counts=True)
             self._of_table.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
             if self.degrees:
-                elsewhere = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
+                may_be_swapped = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
                 self._looked_at += len(lon)
-                self._swapped += int(np.count_nonzero(elsewhere & ~on_land(lon, lat) & on_land(lat, lon)))
+                self._swapped += int(
+                    np.count_nonzero(may_be_swapped & ~on_land(lon, lat) & on_land(lat, lon))
+                )
         if self.crs is None and first.size:
             corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
             self._bounds = np.maximum(self._bounds, corners)
@@ -216,8 +272,8 @@ class Positions:
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
             )
-        own = self._own_plane() if self.keeps_degrees and self._rows else None
-        if self._lengths is not None and self._rows and self._working_crs != own:
+        equal_area = self._own_plane() if self.keeps_degrees and self._rows else None
+        if self._lengths is not None and self._rows and self._working_crs != equal_area:
             places, wrong, worst, _ = self._lengths.errors()
             if 2 * wrong > places:  # fewer are outliers, which the check of a release tells
                 raise InputError(
@@ -225,12 +281,12 @@ class Positions:
                     f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
                     "meters around the data, or read longitude and latitude"
                 )
-        self._tell_swapped()
-        self._tell_national()
+        self._check_swapped()
+        self._note_national()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
-        self._tell_wide()
-        return own
+        self._note_wide()
+        return equal_area
 
     def _own_plane(self) -> str:
         """The equal-area plane around these degrees: shoal's choice, which a later reading may name."""
@@ -239,7 +295,7 @@ class Positions:
         self._middle_lat_deg = 90 * latitude / FINE / self._rows
         return equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
 
-    def _tell_wide(self) -> None:
+    def _note_wide(self) -> None:
         """A note where most of these degrees, and most squares they lie in, are far from the middle."""
         if self.middle_lon_deg is None or not self._squares:
             return
@@ -253,18 +309,18 @@ class Positions:
                 "region on its own, from a file that holds the rows of that region alone"
             )
 
-    def _tell_national(self) -> None:
+    def _note_national(self) -> None:
         """A note where local meters look like the coordinates of a country."""
         if not np.isfinite(self._bounds).all():
             return
         planes = likely_planes(-self._bounds[0], -self._bounds[1], self._bounds[2], self._bounds[3])
         if planes:
-            told = " or ".join(f"{plane.country}, --crs {plane.crs}" for plane in planes)
+            candidates = " or ".join(f"{plane.country}, --crs {plane.crs}" for plane in planes)
             self.notes.append(
-                f"x and y of {self._name} were taken as local meters, and look like those of {told}"
+                f"x and y of {self._name} were taken as local meters, and look like those of {candidates}"
             )
 
-    def _tell_swapped(self) -> None:
+    def _check_swapped(self) -> None:
         """Raises InputError when latitude and longitude look swapped; a note where the caller named them."""
         if self._swapped >= _SWAPPED * max(self._looked_at, 1):
             share = 100 * self._swapped // self._looked_at
@@ -293,13 +349,13 @@ class Positions:
 
         A ship is not: nobody is there either way. Near the diagonal of the map nobody can tell.
         """
-        found = []
+        names = []
         for table in self._at_sea:
-            there, apart_deg = mirrored(table.square)
-            among = np.array([self._squares[square] > 0 for square in there.tolist()])
-            if table.count[among & (apart_deg >= _APART_DEG)].sum() >= _SWAPPED * table.count.sum():
-                found.append(table.name)
-        return list(dict.fromkeys(found))
+            swapped, apart_deg = mirror_squares(table.square)
+            occupied = np.array([self._squares[square] > 0 for square in swapped.tolist()])
+            if table.count[occupied & (apart_deg >= _APART_DEG)].sum() >= _SWAPPED * table.count.sum():
+                names.append(table.name)
+        return list(dict.fromkeys(names))
 
 
 def _is_wgs84(crs: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from shoal.errors import MisuseError
-from shoal.io.columns import grid_steps, polylines, trips, whose
+from shoal.io.columns import owners, preset_rows
 from shoal.io.formats import mobility_text
 from shoal.io.formats.tables import Table
 from shoal.model.intake import Reading
@@ -96,21 +96,21 @@ PRESETS: Final[Mapping[str, Preset]] = {
         source="https://www.nyc.gov/site/tlc/about/tlc-trip-record-data.page",
         header=frozenset({"pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude"}),
         settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon", "time_zone": "America/New_York"},
-        rows=trips.taxi_ny,
+        rows=preset_rows.taxi_ny,
     ),
     "taxi-ny-zones": Preset(
         title="taxi trips of New York with zones, since July 2016 (TLC)",
         source="https://www.nyc.gov/site/tlc/about/tlc-trip-record-data.page",
         header=frozenset({"pulocationid", "dolocationid"}),
         settings={"id": "trip", "time": "time", "cell_id": "zone", "time_zone": "America/New_York"},
-        rows=trips.taxi_ny_zones,
+        rows=preset_rows.taxi_ny_zones,
     ),
     "citi-bike": Preset(
         title="bike trips of Citi Bike and its kin",
         source="https://citibikenyc.com/system-data",
         header=frozenset({"started_at", "ended_at", "start_lat", "start_lng", "end_lat", "end_lng"}),
         settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon"},  # of many cities: no zone
-        rows=trips.citi_bike,
+        rows=preset_rows.citi_bike,
     ),
     "citi-bike-2013": Preset(
         title="bike trips of Citi Bike until January 2021, by bike",
@@ -125,21 +125,21 @@ PRESETS: Final[Mapping[str, Preset]] = {
             "lon": "lon",
             "time_zone": "America/New_York",
         },
-        rows=trips.citi_bike_2013,
+        rows=preset_rows.citi_bike_2013,
     ),
     "porto": Preset(
         title="taxi trips of Porto, one polyline a trip",
         source="https://archive.ics.uci.edu/dataset/339",
         header=frozenset({"trip_id", "taxi_id", "timestamp", "polyline"}),
         settings={"id": "TAXI_ID", "time": "time", "lat": "lat", "lon": "lon", "time_unit": "s"},
-        rows=polylines.porto,
+        rows=preset_rows.porto,
     ),
     "yjmob100k": Preset(
         title="people of a Japanese city in cells of 500 m and half hours (YJMob100K)",
         source="https://doi.org/10.1038/s41597-024-03237-9",
         header=frozenset({"uid", "d", "t", "x", "y"}),
         settings={"id": "uid", "time": "t", "x": "x", "y": "y", "crs": "local", "time_unit": "s"},
-        rows=grid_steps.yjmob,
+        rows=preset_rows.yjmob,
     ),
     "foursquare": Preset(
         title="check-ins of Foursquare in New York and Tokyo",
@@ -176,7 +176,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         fields=("lat", "lon", "occupied", "t"),
         looks=r"3\d\.\d+,-12\d\.\d+,[01],\d{10}",  # around San Francisco
         settings={"id": "file", "time": "t", "lat": "lat", "lon": "lon", "time_unit": "s"},
-        rows=whose.file,
+        rows=owners.add_file_column,
     ),
     "d4d-2": Preset(
         title="mobile phones of the Ivory Coast and of Senegal, by antenna (D4D set 2)",
@@ -194,7 +194,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
 }
 
 
-def named(name: str) -> Preset:
+def get_preset(name: str) -> Preset:
     """The layout of that name; raises MisuseError for another."""
     if name not in PRESETS:
         raise MisuseError(f"preset = '{name}' is not known; known are {', '.join(PRESETS)}")
@@ -215,31 +215,35 @@ def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | N
     return None
 
 
-def applied(table: Table, reading: Reading) -> tuple[Table, Reading]:
+def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """The table and the settings by the preset that is named or recognized, if any.
 
     A preset is recognized only while no column is named. What the caller says goes before what it says.
     """
     free = all(getattr(reading, role) is None for role in ("id", "time", "lat", "lon", "x", "y", "columns"))
-    held = {name.strip().lower() for name in table.columns}
-    found = reading.preset or (
+    columns = {name.strip().lower() for name in table.columns}
+    preset_name = reading.preset or (
         table.settings.get("preset")
-        or next((name for name, one in PRESETS.items() if one.header and one.header <= held), None)
+        or next((name for name, one in PRESETS.items() if one.header and one.header <= columns), None)
         if free
         else None
     )
-    if found is None:
+    if preset_name is None:
         return table, reading
-    preset = named(found)
-    missing = sorted(name for name in (preset.header or {each.lower() for each in preset.fields}) - held)
+    preset = get_preset(preset_name)
+    missing = sorted(
+        name for name in (preset.header or {column.lower() for column in preset.fields}) - columns
+    )
     if missing:
-        raise MisuseError(f"{table.name} is not of the preset {found}: it has no column {', '.join(missing)}")
+        raise MisuseError(
+            f"{table.name} is not of the preset {preset_name}: it has no column {', '.join(missing)}"
+        )
     table = preset.rows(table) if preset.rows else table
     if reading.preset is None:
         zone = preset.settings.get("time_zone")
         clock = f"; times without a zone are of {zone}" if zone and reading.time_zone is None else ""
-        table.notes.append(f"{table.name} is read as {found}: {preset.title}{clock}")
+        table.notes.append(f"{table.name} is read as {preset_name}: {preset.title}{clock}")
     settings: dict[str, Any] = {
         name: value for name, value in preset.settings.items() if getattr(reading, name) is None
     }
-    return table, replace(reading, preset=found, **settings)
+    return table, replace(reading, preset=preset_name, **settings)

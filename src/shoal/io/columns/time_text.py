@@ -1,6 +1,6 @@
 """Times written as text: the layouts that are recognized, a layout that the caller gives, and their parts.
 
-A layout is a regular expression with named groups; ``parsed`` turns what matches into microseconds, a whole
+A layout is a regular expression with named groups; ``parse`` turns what matches into microseconds, a whole
 column at a time.
 """
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import MisuseError
-from shoal.io.columns.values import filled
+from shoal.io.columns.values import has_value
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import DAY_S
 
@@ -21,7 +21,7 @@ Micros = Integers
 SECOND: Final = 1_000_000
 MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_KEPT: Final = frozenset((*MONTHS, *_DAYS, "am", "pm", "utc", "gmt", "t", "z"))
+_VISIBLE: Final = frozenset((*MONTHS, *_DAYS, "am", "pm", "utc", "gmt", "t", "z"))
 
 _ZONE: Final = r"(?P<zone>(?i:Z|UTC|GMT)|[+-]\d{2}(?::?\d{2})?)"
 _CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?)?"
@@ -97,7 +97,7 @@ def layout_of(form: str) -> str:
         if sign not in _SIGNS:
             raise MisuseError(
                 f"time_format = '{form}' holds '{piece}', which is not known; known are "
-                f"{', '.join(f'%{known}' for known in [*_SIGNS, *_LONGER])}"
+                f"{', '.join(f'%{letter}' for letter in [*_SIGNS, *_LONGER])}"
             )
         layout += _SIGNS[sign]
     names = re.findall(r"\(\?P<(\w+)>", layout)
@@ -111,19 +111,19 @@ def layout_of(form: str) -> str:
     return f"^{layout}$"
 
 
-def parsed(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
+def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     """Microseconds as the clock showed them (less the zone, where one is written); readable; with a zone."""
     fields = pc.extract_regex(text, layout)
-    matched = filled(fields)
-    known = {field.name for field in fields.type}
+    matched = has_value(fields)
+    groups = {field.name for field in fields.type}
 
     def words(name: str) -> pa.Array:
-        if name not in known:
+        if name not in groups:
             return pa.array([""] * len(text), pa.string())
         return pc.fill_null(pc.struct_field(fields, name), "")
 
     def number(name: str) -> Micros:
-        return _whole(words(name)) if name in known else np.zeros(len(text), dtype=np.int64)
+        return _whole(words(name)) if name in groups else np.zeros(len(text), dtype=np.int64)
 
     zone = words("zone")
     zoned = pc.not_equal(zone, "").to_numpy(zero_copy_only=False)
@@ -136,25 +136,25 @@ def parsed(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     part = _whole(pc.utf8_slice_codeunits(pc.utf8_rpad(words("part"), 6, "0"), 0, 6))
 
     year, month, day, hour, minute, second = map(number, ("year", "month", "day", "hour", "minute", "second"))
-    if "short" in known:  # as POSIX has it: 69 to 99 are of the last century
+    if "short" in groups:  # as POSIX has it: 69 to 99 are of the last century
         short = number("short")
         year = np.where(short >= 69, 1900 + short, 2000 + short)
     possible = np.ones(len(text), dtype=np.bool_)
-    if "name" in known:
+    if "name" in groups:
         month = _months(words("name"))
-    if "half" in known:
+    if "half" in groups:
         half = pc.utf8_slice_codeunits(pc.utf8_lower(words("half")), 0, 1)
-        afternoon, given = (
+        afternoon, has_half = (
             pc.equal(half, "p").to_numpy(zero_copy_only=False),
             pc.not_equal(half, "").to_numpy(zero_copy_only=False),
         )
-        possible &= ~given | ((hour >= 1) & (hour <= 12))
-        hour = np.where(given, hour % 12 + 12 * afternoon, hour)
-    if "of_year" in known:
+        possible &= ~has_half | ((hour >= 1) & (hour <= 12))
+        hour = np.where(has_half, hour % 12 + 12 * afternoon, hour)
+    if "of_year" in groups:
         month, day = np.ones_like(year), number("of_year")
     months = ((year - 1970) * 12 + np.clip(month, 1, 12) - 1).astype("datetime64[M]")
     first_day = months.astype("datetime64[D]").astype(np.int64)
-    after = (months + (12 if "of_year" in known else 1)).astype("datetime64[D]").astype(np.int64)
+    after = (months + (12 if "of_year" in groups else 1)).astype("datetime64[D]").astype(np.int64)
     possible &= (month >= 1) & (month <= 12) & (day >= 1) & (day <= after - first_day)
     possible &= (hour <= 23) & (minute <= 59) & (second <= 60) & (ahead_h <= 23) & (ahead_min <= 59)
     seconds = (
@@ -172,8 +172,8 @@ def day_and_month(text: pa.Array) -> tuple[int, int]:
 
     Counted are rows that the other order cannot read.
     """
-    _, by_day, _ = parsed(text, DAY_FIRST)
-    _, by_month, _ = parsed(text, MONTH_FIRST)
+    _, by_day, _ = parse(text, DAY_FIRST)
+    _, by_month, _ = parse(text, MONTH_FIRST)
     return int(np.count_nonzero(by_day & ~by_month)), int(np.count_nonzero(by_month & ~by_day))
 
 
@@ -181,7 +181,7 @@ def shape_of(text: str) -> str:
     """What a value looks like, without what it says: digits are 9, letters are A but for names of months."""
 
     def masked(word: re.Match[str]) -> str:
-        return word[0] if word[0].lower() in _KEPT else "A" * min(len(word[0]), 8)
+        return word[0] if word[0].lower() in _VISIBLE else "A" * min(len(word[0]), 8)
 
     return re.sub(r"[^\W\d_]+", masked, re.sub(r"\d", "9", text.strip()[:40]))
 
@@ -189,8 +189,8 @@ def shape_of(text: str) -> str:
 def _months(names: pa.Array) -> Micros:
     """1 to 12 from the first letters of the names of months, 0 for an empty one."""
     places = pc.index_in(pc.utf8_slice_codeunits(pc.utf8_lower(names), 0, 3), pa.array(MONTHS))
-    found: Micros = pc.fill_null(pc.add(places, 1), 0).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return found
+    months: Micros = pc.fill_null(pc.add(places, 1), 0).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return months
 
 
 def _whole(digits: pa.Array) -> Micros:

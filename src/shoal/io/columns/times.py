@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import time_text
-from shoal.io.columns.time_text import SECOND, Micros, parsed, shape_of
-from shoal.io.columns.values import filled, is_number, is_text, numbers_in_text, plain
+from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
+from shoal.io.columns.values import has_value, is_number, is_text, numbers_in_text, plain
 from shoal.runtime.arrays import Flags, Numbers
 from shoal.units import DAY_S, counted, duration_s
 
@@ -76,7 +76,7 @@ class Times:
         if pa.types.is_date(kind):
             column = column.cast(pa.timestamp("ms"))
         if pa.types.is_timestamp(column.type):
-            readable, zoned = filled(column), column.type.tz is not None
+            readable, zoned = has_value(column), column.type.tz is not None
             self._count(readable, zoned=zoned)
             ticks = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
             ticks = _scaled(ticks, column.type.unit)
@@ -92,7 +92,7 @@ class Times:
         """What was recognized once, and holds for all later rows."""
         return self.unit, self.steps, self._slashed
 
-    def anew(self) -> "Times":
+    def without_counts(self) -> "Times":
         """The same decisions, with nothing counted."""
         fresh = copy(self)
         fresh.naive = fresh.zoned = fresh.twice = fresh.never = 0
@@ -107,22 +107,22 @@ class Times:
 
     def notes(self) -> list[str]:
         """What was assumed, in words."""
-        said = []
+        notes = []
         if self.unit is not None and not self.given:
             if self.steps:
-                said.append(
+                notes.append(
                     "times are small numbers, read as steps of one second; --time-unit gives another length"
                 )
             else:
-                said.append(
+                notes.append(
                     f"times are numbers, read as {UNIT_WORDS[self.unit]} since 1970 by their size; "
                     "--time-unit overrides"
                 )
         if self._slashed is not None:
-            said.append(f"dates such as 99/99/9999 begin with the {self._slashed}, as some of them show")
+            notes.append(f"dates such as 99/99/9999 begin with the {self._slashed}, as some of them show")
         if self.naive and not self.zoned and not self._zone_given:
-            said.append(TAKEN_AS_UTC)
-        return said
+            notes.append(TAKEN_AS_UTC)
+        return notes
 
     def _count(self, readable: Flags, *, zoned: bool) -> None:
         rows = int(np.count_nonzero(readable))
@@ -143,13 +143,13 @@ class Times:
             raise MisuseError(
                 f"time_zone = '{self._zone}' is not known; write it like Europe/Paris or Asia/Shanghai"
             ) from error
-        found: Micros = first.to_numpy(zero_copy_only=False)
-        self.twice += int(np.count_nonzero(found != last.to_numpy(zero_copy_only=False)))
-        self.never += int(np.count_nonzero(found != before.cast(pa.int64()).to_numpy(zero_copy_only=False)))
-        return np.where(readable, found, ticks)
+        utc: Micros = first.to_numpy(zero_copy_only=False)
+        self.twice += int(np.count_nonzero(utc != last.to_numpy(zero_copy_only=False)))
+        self.never += int(np.count_nonzero(utc != before.cast(pa.int64()).to_numpy(zero_copy_only=False)))
+        return np.where(readable, utc, ticks)
 
     def _from_numbers(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
-        readable = filled(column)
+        readable = has_value(column)
         if pa.types.is_integer(column.type):
             if pa.types.is_uint64(column.type):
                 column = pc.min_element_wise(column, pa.scalar(LIMIT, pa.uint64()))
@@ -203,17 +203,19 @@ class Times:
         except pa.ArrowInvalid:
             number = numbers_in_text(written)
         ticks, readable = self._from_numbers(number, where)
-        rest = np.flatnonzero(filled(text) & ~readable)
+        rest = np.flatnonzero(has_value(text) & ~readable)
         if not rest.size:
             return ticks, readable
-        left = text.take(pa.array(rest))
-        ticks[rest], readable[rest] = self._by_layouts(left, (*time_text.ISO, *time_text.OTHER))
-        rest = np.flatnonzero(filled(text) & ~readable)
+        remaining = text.take(pa.array(rest))
+        ticks[rest], readable[rest] = self._by_layouts(remaining, (*time_text.ISO, *time_text.OTHER))
+        rest = np.flatnonzero(has_value(text) & ~readable)
         if rest.size:
-            left = text.take(pa.array(rest))
-            most = 2 * rest.size > int(np.count_nonzero(filled(text)))
-            ticks[rest], readable[rest] = self._with_slashes(left, where, most=most)
-        if not readable.any() and bool(pc.any(pc.match_substring_regex(left, time_text.CLOCK_ALONE)).as_py()):
+            remaining = text.take(pa.array(rest))
+            most = 2 * rest.size > int(np.count_nonzero(has_value(text)))
+            ticks[rest], readable[rest] = self._with_slashes(remaining, where, most=most)
+        if not readable.any() and bool(
+            pc.any(pc.match_substring_regex(remaining, time_text.CLOCK_ALONE)).as_py()
+        ):
             raise InputError(
                 f"{where} holds clock times without dates, like {self.unread}; name the column of dates with "
                 "--date"
@@ -227,7 +229,7 @@ class Times:
         """
         if self._slashed is None:
             by_day, by_month = time_text.day_and_month(text)
-            either = parsed(text, time_text.DAY_FIRST)[1]
+            either = parse(text, time_text.DAY_FIRST)[1]
             if by_day and by_month and most:
                 raise InputError(
                     f"{where} holds dates with the day first and dates with the month first; write them "
@@ -248,15 +250,15 @@ class Times:
         """The first layout that reads a row decides it."""
         ticks, readable = np.zeros(len(text), dtype=np.int64), np.zeros(len(text), dtype=np.bool_)
         for layout in layouts:
-            rows = np.flatnonzero(filled(text) & ~readable)
+            rows = np.flatnonzero(has_value(text) & ~readable)
             if not rows.size:
                 break
-            own, own_readable, zoned = parsed(text.take(pa.array(rows)), layout)
-            own = np.where(zoned, own, self._utc(own, own_readable & ~zoned))
-            ticks[rows], readable[rows] = own, own_readable
-            self._count(own_readable & zoned, zoned=True)
-            self._count(own_readable & ~zoned, zoned=False)
-        unread = filled(text) & ~readable
+            part_ticks, part_readable, zoned = parse(text.take(pa.array(rows)), layout)
+            part_ticks = np.where(zoned, part_ticks, self._utc(part_ticks, part_readable & ~zoned))
+            ticks[rows], readable[rows] = part_ticks, part_readable
+            self._count(part_readable & zoned, zoned=True)
+            self._count(part_readable & ~zoned, zoned=False)
+        unread = has_value(text) & ~readable
         if unread.any() and not self.unread:
             self.unread = shape_of(_first(text, unread))
         return ticks, readable
@@ -315,12 +317,12 @@ def _require_no_dates(values: Numbers, where: str) -> None:
     for digits, form in ((1, "%Y%m%d"), (10_000, "%Y%m%d%H%M"), (1_000_000, "%Y%m%d%H%M%S")):
         dates = values // digits
         month, day = dates // 100 % 100, dates % 100
-        alike = (dates >= _FIRST_DATE) & (dates <= _LAST_DATE) & (month >= 1) & (month <= 12)
-        alike &= (day >= 1) & (day <= 31)
+        plausible = (dates >= _FIRST_DATE) & (dates <= _LAST_DATE) & (month >= 1) & (month <= 12)
+        plausible &= (day >= 1) & (day <= 31)
         if digits > 1:
             clock = values % digits * (1 if digits == 1_000_000 else 100)
-            alike &= (clock // 10_000 <= 23) & (clock // 100 % 100 <= 59) & (clock % 100 <= 59)
-        if alike.all():
+            plausible &= (clock // 10_000 <= 23) & (clock // 100 % 100 <= 59) & (clock % 100 <= 59)
+        if plausible.all():
             raise InputError(
                 f"{where} holds numbers that are dates without separators, like "
                 f"{shape_of(str(int(values[0])))}; give --time-format {form}, or --time-unit if they are not"

@@ -61,7 +61,7 @@ def numbers(column: pa.Array, where: str) -> tuple[Floats, Flags]:
         column = column.cast(pa.float64(), safe=False)
     else:
         raise InputError(f"{where} holds {column.type}, not numbers; name another column or convert it")
-    return column.to_numpy(zero_copy_only=False), filled(column)
+    return column.to_numpy(zero_copy_only=False), has_value(column)
 
 
 def numbers_in_text(text: pa.Array) -> pa.Array:
@@ -89,7 +89,7 @@ class DecimalCommas:
         """Whether each column has decimal commas, of those where that is known."""
         return dict(self._has)
 
-    def anew(self) -> "DecimalCommas":
+    def without_counts(self) -> "DecimalCommas":
         """The same decisions, with nothing counted."""
         fresh = DecimalCommas()
         fresh._has = self.decided
@@ -106,18 +106,20 @@ class DecimalCommas:
         commas = pc.fill_null(pc.match_substring_regex(column, COMMA), False)
         if name not in self._has:
             points = bool(pc.any(pc.match_substring(column, ".")).as_py())
-            found = bool(pc.any(commas).as_py())
-            if not angle and found:
-                found = not pc.all(pc.match_substring_regex(column.filter(commas), r",[0-9]{3}$")).as_py()
-            if points or found:
-                self._has[name] = found and not points
+            has_commas = bool(pc.any(commas).as_py())
+            if not angle and has_commas:
+                has_commas = not pc.all(
+                    pc.match_substring_regex(column.filter(commas), r",[0-9]{3}$")
+                ).as_py()
+            if points or has_commas:
+                self._has[name] = has_commas and not points
         if not self._has.get(name):
             return column
         self.rows += int(pc.sum(commas).as_py() or 0)
         return pc.if_else(commas, pc.replace_substring(column, ",", "."), column)
 
 
-def filled(column: pa.Array) -> Flags:
+def has_value(column: pa.Array) -> Flags:
     """Whether each value is there."""
     values: Flags = column.is_valid().to_numpy(zero_copy_only=False)
     return values
@@ -137,7 +139,7 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
     ]
     data = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
     lengths = np.diff(offsets)
-    readable = filled(column) & (lengths >= WKB_POINT_BYTES)
+    readable = has_value(column) & (lengths >= WKB_POINT_BYTES)
     x, y = np.full(len(column), np.nan), np.full(len(column), np.nan)
     for order, little in (("<", 1), (">", 0)):
         rows = np.flatnonzero(readable)
@@ -208,10 +210,10 @@ class Names:
         """The code of one id text, -1 for an empty one."""
         if not text:
             return -1
-        known = self._code_of.setdefault(text, len(self.texts))
-        if known == len(self.texts):
+        code = self._code_of.setdefault(text, len(self.texts))
+        if code == len(self.texts):
             self.texts.append(text)
-        return known
+        return code
 
 
 def _id_texts(values: pa.Array) -> list[str | None]:

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.disk.pieces import Piece, take_piece
+from shoal.io.disk.read_pieces import Piece, read_piece
+from shoal.io.reading_state import ReadingState
 from shoal.io.snapping import Rows
-from shoal.io.taken import Taken
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Engine
@@ -39,48 +39,54 @@ class Spill:
         self.folder = folder
         self.parts: list[int] = []
         self._engine = engine
-        self._given = 0  # numbers that were given to parts
-        self._here: _Part | None = None
+        self._next_number = 0  # numbers that were given to parts
+        self._local: _Part | None = None
         folder.mkdir()
 
     def __enter__(self) -> "Spill":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._here is not None:
-            self._here.close()
+        if self._local is not None:
+            self._local.close()
 
     def keep(self, rows: Rows, texts: Sequence[str]) -> None:
         """Append rows to the part that this process writes. texts: the id of each code."""
-        if self._here is None:
-            self._here = _Part(self.folder, self._given)
-            self.parts.append(self._given)
-            self._given += 1
-        self._here.keep(rows, texts)
+        if self._local is None:
+            self._local = _Part(self.folder, self._next_number)
+            self.parts.append(self._next_number)
+            self._next_number += 1
+        self._local.keep(rows, texts)
 
-    def end(self, taken: Taken) -> None:
+    def end(self, state: ReadingState) -> None:
         """End the part of this process; the names of its people are forgotten."""
-        if self._here is not None:
-            self._here.end(taken)
-            self._here = None
-        taken.forget_names()
+        if self._local is not None:
+            self._local.end(state)
+            self._local = None
+        state.forget_names()
 
-    def elsewhere(self, taken: Taken, reading: Reading, pieces: Sequence[Piece]) -> Iterator[Taken]:
-        """As pieces.Elsewhere says: have them read as tasks, each of which writes a part."""
+    def read_in_tasks(
+        self, state: ReadingState, reading: Reading, pieces: Sequence[Piece]
+    ) -> Iterator[ReadingState]:
+        """As pieces.TaskReader says: have them read as tasks, each of which writes a part."""
         if self._engine is None:
             return
-        self.end(taken)
+        self.end(state)
         if reading.cells is not None:
             reading = replace(reading, cells=str(Path(reading.cells).absolute()))
         tasks = [
             ReadTask(
-                folder=self.folder.resolve(), number=number, piece=piece, before=taken.anew(), reading=reading
+                folder=self.folder.resolve(),
+                number=number,
+                piece=piece,
+                before=state.without_counts(),
+                reading=reading,
             )
-            for number, piece in enumerate(pieces, start=self._given)
+            for number, piece in enumerate(pieces, start=self._next_number)
         ]
-        self._given += len(tasks)
-        decided = taken.decided
-        results = self._engine.map(read_piece, tasks) if len(tasks) > 1 else map(read_piece, tasks)
+        self._next_number += len(tasks)
+        decided = state.decided
+        results = self._engine.map(run_task, tasks) if len(tasks) > 1 else map(run_task, tasks)
         for task, account in zip(tasks, results, strict=True):
             if account is None or account.decided != decided:
                 return  # who asks reads this piece, and the rest is done again with what it decides
@@ -95,25 +101,25 @@ class ReadTask:
     folder: Path
     number: int
     piece: Piece
-    before: Taken
+    before: ReadingState
     reading: Reading
 
 
-def read_piece(task: ReadTask) -> Taken | None:
+def run_task(task: ReadTask) -> ReadingState | None:
     """Read a piece, write its part, and give the account without names; None when it cannot be read.
 
     Doing it twice does no harm, also at the same time. Why it cannot be read is told by reading it where all
     before it is known.
     """
-    taken = task.before.anew()
+    state = task.before.without_counts()
     with closing(_Part(task.folder, task.number)) as part:
         try:
-            take_piece(taken.name, task.piece, taken, task.reading, part.keep, lambda _: None)
+            read_piece(state.name, task.piece, state, task.reading, part.keep, lambda _: None)
         except (InputError, MisuseError):
             return None
-        part.end(taken)
-    account = taken.anew()
-    account.join(taken)
+        part.end(state)
+    account = state.without_counts()
+    account.join(state)
     return account
 
 
@@ -134,13 +140,13 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
     """Bring together what the parts of a spill hold of a bucket."""
     ids: list[pa.Array] = []
     firsts, begins, ends, tables = [], [], [], []
-    known = 0
+    n_people = 0
     for place, part in enumerate(parts):
         with pa.OSFile(str(folder / f"{part}.people")) as file:
             people = pa.ipc.open_file(file).get_batch(bucket)
         tables.append(_rows_of(folder, part, bucket))
-        tables[-1]["code"] += known
-        known += people.num_rows
+        tables[-1]["code"] += n_people
+        n_people += people.num_rows
         ids.append(people["id"])
         first, begin, end = (people[name].to_numpy() for name in ("first", "begin", "end"))
         firsts.append(np.where(first == NO_ROW, NO_ROW, first + (place << _PART_SHIFT)))
@@ -153,13 +159,13 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
     np.minimum.at(first_of, person, np.concatenate(firsts))
     seen = np.flatnonzero(end >= 0)
     seen = seen[np.argsort(person[seen], kind="stable")]
-    again = person[seen[1:]] == person[seen[:-1]]
+    repeated = person[seen[1:]] == person[seen[:-1]]
     code, t, x, y = (np.concatenate([table[name] for table in tables]) for name in _ROW.names or ())
     return Bucket(
         ids=whole.dictionary,
         first=first_of,
         rows=Rows(person[code], t, x, y),
-        late=int(np.count_nonzero(again & (begin[seen[1:]] < end[seen[:-1]]))),
+        late=int(np.count_nonzero(repeated & (begin[seen[1:]] < end[seen[:-1]]))),
     )
 
 
@@ -219,7 +225,7 @@ class _Part:
 
     def keep(self, rows: Rows, texts: Sequence[str]) -> None:
         """Append each row to the bucket of its person."""
-        self._meet(texts)
+        self._assign_buckets(texts)
         fresh = np.flatnonzero(self._first[rows.code] == NO_ROW)[::-1]
         self._first[rows.code[fresh]] = self._rows + fresh
         self._rows += len(rows.code)
@@ -227,14 +233,14 @@ class _Part:
         if self._rows - self._written >= _AT_ONCE:
             self._write()
 
-    def end(self, taken: Taken) -> None:
+    def end(self, state: ReadingState) -> None:
         """Write what is left, and who the rows are of."""
-        texts = taken.units.texts
-        self._meet(texts)
+        texts = state.units.texts
+        self._assign_buckets(texts)
         self._write()
         self._file.close()
         np.array(self._ends, dtype=np.int64).tofile(self._partial["index"])
-        begin, end = taken.order.ends(len(texts))  # of days of people: not asked for, as they are one part
+        begin, end = state.order.ends(len(texts))  # of days of people: not asked for, as they are one part
         by_bucket = np.argsort(self._bucket, kind="stable")
         people = pa.record_batch(
             {
@@ -244,19 +250,19 @@ class _Part:
                 "end": end[by_bucket],
             }
         )
-        held = np.bincount(self._bucket, minlength=BUCKETS).tolist()
+        counts = np.bincount(self._bucket, minlength=BUCKETS).tolist()
         with (
             pa.OSFile(str(self._partial["people"]), "wb") as file,
             pa.ipc.new_file(file, people.schema) as writer,
         ):
             row = 0
-            for many in held:
+            for many in counts:
                 writer.write_batch(people.slice(row, many))
                 row += many
         for name, path in self._partial.items():
             path.rename(self._named[name])
 
-    def _meet(self, texts: Sequence[str]) -> None:
+    def _assign_buckets(self, texts: Sequence[str]) -> None:
         """Give a bucket, and a place in it, to everybody who is new."""
         new = texts[len(self._bucket) :]
         if not new:
@@ -292,6 +298,6 @@ class _Part:
 
 def write_all(file: BinaryIO, rows: Numbers) -> None:
     """Write a whole array; an unbuffered file may take only a part at once."""
-    left = np.ascontiguousarray(rows).data.cast("B")
-    while left:
-        left = left[file.write(left) :]
+    remaining = np.ascontiguousarray(rows).data.cast("B")
+    while remaining:
+        remaining = remaining[file.write(remaining) :]

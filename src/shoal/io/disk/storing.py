@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.io.disk.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
-from shoal.io.reading import take_in
-from shoal.io.screening import active_days, days_between, screen, screens
-from shoal.io.snapping import placed, reason_outside, sorted_rows
-from shoal.io.taken import Taken, no_rows
+from shoal.io.reading import read_rows
+from shoal.io.reading_state import ReadingState, no_rows
+from shoal.io.screening import active_days, days_between, has_screening, screen
+from shoal.io.snapping import place_rows, reason_outside, sorted_rows
 from shoal.kernels.people import median_samples
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUMS_FILE, StoredPeople
@@ -51,9 +51,9 @@ def store_people(
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
         with Spill(folder / "spill", engine) as spill:
-            taken = take_in(source, reading, run, spill.keep, spill.elsewhere if engine else None)
-            spill.end(taken)
-        stored = _sorted_people(folder, taken, spill, run, engine or run)
+            state = read_rows(source, reading, run, spill.keep, spill.read_in_tasks if engine else None)
+            spill.end(state)
+        stored = _sorted_people(folder, state, spill, run, engine or run)
         shutil.rmtree(spill.folder)
     return stored
 
@@ -64,7 +64,7 @@ def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
         sums = json.loads((folder / SUMS_FILE).read_bytes())
         sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
         tasks = [SumTask(folder / SAMPLES_FILE, *one) for one in sums["samples"]]
-        return sound and all(run_tasks(sums_up, tasks, engine, run, "looking at people on disk"))
+        return sound and all(run_tasks(has_right_sum, tasks, engine, run, "looking at people on disk"))
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -79,7 +79,7 @@ class SumTask:
     crc32: int
 
 
-def sums_up(task: SumTask) -> bool:
+def has_right_sum(task: SumTask) -> bool:
     """Whether the rows are what they were when they were written."""
     return task.crc32 == crc32_of(task.samples, task.rows * ROW_BYTES, start=task.first * ROW_BYTES)
 
@@ -103,7 +103,7 @@ class SortTask:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sorted:
+class SortedBucket:
     """The people of some buckets, [n], and where their samples stand.
 
     first: the first row of each in the input, comparable. active: days with samples, 0 where nobody asks.
@@ -124,27 +124,27 @@ class Sorted:
     sum: tuple[int, int, int]
 
 
-def sort_buckets(task: SortTask) -> list[Sorted]:
+def sort_buckets(task: SortTask) -> list[SortedBucket]:
     """Place and sort the rows of some buckets, and write their samples; doing it twice does no harm."""
-    found, row = [], task.first_row
+    results, row = [], task.first_row
     with (task.people / SAMPLES_FILE).open("r+b", buffering=0) as file:
         for number in task.buckets:
             bucket = bucket_of(task.spill, task.parts, number)
             n_rows = len(bucket.rows.code)
             if n_rows:
                 file.seek(row * ROW_BYTES)
-                found.append(_sorted_bucket(bucket, row, task, file))
+                results.append(_sorted_bucket(bucket, row, task, file))
             row += n_rows
         os.fsync(file.fileno())
-    return found
+    return results
 
 
-def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryIO) -> Sorted:
-    rows, outside = placed(bucket.rows, task.plane, task.grid)
+def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryIO) -> SortedBucket:
+    rows, outside = place_rows(bucket.rows, task.plane, task.grid)
     n_rows = len(rows.code)
     none = np.empty(0, dtype=np.int64)
     if not n_rows:
-        return Sorted(
+        return SortedBucket(
             ids=bucket.ids[:0],
             first=none,
             starts=none,
@@ -164,7 +164,7 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
     offsets = starts[[*present, n]]
     samples = np.stack([t, x, y], axis=1)
     write_all(file, samples)
-    return Sorted(
+    return SortedBucket(
         ids=bucket.ids.take(pa.array(present)),
         first=bucket.first[present],
         starts=first_row + offsets[:-1],
@@ -200,41 +200,41 @@ def _tasks(
             first, waiting = bucket + 1, 0
 
 
-def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: Engine) -> StoredPeople:
+def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, engine: Engine) -> StoredPeople:
     """Have every bucket sorted, and list the people in the order of their ids."""
-    grid = taken.grid or Grid()
-    plane = taken.plane if taken.positions.keeps_degrees else None
-    screened = screens(taken.reading)
+    grid = state.grid or Grid()
+    plane = state.plane if state.positions.keeps_degrees else None
+    screened = has_screening(state.reading)
     rows = rows_of_buckets(spill.folder, spill.parts)
-    if sum(rows) != taken.rows_kept:
+    if sum(rows) != state.rows_kept:
         raise InputError(
-            f"{taken.rows_kept:,} rows were read and {sum(rows):,} are there; all machines must reach the "
+            f"{state.rows_kept:,} rows were read and {sum(rows):,} are there; all machines must reach the "
             "same folder under the same path"
         )
     tasks = list(_tasks(folder, spill, rows, plane, grid, screened=screened))
     with (folder / SAMPLES_FILE).open("wb") as file:
-        file.truncate(taken.rows_kept * ROW_BYTES)
+        file.truncate(state.rows_kept * ROW_BYTES)
     every = [part for some in run_tasks(sort_buckets, tasks, engine, run, "sorting people") for part in some]
     outside = sum(part.outside for part in every)
     if outside:
         reason = reason_outside(plane)
-        taken.dropped[reason] = taken.dropped.get(reason, 0) + outside
-    taken.order.rows += sum(part.late for part in every)
+        state.dropped[reason] = state.dropped.get(reason, 0) + outside
+    state.order.rows += sum(part.late for part in every)
     ids = pa.concat_arrays([part.ids for part in every])
     if not len(ids):
-        raise no_rows(taken)
+        raise no_rows(state)
     first_row, length, start, active, middle = (
         np.concatenate([getattr(part, name) for part in every])
         for name in ("first", "lengths", "starts", "active", "middles")
     )
     by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)
-    intake = taken.intake(sum(part.duplicates for part in every))
+    intake = state.intake(sum(part.duplicates for part in every))
     if screened:
         spans = [part.span for part in every if part.span is not None]
         first, last = min(first for first, _ in spans), max(last for _, last in spans)
         days, n_days = (last - first) * grid.slot_s / DAY_S, days_between(first, last, grid.slot_s)
-        kept, intake = screen(length[by_id], active[by_id], days, n_days, intake)
-        by_id = by_id[kept]
+        selected, intake = screen(length[by_id], active[by_id], days, n_days, intake)
+        by_id = by_id[selected]
     stored = StoredPeople(
         folder=folder,
         names=ids.take(pa.array(by_id)),
@@ -243,7 +243,7 @@ def _sorted_people(folder: Path, taken: Taken, spill: Spill, run: Run, engine: E
         input_rank=np.argsort(np.argsort(first_row[by_id])).astype(np.int64),
         middles=middle[by_id],
         grid=grid,
-        crs=taken.plane,
+        crs=state.plane,
         intake=intake,
     )
     stored.save([part.sum for part in every if part.sum[1]])

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.formats.tables import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("mmsi", "datetime", "lat", "lon")
@@ -55,7 +55,7 @@ class _Log:
 def holds(path: Path) -> bool:
     """Whether a file begins like a log of a ships' receiver."""
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             sample = file.read(_SAMPLE_BYTES)
     except (OSError, *BROKEN_GZIP):
         return False
@@ -82,7 +82,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         try:
-            with opened(path) as file:
+            with open_bytes(path) as file:
                 while lines := list(islice(file, _LINES)):
                     rows = [row for line in lines if (row := _row(line.decode("latin-1"), log, pyais))]
                     yield 0.0, text_batch(rows, COLUMNS, columns)
@@ -110,27 +110,27 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
     """Ship, time and position of the message that ends with this line, None where there is none."""
-    found = _SENTENCE.search(line)
-    if found is None or not checksum_is_right(found["body"], found["sum"]):
+    match = _SENTENCE.search(line)
+    if match is None or not is_checksum_right(match["body"], match["sum"]):
         if "VDM," in line or "VDO," in line:
             log.count(BROKEN)
         else:
             log.others += bool(line.strip())
         return None
-    when, parts = _time_beside(line, found), [found[0]]
-    if found["count"] != "1":
-        key = (found["body"][:5], found["count"], found["group"], found["channel"])
-        if found["number"] == "1":
+    when, parts = _receiver_time(line, match), [match[0]]
+    if match["count"] != "1":
+        key = (match["body"][:5], match["count"], match["group"], match["channel"])
+        if match["number"] == "1":
             _, lost = log.waiting.pop(key, ("", []))
             log.count(INCOMPLETE, len(lost)) if lost else None
             log.waiting[key] = (when, parts)
             return None
         first, before = log.waiting.pop(key, ("", []))
-        if len(before) + 1 != int(found["number"]):
+        if len(before) + 1 != int(match["number"]):
             log.count(INCOMPLETE, len(before) + 1)
             return None
         when, parts = first or when, [*before, *parts]
-        if found["number"] != found["count"]:
+        if match["number"] != match["count"]:
             log.waiting[key] = (when, parts)
             return None
     return _position(parts, when, log, pyais)
@@ -149,10 +149,10 @@ def _position(parts: Sequence[str], when: str, log: _Log, pyais: Any) -> tuple[s
         return None
     log.positions += 1
     log.timed += bool(when)
-    known = (
+    available = (
         lat is not None and lon is not None and abs(lat) <= 90 and abs(lon) <= 180
     )  # 91, 181: not available
-    return (str(mmsi), when, repr(float(lat)), repr(float(lon))) if known else (str(mmsi), when, "", "")
+    return (str(mmsi), when, repr(float(lat)), repr(float(lon))) if available else (str(mmsi), when, "", "")
 
 
 def _six_bits(character: str) -> int:
@@ -161,18 +161,18 @@ def _six_bits(character: str) -> int:
     return code - 8 if code > 40 else code
 
 
-def _time_beside(line: str, found: re.Match[str]) -> str:
+def _receiver_time(line: str, match: re.Match[str]) -> str:
     """The receiver's time: in a tag block, else before the sentence, else the last field behind it."""
-    before = line[: found.start()]
+    before = line[: match.start()]
     for tags in _TAGS.finditer(before):
         stamp = _TAG_TIME.search(tags[1])
-        if stamp and checksum_is_right(tags[1], tags[2]):
+        if stamp and is_checksum_right(tags[1], tags[2]):
             return _moment(stamp[1])
     ahead = _TAGS.sub("", before).strip(" \t,;|\"'")
     if ahead:
         return _moment(ahead)
-    behind = line[found.end() :].strip().rpartition(",")[2].strip()
-    return _moment(behind) if _SECONDS.fullmatch(behind) else ""
+    after = line[match.end() :].strip().rpartition(",")[2].strip()
+    return _moment(after) if _SECONDS.fullmatch(after) else ""
 
 
 def _moment(text: str) -> str:
@@ -183,9 +183,9 @@ def _moment(text: str) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def checksum_is_right(text: str, stated: str) -> bool:
+def is_checksum_right(text: str, expected: str) -> bool:
     """Whether the exclusive or of all characters is the number stated in hexadecimal digits."""
     total = 0
     for character in text:
         total ^= ord(character)
-    return total == int(stated, 16)
+    return total == int(expected, 16)

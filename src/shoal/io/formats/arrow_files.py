@@ -21,11 +21,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         with _opened(path) as (reader, count):
-            found = reader if count is None else (reader.get_batch(index) for index in range(count))
-            for batch in found:
-                wanted = batch.select(list(columns))
-                wanted.validate(full=True)
-                yield 0.0, wanted
+            stream = reader if count is None else (reader.get_batch(index) for index in range(count))
+            for batch in stream:
+                selected = batch.select(list(columns))
+                selected.validate(full=True)
+                yield 0.0, selected
 
     return Table(
         name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema)

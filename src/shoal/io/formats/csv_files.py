@@ -18,7 +18,7 @@ import pyarrow.csv as arrow_csv
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import presets
-from shoal.io.columns.columns import RECOGNIZED
+from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import ais_files
 from shoal.io.formats.tables import WRONG_FIELDS, Table
 from shoal.model.intake import Reading
@@ -131,18 +131,18 @@ def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
     Raises InputError for a file whose first line holds values, of no known data set.
     """
     if reading.columns is not None:
-        names = _given_names(reading.columns)
+        names = _split_names(reading.columns)
         return _without_header(name, sample, names)
-    if reading.preset is not None and presets.named(reading.preset).fields:
-        known = presets.named(reading.preset)
-        encoding = "utf-8-sig" if known.encoding == "utf-8" else known.encoding
-        return _without_header(name, sample, list(known.fields), preset=reading.preset, encoding=encoding)
+    if reading.preset is not None and presets.get_preset(reading.preset).fields:
+        preset = presets.get_preset(reading.preset)
+        encoding = "utf-8-sig" if preset.encoding == "utf-8" else preset.encoding
+        return _without_header(name, sample, list(preset.fields), preset=reading.preset, encoding=encoding)
     lines = [line.strip("\r") for line in sample.decode("latin-1").split("\n")[:_LOOKED_AT]]
     if len(lines) == _LOOKED_AT or len(sample) == SAMPLE_BYTES:
         lines = lines[:-1]
-    found = presets.without_header([line for line in lines if line.strip()], DELIMITERS + " ")
-    if found is not None:
-        return _layout(name, sample, replace(reading, preset=found[0]))
+    recognized = presets.without_header([line for line in lines if line.strip()], DELIMITERS + " ")
+    if recognized is not None:
+        return _layout(name, sample, replace(reading, preset=recognized[0]))
     header, delimiter, has_rows = _header(name, sample)
     if sum(_is_number(field) for field in header) >= 2 and not RECOGNIZED & {
         field.strip().lower() for field in header
@@ -178,7 +178,7 @@ def _without_header(
     )
 
 
-def _given_names(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     """The names between commas; those called _ are made different.
 
     Raises MisuseError for a name given twice.
@@ -266,5 +266,5 @@ def _why(name: str, error: Exception) -> str:
     if "inflate" in text:
         return f"{name} is not gzip data although its name ends in .gz; rename or copy it again"
     if isinstance(error, PermissionError):
-        return f"{name} cannot be opened: no permission to read it"
+        return f"{name} cannot be open_bytes: no permission to read it"
     return f"{name} cannot be read as delimited text; look for a broken quotation mark or a very long line"

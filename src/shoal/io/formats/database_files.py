@@ -1,6 +1,6 @@
 """Databases in one file: SQLite through the standard library, DuckDB through duckdb (extra ``duckdb``).
 
-Both are opened for reading only.
+Both are open_bytes for reading only.
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.columns.columns import NAMES
+from shoal.io.columns.column_names import NAMES
 from shoal.io.formats.tables import Table, geometry_of, text_batch
 from shoal.model.intake import Reading
 
@@ -36,13 +36,13 @@ def open_sqlite(path: Path, reading: Reading) -> Table:
                     "'sqlite_%'"
                 )
             }
-        wanted = _wanted(path.name, reading.table, tables)
+        table_name = _choose_table(path.name, reading.table, tables)
     except sqlite3.Error as error:
         raise InputError(f"{path.name} is no whole SQLite database; copy it again") from error
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         # the names come from the database itself, and are quoted
-        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(wanted)}"  # noqa: S608
+        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608
         try:
             with closing(_sqlite(path)) as database:
                 cursor = database.execute(query)
@@ -52,7 +52,7 @@ def open_sqlite(path: Path, reading: Reading) -> Table:
         except sqlite3.Error as error:
             raise InputError(f"{path.name} is no whole SQLite database; copy it again") from error
 
-    return Table(name=path.name, columns=tuple(tables[wanted]), batches=batches)
+    return Table(name=path.name, columns=tuple(tables[table_name]), batches=batches)
 
 
 def open_duckdb(path: Path, reading: Reading) -> Table:
@@ -71,15 +71,15 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
                 ]
                 for (name,) in database.execute("SHOW TABLES").fetchall()
             }
-            wanted = _wanted(path.name, reading.table, tables)
-            empty = pa.table(database.sql(f"SELECT * FROM {_quoted(wanted)} LIMIT 0"))  # noqa: S608
+            table_name = _choose_table(path.name, reading.table, tables)
+            empty = pa.table(database.sql(f"SELECT * FROM {_quoted(table_name)} LIMIT 0"))  # noqa: S608
     except duckdb.Error as error:
         raise InputError(
             f"{path.name} is no whole DuckDB database, is of a newer version, or another program has it open"
         ) from error
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(wanted)}"  # noqa: S608
+        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608
         try:
             with duckdb.connect(str(path), read_only=True) as database:
                 database.execute("SET enable_progress_bar = false")  # which would stand among what is printed
@@ -90,7 +90,7 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
 
     return Table(
         name=path.name,
-        columns=tuple(tables[wanted]),
+        columns=tuple(tables[table_name]),
         batches=batches,
         geometry=geometry_of(path.name, empty.schema),
     )
@@ -100,13 +100,13 @@ def _sqlite(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
 
 
-def _wanted(name: str, given: str | None, tables: Mapping[str, Sequence[str]]) -> str:
+def _choose_table(name: str, requested: str | None, tables: Mapping[str, Sequence[str]]) -> str:
     """The table to read: the one given, or the only one whose columns give times and positions."""
-    if given is not None:
-        if given not in tables:
-            raise InputError(f"{name} has no table '{given}'; it has {', '.join(tables) or 'none'}")
-        return given
-    fit = [table for table, columns in tables.items() if _tells_positions(columns)]
+    if requested is not None:
+        if requested not in tables:
+            raise InputError(f"{name} has no table '{requested}'; it has {', '.join(tables) or 'none'}")
+        return requested
+    fit = [table for table, columns in tables.items() if _has_positions(columns)]
     if len(fit) == 1:
         return fit[0]
     if len(tables) == 1:
@@ -118,7 +118,7 @@ def _wanted(name: str, given: str | None, tables: Mapping[str, Sequence[str]]) -
     )
 
 
-def _tells_positions(columns: Sequence[str]) -> bool:
+def _has_positions(columns: Sequence[str]) -> bool:
     lower = {column.lower() for column in columns}
     return all(lower & set(NAMES[role]) for role in ("lat", "lon")) or all(
         lower & set(NAMES[role]) for role in ("x", "y", "time")

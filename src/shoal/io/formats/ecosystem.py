@@ -45,7 +45,7 @@ def to_geopandas(release: Release) -> "GeoDataFrame":
     import pandas as pd
     import shapely
 
-    names = _of_each(release.trajectory_ids, release.offsets)
+    names = _repeat_names(release.trajectory_ids, release.offsets)
     if release.payload.kind == "points":
         points = release.points
         return geopandas.GeoDataFrame(
@@ -108,15 +108,15 @@ def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None
     fixes = to_positionfixes(data, box_as=box_as).rename(
         columns={"user_id": "trajectory_id", "tracked_at": "t"}
     )
-    kept = fixes.drop_duplicates(["trajectory_id", "t"])
-    kept = kept[kept.groupby("trajectory_id")["t"].transform("size") > 1]
-    if len(kept) < len(fixes):
+    unique = fixes.drop_duplicates(["trajectory_id", "t"])
+    unique = unique[unique.groupby("trajectory_id")["t"].transform("size") > 1]
+    if len(unique) < len(fixes):
         warnings.warn(
-            f"MovingPandas holds {len(kept)} of {len(fixes)} points: only the first of one moment, and no "
+            f"MovingPandas holds {len(unique)} of {len(fixes)} points: only the first of one moment, and no "
             "trajectory of a single moment",
             stacklevel=2,
         )
-    return TrajectoryCollection(kept.assign(t=kept["t"].dt.tz_localize(None)), "trajectory_id", t="t")
+    return TrajectoryCollection(unique.assign(t=unique["t"].dt.tz_localize(None)), "trajectory_id", t="t")
 
 
 def points_of(
@@ -129,12 +129,12 @@ def points_of(
     it, since points look exact where a box was honest, and for a release of points with it.
     """
     if isinstance(data, Trajectories) and data.grid is None:
-        return _of_each(data.ids, data.offsets), data.t, data.x, data.y
+        return _repeat_names(data.ids, data.offsets), data.t, data.x, data.y
     if isinstance(data, Release) and data.payload.kind == "points":
         if box_as is not None:
             raise MisuseError("this release holds points and no boxes; leave out --box-as")
         points = data.points
-        return _of_each(data.trajectory_ids, data.offsets), points.t, points.x, points.y
+        return _repeat_names(data.trajectory_ids, data.offsets), points.t, points.x, points.y
     if isinstance(data, Release) and box_as not in _BOX_AS:
         raise MisuseError(
             "this release holds areas and intervals, and points would look exact where it is not; say how "
@@ -148,10 +148,10 @@ def points_of(
 
     t_s = at(boxes.t_start, boxes.t_end if isinstance(data, Release) else boxes.t_start, grid.slot_s)
     x_m, y_m = at(boxes.x_min, boxes.x_max, grid.cell_m), at(boxes.y_min, boxes.y_max, grid.cell_m)
-    return _of_each(names, offsets), t_s, x_m, y_m
+    return _repeat_names(names, offsets), t_s, x_m, y_m
 
 
-def _of_each(names: Sequence[str], offsets: Integers) -> "np.ndarray[Any, Any]":
+def _repeat_names(names: Sequence[str], offsets: Integers) -> "np.ndarray[Any, Any]":
     """The name of the subject or record that each sample belongs to."""
     return np.repeat(np.array(names, dtype=object), np.diff(offsets))
 

@@ -49,7 +49,7 @@ def open_table(path: Path, reading: Reading) -> Table:
             "the cells of its times the format of a date and time, and leave out --time-unit serial-days"
         )
     try:
-        sheet = _wanted(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
+        sheet = _choose_sheet(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
     except (CalamineError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -68,25 +68,25 @@ def open_table(path: Path, reading: Reading) -> Table:
     return Table(name=path.name, columns=tuple(names), batches=batches)
 
 
-def _wanted(name: str, given: str | None, book: Any) -> Any:
+def _choose_sheet(name: str, requested: str | None, book: Any) -> Any:
     """The sheet that was named, or the only one with rows and columns."""
     names: list[str] = book.sheet_names
-    if given is not None:
-        if given not in names:
-            raise InputError(f"{name} has no sheet '{given}'; it has {', '.join(names)}")
-        return book.get_sheet_by_name(given)
-    filled, wanted = [], None
-    for each in names:
-        sheet = book.get_sheet_by_name(each)
+    if requested is not None:
+        if requested not in names:
+            raise InputError(f"{name} has no sheet '{requested}'; it has {', '.join(names)}")
+        return book.get_sheet_by_name(requested)
+    filled, chosen = [], None
+    for sheet_name in names:
+        sheet = book.get_sheet_by_name(sheet_name)
         if sheet.height > 1 and sheet.width > 1:
-            filled.append(each)
-            wanted = wanted or sheet
+            filled.append(sheet_name)
+            chosen = chosen or sheet
     if len(filled) != 1:
         raise InputError(
             f"{name} has {len(filled)} sheets with rows and columns"
             + (f": {', '.join(filled)}; name one with --table" if filled else "; there is nothing to read")
         )
-    return wanted
+    return chosen
 
 
 def _counts_from_1904(path: Path) -> bool:

@@ -11,9 +11,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats.tables import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "device", "datetime", "lat", "lon")
@@ -28,13 +28,13 @@ def open_table(path: Path, _reading: Reading) -> Table:
         raise MissingExtraError(
             "FIT files need fitdecode; install it with: pip install 'shoal[fit]'"
         ) from error
-    own = (stem_of(path.name), path.resolve().parent.name)
+    owner = (stem_of(path.name), path.resolve().parent.name)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         rows: list[tuple[str, ...]] = []
         device = ""
         try:
-            with opened(path) as file:
+            with open_bytes(path) as file:
                 content = file.read()
                 if not content:  # the decoder takes nothing for a file without records
                     raise InputError(f"{path.name} is empty")
@@ -51,7 +51,9 @@ def open_table(path: Path, _reading: Reading) -> Table:
                         device = str(frame.get_value("serial_number", fallback="") or "")
                     if frame.name == "record":
                         time = frame.get_value("timestamp", fallback=None)
-                        rows.append((*own, device, "" if time is None else time.isoformat(), *_place(frame)))
+                        rows.append(
+                            (*owner, device, "" if time is None else time.isoformat(), *_place(frame))
+                        )
         except (fitdecode.FitError, *BROKEN_GZIP, ValueError, KeyError) as error:
             raise InputError(
                 f"{path.name} is not a whole FIT file; it may be cut off: copy it again"
@@ -59,13 +61,13 @@ def open_table(path: Path, _reading: Reading) -> Table:
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
     return Table(
-        name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path), settings={"id": "uid"}
+        name=path.name, columns=COLUMNS, batches=batches, owners=owners_of_file(path), settings={"id": "uid"}
     )
 
 
 def _place(frame: Any) -> tuple[str, str]:
     """Latitude and longitude as text, empty where the watch had none."""
-    found = [frame.get_value(name, fallback=None) for name in ("position_lat", "position_long")]
-    if None in found:
+    pair = [frame.get_value(name, fallback=None) for name in ("position_lat", "position_long")]
+    if None in pair:
         return "", ""
-    return str(found[0] * _DEGREES), str(found[1] * _DEGREES)
+    return str(pair[0] * _DEGREES), str(pair[1] * _DEGREES)

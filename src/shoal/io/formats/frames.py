@@ -33,7 +33,7 @@ def parts_of(frame: object) -> list[Callable[[], Any]] | None:
     """
     home = type(frame).__module__.partition(".")[0]
     kind: Any = frame
-    geopandas = any(each.__module__.startswith("geopandas.") for each in type(frame).__mro__)
+    geopandas = any(base.__module__.startswith("geopandas.") for base in type(frame).__mro__)
     if geopandas and hasattr(frame, "to_arrow"):  # its Arrow table is one already
         return [partial(_of_geometry, kind)]
     if hasattr(frame, "to_point_gdf"):
@@ -61,9 +61,11 @@ def _of_trajectories(collection: Any) -> Any:
 
     That library takes the zone from its times, and keeps it beside them.
     """
-    each = getattr(collection, "trajectories", [collection])
+    trajectories = getattr(collection, "trajectories", [collection])
     points = collection.to_point_gdf(return_orig_tz=True)
-    owners = [one.id if one.obj_id is None else one.obj_id for one in each for _ in range(len(one.df))]
+    owners = [
+        one.id if one.obj_id is None else one.obj_id for one in trajectories for _ in range(len(one.df))
+    ]
     return _of_geometry(points[[points.geometry.name]].rename_axis("t").assign(uid=owners))
 
 
@@ -86,9 +88,9 @@ def open_table(frame: ArrowStream) -> Table:
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         try:
             for batch in reader:
-                wanted = batch.select(list(columns))
+                selected = batch.select(list(columns))
                 for begin in range(0, batch.num_rows, BATCH_ROWS):
-                    yield 0.0, wanted.slice(begin, BATCH_ROWS)
+                    yield 0.0, selected.slice(begin, BATCH_ROWS)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{NAME} broke off while its rows were read") from error
 

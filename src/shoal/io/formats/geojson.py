@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from shoal.errors import InputError
-from shoal.io.formats.json_text import flat, text_of
+from shoal.io.formats.json_values import flat, text_of
 from shoal.units import counted
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
@@ -30,14 +30,14 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
 
     Raises InputError for another reference system than WGS 84.
     """
-    stated = str(content.get("crs") or "")
-    if stated and not any(known in stated.lower() for known in _WGS84):
+    crs = str(content.get("crs") or "")
+    if crs and not any(system in crs.lower() for system in _WGS84):
         raise InputError(
             "the GeoJSON states another reference system than WGS 84, which the format no longer allows; "
             "convert it to longitude and latitude"
         )
     features = content[_FEATURES] if content["type"] == "FeatureCollection" else [content]
-    found: list[tuple[dict[str, Any], Any, Any, Any]] = []
+    records: list[tuple[dict[str, Any], Any, Any, Any]] = []
     points: list[tuple[dict[str, Any], int]] = []
     shapes = 0
     for feature in features:
@@ -48,8 +48,8 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         kind, places = geometry.get("type"), geometry.get("coordinates")
         if kind == "Point" or not geometry:
             lon, lat = _pair(places)
-            points.append((properties, len(found)))
-            found.append((properties, None, lon, lat))
+            points.append((properties, len(records)))
+            records.append((properties, None, lon, lat))
         elif kind in {"LineString", "MultiPoint", "MultiLineString"}:
             moments = _moments(properties)
             if moments is None:
@@ -58,21 +58,21 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
             lines = _lines(places, moments) if kind == "MultiLineString" else [(_listed(places), moments)]
             for along, times in lines:
                 for place, time in zip_longest(along, times):
-                    found.append((properties, time, *_pair(place)))
+                    records.append((properties, time, *_pair(place)))
         else:
             shapes += 1
-    timed = any(time is not None for _, time, _, _ in found)
+    timed = any(time is not None for _, time, _, _ in records)
     if timed:  # points have one time each, among their properties
         for properties, row in points:
-            own = next((value for name, value in properties.items() if _last(name) in _TIME), None)
-            found[row] = (properties, own, *found[row][2:])
+            own_time = next((value for name, value in properties.items() if _last(name) in _TIME), None)
+            records[row] = (properties, own_time, *records[row][2:])
     skipped = {*_PLACE, *(name.lower() for name in _TIMES)}
     names = [
         name
-        for name in dict.fromkeys(name for properties, *_ in found for name in properties)
+        for name in dict.fromkeys(name for properties, *_ in records for name in properties)
         if name.lower() not in skipped
         and not (timed and _last(name) in _TIME)
-        and _last(name) not in {each.lower() for each in _TIMES}
+        and _last(name) not in {key.lower() for key in _TIMES}
     ]
     columns = (*names, *(("datetime",) if timed else ()), "lat", "lon")
     texts: list[tuple[str | None, ...]] = [
@@ -82,7 +82,7 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
             text_of(lat),
             text_of(lon),
         )
-        for properties, time, lon, lat in found
+        for properties, time, lon, lat in records
     ]
     notes = [f"left out: {counted(shapes, 'feature')} without times for the positions"] if shapes else []
     return columns, texts, notes

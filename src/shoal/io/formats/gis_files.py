@@ -26,7 +26,7 @@ def open_table(path: Path, reading: Reading) -> Table:
         raise InputError(f"{path.name} is empty")
     try:
         layers = {str(name): kind for name, kind in pyogrio.list_layers(path)}
-        layer = _wanted(path.name, reading.table, layers)
+        layer = _choose_layer(path.name, reading.table, layers)
         about = pyogrio.read_info(path, layer=layer)
         names = [str(name) for name in about["fields"]]
     except (DataSourceError, DataLayerError, ValueError) as error:
@@ -43,9 +43,9 @@ def open_table(path: Path, reading: Reading) -> Table:
             with pyogrio.open_arrow(
                 path, layer=layer, columns=fields, read_geometry=_GEOMETRY in columns, use_pyarrow=True
             ) as (meta, reader):
-                held = meta["geometry_name"] or "wkb_geometry"
+                geometry_name = meta["geometry_name"] or "wkb_geometry"
                 for batch in reader:
-                    renamed = [_GEOMETRY if name == held else name for name in batch.schema.names]
+                    renamed = [_GEOMETRY if name == geometry_name else name for name in batch.schema.names]
                     yield 0.0, _plain(batch.rename_columns(renamed)).select(list(columns))
         except (DataSourceError, DataLayerError, pa.ArrowException) as error:
             raise InputError(f"{path.name} broke off while its rows were read; copy it again") from error
@@ -58,11 +58,11 @@ def open_table(path: Path, reading: Reading) -> Table:
     )
 
 
-def _wanted(name: str, given: str | None, layers: dict[str, Any]) -> str:
-    if given is not None:
-        if given not in layers:
-            raise InputError(f"{name} has no layer '{given}'; it has {', '.join(layers)}")
-        return given
+def _choose_layer(name: str, requested: str | None, layers: dict[str, Any]) -> str:
+    if requested is not None:
+        if requested not in layers:
+            raise InputError(f"{name} has no layer '{requested}'; it has {', '.join(layers)}")
+        return requested
     if len(layers) != 1:
         raise InputError(f"{name} has {len(layers)} layers: {', '.join(layers)}; name one with --table")
     return next(iter(layers))

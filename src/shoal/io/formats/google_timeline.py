@@ -35,8 +35,8 @@ def holds(content: Any) -> bool:
 def rows(content: Any) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
     """Names, rows and notes; a record without a position stays as a row without one."""
     if isinstance(content, list):
-        found = [row for segment in content for row in _segment(segment)]
-        return COLUMNS, list(found), []
+        phone_rows = [row for segment in content for row in _segment(segment)]
+        return COLUMNS, list(phone_rows), []
     if "locations" in content:
         return COLUMNS, [_record(one) for one in content["locations"]], []
     if "timelineObjects" in content:
@@ -101,18 +101,18 @@ def _segment(segment: Any) -> Iterator[Row]:
         yield (_text(time), *_place(point.get("point")))
 
 
-def _place(found: Any) -> tuple[str | None, str | None]:
+def _place(place: Any) -> tuple[str | None, str | None]:
     """Latitude and longitude from ``48.85°, 2.35°``, ``geo:48.85,2.35``, or an object that holds one."""
-    if isinstance(found, dict):
-        found = found.get("latLng")
-    match = _PAIR.match(found.strip()) if isinstance(found, str) else None
+    if isinstance(place, dict):
+        place = place.get("latLng")
+    match = _PAIR.match(place.strip()) if isinstance(place, str) else None
     return (match[1], match[2]) if match else (None, None)
 
 
-def _e7(found: Any, lat: str, lon: str) -> tuple[str | None, str | None]:
-    if not isinstance(found, Mapping):
+def _e7(record: Any, lat: str, lon: str) -> tuple[str | None, str | None]:
+    if not isinstance(record, Mapping):
         return None, None
-    north, east = found.get(lat), found.get(lon)
+    north, east = record.get(lat), record.get(lon)
     if not isinstance(north, int | float) or not isinstance(east, int | float):
         return None, None
     return repr(north / _PER_DEGREE), repr(east / _PER_DEGREE)

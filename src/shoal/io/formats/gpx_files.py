@@ -13,9 +13,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats.tables import Owner, Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, child_text, ended, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, child_text, iterate_elements, open_bytes
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
@@ -37,7 +37,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         points: list[tuple[str, ...]] = []
         plans, device, named = 0, person, False
-        for tag, element in ended(path, "gpx", "GPX"):
+        for tag, element in iterate_elements(path, "gpx", "GPX"):
             if tag == "trk":
                 device, named = person, False
             elif tag == "name" and program and not named:  # of the file, and then of the track
@@ -58,7 +58,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
             )
         yield 1.0, text_batch(points, COLUMNS, columns)
 
-    owners: tuple[Owner, ...] = of_file(path)
+    owners: tuple[Owner, ...] = owners_of_file(path)
     if program:
         notes.append(f"{program} writes a track for each device: people are the names of the tracks")
         owners = tuple(owner for owner in owners if owner.column != "uid")
@@ -68,8 +68,8 @@ def open_table(path: Path, _reading: Reading) -> Table:
 def _of_several_devices(path: Path) -> str:
     """The program that wrote the file, if it is one that writes a track for each device; else nothing."""
     try:
-        with opened(path) as file:
-            found = _A_TRACK_EACH.search(file.read(_START_BYTES))
+        with open_bytes(path) as file:
+            match = _A_TRACK_EACH.search(file.read(_START_BYTES))
     except (OSError, *BROKEN_GZIP):
         return ""  # whoever reads the file says what is wrong
-    return found[1].decode() if found else ""
+    return match[1].decode() if match else ""

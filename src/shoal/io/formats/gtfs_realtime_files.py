@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.formats.tables import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("vehicle", "trip", "t", "lat", "lon")
@@ -38,20 +38,20 @@ def open_table(path: Path, _reading: Reading) -> Table:
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         feed = FeedMessage()
         try:
-            with opened(path) as file:
+            with open_bytes(path) as file:
                 feed.ParseFromString(file.read())
         except (DecodeError, *BROKEN_GZIP) as error:
             raise InputError(
                 f"{path.name} is not a whole GTFS-realtime feed; it may be cut off: copy it again"
             ) from error
-        taken = feed.header.timestamp if feed.header.HasField("timestamp") else 0
-        seen = [entity.vehicle for entity in feed.entity if entity.HasField("vehicle")]
-        untimed = sum(not one.timestamp for one in seen)
-        if len(seen) < len(feed.entity):
+        snapshot_s = feed.header.timestamp if feed.header.HasField("timestamp") else 0
+        vehicles = [entity.vehicle for entity in feed.entity if entity.HasField("vehicle")]
+        untimed = sum(not one.timestamp for one in vehicles)
+        if len(vehicles) < len(feed.entity):
             notes.append("trip updates and alerts tell no position, and were left out")
-        if untimed and taken:
+        if untimed and snapshot_s:
             repaired[TIME_OF_SNAPSHOT] = untimed
-        yield 1.0, text_batch([_row(one, taken) for one in seen], COLUMNS, columns)
+        yield 1.0, text_batch([_row(one, snapshot_s) for one in vehicles], COLUMNS, columns)
 
     return Table(
         name=path.name,
@@ -63,12 +63,18 @@ def open_table(path: Path, _reading: Reading) -> Table:
     )
 
 
-def _row(one: Any, taken: int) -> tuple[str, ...]:
+def _row(one: Any, snapshot_s: int) -> tuple[str, ...]:
     """A vehicle's texts; empty where the feed tells nothing."""
-    own, trip = one.vehicle, one.trip
+    vehicle, trip = one.vehicle, one.trip
     lat = lon = ""
     if one.HasField("position"):  # numbers of 32 bits, in as few digits as tell them
         lat, lon = (str(np.float32(value)) for value in (one.position.latitude, one.position.longitude))
-    moment = one.timestamp or taken
+    moment = one.timestamp or snapshot_s
     on_day = f"{trip.trip_id} {trip.start_date}".strip() if trip.trip_id else ""
-    return own.id or own.label or own.license_plate, on_day, str(moment) if moment else "", lat, lon
+    return (
+        vehicle.id or vehicle.label or vehicle.license_plate,
+        on_day,
+        str(moment) if moment else "",
+        lat,
+        lon,
+    )

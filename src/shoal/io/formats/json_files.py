@@ -13,11 +13,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.columns.whose import of_file, stem_of
-from shoal.io.formats import geojson, google_timeline, json_arrays, mds_trips, owntracks_files
-from shoal.io.formats.json_text import flat, text_of
+from shoal.io.columns.owners import owners_of_file, stem_of
+from shoal.io.formats import geojson, google_timeline, json_values, owntracks_files
+from shoal.io.formats.json_values import flat, text_of
 from shoal.io.formats.tables import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 
 Rows = list[tuple[str | None, ...]]
@@ -30,10 +30,10 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
     A plain list of objects is read object by object; every other kind as a whole.
     """
-    if json_arrays.begins_as_list(path) and _is_plain(json_arrays.first_members(path, _LOOKED_AT)):
+    if json_values.begins_as_list(path) and _is_plain(json_values.first_members(path, _LOOKED_AT)):
         return _streamed(path)
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             content = json.loads(file.read())
     except (ValueError, RecursionError, *BROKEN_GZIP) as error:
         why = (
@@ -52,37 +52,39 @@ def _is_plain(first: list[Any]) -> bool:
 def _streamed(path: Path) -> Table:
     """A list of objects: once through for the names, and once for the rows."""
     names: dict[str, None] = {}
-    for one in json_arrays.objects(path):
+    for one in json_values.objects(path):
         if not isinstance(one, dict):
             raise InputError(f"{path.name} is a list of objects that holds something else, too; leave it out")
         names.update(dict.fromkeys(flat(one)))
-    own = (stem_of(path.name), path.resolve().parent.name)
+    owner = (stem_of(path.name), path.resolve().parent.name)
     added = _added(names)
     columns = (*added, *(name for name in names if name not in added))
 
-    def batches(wanted: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        members = json_arrays.objects(path)
+    def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        members = json_values.objects(path)
         while some := [flat(one) for one in islice(members, OBJECTS)]:
-            rows = [(*own[: len(added)], *(text_of(one.get(name)) for name in names)) for one in some]
-            yield 0.0, text_batch(rows, (*added, *names), wanted)
+            rows = [(*owner[: len(added)], *(text_of(one.get(name)) for name in names)) for one in some]
+            yield 0.0, text_batch(rows, (*added, *names), requested)
 
-    return Table(name=path.name, columns=columns, batches=batches, owners=of_file(path) if added else ())
+    return Table(
+        name=path.name, columns=columns, batches=batches, owners=owners_of_file(path) if added else ()
+    )
 
 
 def _added(names: Collection[str]) -> tuple[str, ...]:
     """Columns that name the file's person, where none of these does."""
-    from shoal.io.columns.columns import NAMES
+    from shoal.io.columns.column_names import NAMES
 
     return () if any(name.strip().lower() in NAMES["id"] for name in names) else ("uid", "folder")
 
 
 def table_of(path: Path, content: Any) -> Table:
     """The table of what a JSON file holds."""
-    own = (stem_of(path.name), path.resolve().parent.name)
+    owner = (stem_of(path.name), path.resolve().parent.name)
     for holds, take in _KINDS:
         if holds(content):
             names, rows, notes = take(content)
-            return _own_table(path, own, names, rows, notes)
+            return _own_table(path, owner, names, rows, notes)
     raise InputError(
         f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, "
         "Dawarich, trips of MDS, or a list of objects with the same names"
@@ -90,21 +92,21 @@ def table_of(path: Path, content: Any) -> Table:
 
 
 def _own_table(
-    path: Path, own: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
+    path: Path, owner: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
 ) -> Table:
     """Rows as a table; where no column names a person, the file is the person."""
     added = _added(names)
     columns = (*added, *(name for name in names if name not in added))
 
-    def batches(wanted: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         yield (
             1.0,
             text_batch(
-                [(*own[: len(added)], *row) for row in rows] if added else rows, (*added, *names), wanted
+                [(*owner[: len(added)], *row) for row in rows] if added else rows, (*added, *names), requested
             ),
         )
 
-    owners = of_file(path) if added else ()
+    owners = owners_of_file(path) if added else ()
     return Table(name=path.name, columns=columns, batches=batches, owners=owners, notes=list(notes))
 
 
@@ -119,8 +121,8 @@ def _objects(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
 
 
 def _is_owntracks(content: Any) -> bool:
-    found = _messages(content)
-    return bool(found) and all(isinstance(one, dict) and "_type" in one for one in found)
+    messages = _messages(content)
+    return bool(messages) and all(isinstance(one, dict) and "_type" in one for one in messages)
 
 
 def _messages(content: Any) -> list[Any]:
@@ -130,18 +132,18 @@ def _messages(content: Any) -> list[Any]:
 
 
 def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    found = [one for one in _messages(content) if one["_type"] == "location"]
-    others = len(_messages(content)) - len(found)
+    positions = [one for one in _messages(content) if one["_type"] == "location"]
+    others = len(_messages(content)) - len(positions)
     return (
         ("tid", "t", "lat", "lon"),
-        [(text_of(one.get("tid")), *owntracks_files.position_of(one)) for one in found],
+        [(text_of(one.get("tid")), *owntracks_files.position_of(one)) for one in positions],
         [f"{others:,} messages tell no position and were left out"] if others else [],
     )
 
 
 def _is_dawarich(content: Any) -> bool:
-    found = content.get("points") if isinstance(content, dict) and "counts" in content else None
-    return isinstance(found, list) and all(isinstance(one, dict) for one in found)
+    points = content.get("points") if isinstance(content, dict) and "counts" in content else None
+    return isinstance(points, list) and all(isinstance(one, dict) for one in points)
 
 
 def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
@@ -156,13 +158,63 @@ def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     return ("t", "lat", "lon"), rows, []
 
 
+def _is_mds(content: Any) -> bool:
+    """Whether this is a page of trips or of telemetry, of version 1 or 2."""
+    return _mds_records(content) is not None
+
+
+def _mds(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    """Names, rows and notes: a row for each point of a route, or of telemetry; the unit is the vehicle."""
+    return (
+        ("device_id", "trip", "t", "lat", "lon"),
+        [row for one in _mds_records(content) or () for row in _mds_rows(one)],
+        [],
+    )
+
+
+def _mds_records(content: Any) -> list[Any] | None:
+    if not isinstance(content, dict):
+        return None
+    data = content.get("data") if isinstance(content.get("data"), dict) else content
+    for name in ("trips", "telemetry"):
+        records = data.get(name) if isinstance(data, dict) else None
+        if isinstance(records, list) and all(isinstance(one, dict) and "device_id" in one for one in records):
+            return records
+    return None
+
+
+def _mds_rows(one: dict[str, Any]) -> Iterator[tuple[str | None, ...]]:
+    who, trip = text_of(one.get("device_id")), text_of(one.get("trip_id"))
+    route = one.get("route")
+    if isinstance(route, dict):
+        for feature in route.get("features") or ():
+            place = (feature.get("geometry") or {}).get("coordinates") or (None, None)
+            yield (
+                who,
+                trip,
+                text_of((feature.get("properties") or {}).get("timestamp")),
+                text_of(place[1]),
+                text_of(place[0]),
+            )
+        return
+    at: dict[str, Any] = next(
+        (one[name] for name in ("location", "gps") if isinstance(one.get(name), dict)), {}
+    )
+    lat, lon = at.get("lat", at.get("latitude")), at.get("lng", at.get("longitude"))
+    yield who, trip, text_of(one.get("timestamp")), text_of(lat), text_of(lon)
+    if "start_location" in one and "end_location" in one:
+        for place, time in (("start_location", "start_time"), ("end_location", "end_time")):
+            ends = one.get(place) or {}
+            yield who, trip, text_of(one.get(time)), text_of(ends.get("lat")), text_of(ends.get("lng"))
+
+
 _KINDS: Final[
     Sequence[tuple[Callable[[Any], bool], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
 ] = (
     (geojson.holds, geojson.rows),
     (google_timeline.holds, google_timeline.rows),
     (_is_owntracks, _owntracks),
-    (mds_trips.holds, mds_trips.rows),
+    (_is_mds, _mds),
     (_is_dawarich, _dawarich),
     (_is_objects, _objects),
 )

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.formats import json_files
-from shoal.io.formats.json_text import flat, text_of
+from shoal.io.formats.json_values import flat, text_of
 from shoal.io.formats.tables import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 
 BROKEN: Final = "line that is no JSON object"
@@ -39,10 +39,10 @@ def open_table(path: Path, _reading: Reading) -> Table:
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         objects = _objects(path)
         while lines := list(islice(objects, _LINES)):
-            found = [flat(one) for one in lines if one is not None]
-            if len(found) < len(lines):
-                unreadable[BROKEN] = unreadable.get(BROKEN, 0) + len(lines) - len(found)
-            rows = [tuple(text_of(one.get(name)) for name in columns) for one in found]
+            values = [flat(one) for one in lines if one is not None]
+            if len(values) < len(lines):
+                unreadable[BROKEN] = unreadable.get(BROKEN, 0) + len(lines) - len(values)
+            rows = [tuple(text_of(one.get(name)) for name in columns) for one in values]
             yield 0.0, text_batch(rows, columns, columns)
 
     return Table(name=path.name, columns=tuple(names), batches=batches, unreadable=unreadable)
@@ -51,7 +51,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 def _objects(path: Path) -> Iterator[dict[str, Any] | None]:
     """The object of each line that is not blank, None where it holds none."""
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             for line in file:
                 text = line.strip(b"\x1e \t\r\n\xef\xbb\xbf")  # a record may begin with its own separator
                 if text:
@@ -62,7 +62,7 @@ def _objects(path: Path) -> Iterator[dict[str, Any] | None]:
 
 def _object(text: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None

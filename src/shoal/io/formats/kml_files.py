@@ -12,9 +12,9 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.columns.whose import of_file, stem_of
-from shoal.io.formats.tables import Table, folder_for_a_copy, kept_for, text_batch
-from shoal.io.formats.xml_files import BROKEN_ARCHIVE, Element, ended
+from shoal.io.columns.owners import owners_of_file, stem_of
+from shoal.io.formats.tables import Table, bind_folder, folder_for_a_copy, text_batch
+from shoal.io.formats.xml_files import BROKEN_ARCHIVE, Element, iterate_elements
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "placemark", "datetime", "lat", "lon")
@@ -37,24 +37,24 @@ def open_zipped(path: Path, _reading: Reading) -> Table:
                 inner.write_bytes(archive.read(names[0]))
         except BROKEN_ARCHIVE as error:
             raise InputError(f"{path.name} is not a whole KMZ archive; copy it again") from error
-        return kept_for(_of(path, inner), folder)
+        return bind_folder(_of(path, inner), folder)
 
 
 def _of(path: Path, text: Path) -> Table:
     """path: names the table and its person. text: the file to read."""
     notes: list[str] = []
-    own = (stem_of(path.name), path.resolve().parent.name)
+    owner = (stem_of(path.name), path.resolve().parent.name)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         lines = 0
         rows: list[tuple[str, ...]] = []
-        for tag, element in ended(text, "kml", "KML"):
+        for tag, element in iterate_elements(text, "kml", "KML"):
             if tag != "Placemark":
                 continue
             points, without = _points(element)
             lines += without
-            name = next((each.text or "" for each in _all(element, "name")), "").strip()
-            rows += [(*own, name, *point) for point in points]
+            name = next((child.text or "" for child in _all(element, "name")), "").strip()
+            rows += [(*owner, name, *point) for point in points]
             element.clear()
             if len(rows) >= 1 << 16:
                 yield 0.0, text_batch(rows, COLUMNS, columns)
@@ -63,36 +63,36 @@ def _of(path: Path, text: Path) -> Table:
             notes.append(f"{lines:,} placemarks of {path.name} have no times and were left out")
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path), notes=notes)
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners_of_file(path), notes=notes)
 
 
 def _points(placemark: Element) -> tuple[list[tuple[str, str, str]], bool]:
     """(time, latitude, longitude) of a placemark's points, and whether it has geometry but no times."""
-    found: list[tuple[str, str, str]] = []
+    points: list[tuple[str, str, str]] = []
     for track in _all(placemark, "Track"):
-        times = [(each.text or "").strip() for each in track if _name(each) == "when"]
-        places = [(each.text or "").split() for each in track if _name(each) == "coord"]
+        times = [(child.text or "").strip() for child in track if _name(child) == "when"]
+        places = [(child.text or "").split() for child in track if _name(child) == "coord"]
         # a coordinate without a time, or a time without one, stays in the account as an unreadable row
         for place in range(max(len(times), len(places))):
             position = places[place] if place < len(places) and len(places[place]) >= 2 else ["", ""]
-            found.append((times[place] if place < len(times) else "", position[1], position[0]))
-    if found:
-        return found, False
+            points.append((times[place] if place < len(times) else "", position[1], position[0]))
+    if points:
+        return points, False
     moments = [
-        (each.text or "").strip()
+        (child.text or "").strip()
         for stamp in (*_all(placemark, "TimeStamp"), *_all(placemark, "TimeSpan"))
-        for each in stamp
-        if _name(each) in {"when", "begin", "end"}
+        for child in stamp
+        if _name(child) in {"when", "begin", "end"}
     ]
     for point in _all(placemark, "Point"):
-        text = next(((each.text or "") for each in point if _name(each) == "coordinates"), "")
+        text = next(((child.text or "") for child in point if _name(child) == "coordinates"), "")
         lon, lat, *_ = [*text.strip().split(","), "", ""]
-        found += [(moment, lat.strip(), lon.strip()) for moment in moments]
-    return found, not found
+        points += [(moment, lat.strip(), lon.strip()) for moment in moments]
+    return points, not points
 
 
 def _all(element: Element, name: str) -> list[Element]:
-    return [each for each in element.iter() if _name(each) == name]
+    return [descendant for descendant in element.iter() if _name(descendant) == name]
 
 
 def _name(element: Element) -> str:

@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from shoal.io.columns.columns import named_in
+from shoal.io.columns.column_names import find_column
 from shoal.io.columns.values import plain
-from shoal.io.formats.tables import Table, reshaped
+from shoal.io.formats.tables import Table, reshape
 
 COLUMN: Final = "tgeompoint"
 BROKEN: Final = "moving point that cannot be read"
@@ -52,8 +52,8 @@ def instant(x: float, y: float, t_s: float, srid: int) -> str:
 
 def moment(t_s: float) -> str:
     """Seconds since 1970 as PostgreSQL writes them in UTC, to the microsecond."""
-    shown = (_EPOCH + timedelta(microseconds=round(t_s * 1e6))).strftime("%Y-%m-%d %H:%M:%S.%f")
-    return f"{shown.rstrip('0').rstrip('.')}+00"
+    text = (_EPOCH + timedelta(microseconds=round(t_s * 1e6))).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return f"{text.rstrip('0').rstrip('.')}+00"
 
 
 def instants(text: str | None) -> list[tuple[float, float, float]] | None:
@@ -81,29 +81,29 @@ def instants(text: str | None) -> list[tuple[float, float, float]] | None:
 
 def moving_points(table: Table) -> Table:
     """A table with a column of moving points: each instant becomes a row, others are counted."""
-    column = named_in(table, COLUMN)
+    column = find_column(table, COLUMN)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         rows: list[int] = []
-        found: list[tuple[float, float, float]] = []
+        points: list[tuple[float, float, float]] = []
         for row, text in enumerate(plain(batch.column(column)).to_pylist()):
-            own = instants(text if isinstance(text, str) else None)
-            if own is None:
+            sequence = instants(text if isinstance(text, str) else None)
+            if sequence is None:
                 table.unreadable[BROKEN] = table.unreadable.get(BROKEN, 0) + 1
                 continue
-            rows += [row] * len(own)
-            found += own
-        taken = batch.take(pa.array(rows, pa.int64()))
+            rows += [row] * len(sequence)
+            points += sequence
+        repeated = batch.take(pa.array(rows, pa.int64()))
         columns = {
-            name: taken.column(name) for name in batch.schema.names if name not in {"time", "lat", "lon"}
+            name: repeated.column(name) for name in batch.schema.names if name not in {"time", "lat", "lon"}
         }
-        values = np.array(found, dtype=np.float64).reshape(-1, 3)
+        values = np.array(points, dtype=np.float64).reshape(-1, 3)
         for name, at in (("lon", 0), ("lat", 1), ("time", 2)):
             columns[name] = pa.array(values[:, at])
         return pa.record_batch(columns)
 
     table.notes.append("each instant of a moving point counts as a row; what lies between them is not read")
-    return reshaped(table, ("time", "lat", "lon"), (column,), change)
+    return reshape(table, ("time", "lat", "lon"), (column,), change)
 
 
 def _srid(srid: int) -> str:
@@ -122,6 +122,6 @@ def texts(table: pa.Table, shapes: Iterator[tuple[float, float, float, float]], 
     """
     if "t_start" in table.column_names:
         ends = zip(table["t_start"].to_pylist(), table["t_end"].to_pylist(), strict=True)
-        return [stbox(each, start, end, srid) for each, (start, end) in zip(shapes, ends, strict=True)]
+        return [stbox(shape, start, end, srid) for shape, (start, end) in zip(shapes, ends, strict=True)]
     moments = table["t"].to_pylist()
-    return [instant(each[0], each[1], t, srid) for each, t in zip(shapes, moments, strict=True)]
+    return [instant(shape[0], shape[1], t, srid) for shape, t in zip(shapes, moments, strict=True)]

@@ -14,10 +14,10 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats import ais_files
 from shoal.io.formats.tables import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
@@ -36,26 +36,26 @@ def open_table(path: Path, reading: Reading) -> Table:
         raise InputError(f"{path.name} is empty")
     if ais_files.holds(path):
         return ais_files.open_table(path, reading)
-    own = (stem_of(path.name), path.resolve().parent.name)
+    owner = (stem_of(path.name), path.resolve().parent.name)
     unreadable: dict[str, int] = {}
     notes: list[str] = []
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         others = 0
         try:
-            with opened(path) as file:
+            with open_bytes(path) as file:
                 while lines := list(islice(file, _LINES)):
                     rows: list[tuple[str, ...]] = []
                     for line in lines:
-                        found = _SENTENCE.search(line.decode("latin-1"))
-                        if found is None or not found[2].endswith("RMC"):
+                        match = _SENTENCE.search(line.decode("latin-1"))
+                        if match is None or not match[2].endswith("RMC"):
                             others += bool(line.strip())
                             continue
-                        fields = found[3].split(",")
-                        if len(fields) < _FIELDS or not _is_whole(found):
+                        fields = match[3].split(",")
+                        if len(fields) < _FIELDS or not _is_whole(match):
                             unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
                             continue
-                        rows.append((*own, *position_of(fields)))
+                        rows.append((*owner, *position_of(fields)))
                     yield 0.0, text_batch(rows, COLUMNS, columns)
         except BROKEN_GZIP as error:
             raise InputError(f"{path.name} broke off while it was read; copy it again") from error
@@ -66,7 +66,7 @@ def open_table(path: Path, reading: Reading) -> Table:
         name=path.name,
         columns=COLUMNS,
         batches=batches,
-        owners=of_file(path),
+        owners=owners_of_file(path),
         unreadable=unreadable,
         notes=notes,
         settings={"time_zone": "UTC"},
@@ -102,6 +102,6 @@ def _degrees(text: str, side: str, digits: int) -> str:
     return f"{_SIGNS[side] * value:g}" if value == int(value) else f"{_SIGNS[side] * value:.9f}".rstrip("0")
 
 
-def _is_whole(found: re.Match[str]) -> bool:
+def _is_whole(match: re.Match[str]) -> bool:
     """Whether the checksum is right: exclusive or of everything between the first sign and the asterisk."""
-    return found[4] is None or ais_files.checksum_is_right(f"{found[2]},{found[3]}", found[4])
+    return match[4] is None or ais_files.is_checksum_right(f"{match[2]},{match[3]}", match[4])

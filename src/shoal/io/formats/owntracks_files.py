@@ -67,10 +67,10 @@ def open_table(path: Path, _reading: Reading) -> Table:
 def message_of(text: str) -> dict[str, Any] | None:
     """A JSON object, None where the text holds none."""
     try:
-        found = json.loads(text)
+        message = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return message if isinstance(message, dict) else None
 
 
 def position_of(message: dict[str, Any]) -> tuple[str | None, str | None, str | None]:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.io.columns.values import is_text
 from shoal.io.formats.tables import BATCH_ROWS, Table, geometry_of
-from shoal.io.sources.store_errors import why
+from shoal.io.sources.store_errors import explain_store_error
 from shoal.model.intake import Reading
 
 # a small file can claim to fill a machine's memory: refused is a group of rows that unpacks to more than this
@@ -32,7 +32,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = False) -> Table:
-    """The same of anything that pyarrow has opened; source: gives it anew each time it is read.
+    """The same of anything that pyarrow has open_bytes; source: gives it anew each time it is read.
 
     far: on another machine, so that groups of rows are fetched at once and not page by page.
     """
@@ -54,10 +54,10 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
         done, claimed = 0, n_rows - sum(rows) + sum(rows[group] for part in parts for group in part)
         try:
             with source() as stored, pq.ParquetFile(stored, read_dictionary=texts, pre_buffer=far) as file:
-                found = chain.from_iterable(
+                stream = chain.from_iterable(
                     file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
                 )
-                for batch in _ahead(found) if far else found:
+                for batch in _ahead(stream) if far else stream:
                     batch.validate(full=True)  # a damaged file may hold text that is none
                     done += batch.num_rows
                     yield done / max(claimed, 1), _in_utc(batch, of_utc)
@@ -140,8 +140,8 @@ def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _why(name: str, error: Exception) -> str:
     if isinstance(error, PermissionError):
-        return f"{name} cannot be opened: no permission to read it"
-    said = why(error)
-    if said is not None:
-        return f"{name} cannot be read from the object store: {said}; try again, or copy it by other means"
+        return f"{name} cannot be open_bytes: no permission to read it"
+    answer = explain_store_error(error)
+    if answer is not None:
+        return f"{name} cannot be read from the object store: {answer}; try again, or copy it by other means"
     return f"{name} is not a whole Parquet file; it may be cut off: copy or write it again"

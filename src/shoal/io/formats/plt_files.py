@@ -63,7 +63,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
                     sound = [fields for fields in rows if len(fields) == _FIELDS]
                     if len(sound) < len(rows):
                         unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + len(rows) - len(sound)
-                    held = {
+                    texts = {
                         "uid": [person] * len(sound),
                         "file": [path.stem] * len(sound),
                         "track": [track] * len(sound),
@@ -71,7 +71,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
                         "lat": [fields[0] for fields in sound],
                         "lon": [fields[1] for fields in sound],
                     }
-                    yield 0.0, pa.record_batch({name: pa.array(held[name], pa.string()) for name in columns})
+                    yield 0.0, pa.record_batch({name: pa.array(texts[name], pa.string()) for name in columns})
         except UnicodeDecodeError as error:
             raise InputError(f"{path.name} is not text, so no PLT file; copy it again") from error
 

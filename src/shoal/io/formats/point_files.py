@@ -47,13 +47,13 @@ def write_points(
     note = _note(data, box_as)
     with staged_folder(folder) as staging:
         for first, end in zip(starts, [*starts[1:], len(names)], strict=True):
-            own = slice(first, end)
+            part = slice(first, end)
             name = _file_name(str(names[first]))
             path = staging / f"{name}.gpx" if how == "gpx" else staging / name / "Trajectory" / f"{name}.plt"
             with explain_write_errors(folder):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("w", encoding="utf-8", newline="\n") as file:
-                    file.writelines(_WRITERS[how](str(names[first]), note, t_s[own], lon[own], lat[own]))
+                    file.writelines(_WRITERS[how](str(names[first]), note, t_s[part], lon[part], lat[part]))
     return len(starts)
 
 

@@ -73,12 +73,12 @@ def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None
     node_table, edge_table = _table(nodes, "nodes"), _table(edges, "edges")
     names = node_table.column_names
     ids = _column(node_table, _IDS, "nodes")
-    told: str | None = WGS84
+    declared_crs: str | None = WGS84
     if {"lat", "lon"} <= set(names):
         x, y = _numbers(node_table["lon"], "lon"), _numbers(node_table["lat"], "lat")
     else:
         x, y = (_numbers(_column(node_table, (axis,), "nodes"), axis) for axis in ("x", "y"))
-        told = crs or _crs_of(node_table)
+        declared_crs = crs or _crs_of(node_table)
     length = next((edge_table[name] for name in _LENGTHS if name in edge_table.column_names), None)
     return _graph(
         ids.to_pylist(),
@@ -88,7 +88,7 @@ def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None
         _column(edge_table, ("v",), "edges").to_pylist(),
         None if length is None else _numbers(length, "length"),
         _shapes(edge_table),
-        told,
+        declared_crs,
     )
 
 
@@ -135,8 +135,8 @@ def _graph(
 
 def _from_u(shape: tuple[Floats, Floats], x: float, y: float) -> tuple[Floats, Floats]:
     """The shape in the direction from u; OSMnx keeps those of undirected graphs as they were drawn."""
-    here, there = (np.hypot(shape[0][end] - x, shape[1][end] - y) for end in (0, -1))
-    return (shape[0][::-1], shape[1][::-1]) if there < here else shape
+    to_start, to_end = (np.hypot(shape[0][end] - x, shape[1][end] - y) for end in (0, -1))
+    return (shape[0][::-1], shape[1][::-1]) if to_end < to_start else shape
 
 
 def _table(source: Any, what: str) -> pa.Table:
@@ -155,10 +155,10 @@ def _table(source: Any, what: str) -> pa.Table:
     if hasattr(source, "geometry") and hasattr(source, "reset_index"):
         crs = None if source.crs is None else source.crs.to_wkt()
         frame = source.reset_index()
-        kept = [
+        names = [
             name for name in frame.columns if name in {*_IDS, *_LENGTHS, "u", "v", "x", "y", "lat", "lon"}
         ]
-        table = pa.table({name: pa.array(frame[name]) for name in kept})
+        table = pa.table({name: pa.array(frame[name]) for name in names})
         shapes = pa.array(frame.geometry.to_wkb())
         return table.append_column("geometry", shapes).replace_schema_metadata(
             {} if crs is None else {"streets_crs": crs}
@@ -189,8 +189,10 @@ def _column(table: pa.Table, names: Sequence[str], what: str) -> pa.ChunkedArray
     for name in names:
         if name in table.column_names:
             return table[name]
-    found = ", ".join(table.column_names)
-    raise InputError(f"the {what} of the street graph have no column {' or '.join(names)} (found: {found})")
+    available = ", ".join(table.column_names)
+    raise InputError(
+        f"the {what} of the street graph have no column {' or '.join(names)} (found: {available})"
+    )
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
@@ -279,7 +281,7 @@ def _graphml(path: Path, crs: str | None) -> StreetGraph:
         raise InputError(
             f"{path.name}: a node lacks x or y, or one of them or a length is no number"
         ) from error
-    told = crs or data(graph).get("crs") or None
+    declared_crs = crs or data(graph).get("crs") or None
     return _graph(
         [name for name, _ in nodes],
         x,
@@ -288,5 +290,5 @@ def _graphml(path: Path, crs: str | None) -> StreetGraph:
         [v for _, v, _ in edges],
         length,
         [_shape(about.get("geometry")) for *_, about in edges],
-        told,
+        declared_crs,
     )

@@ -75,7 +75,7 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".duckdb": database_files.open_duckdb,
 }
 # settings that only some readers take, and what to say where another is given one
-_TAKEN_BY: Final = {
+_READERS_OF: Final = {
     "columns": (
         {csv_files.open_table},
         "--columns was not used: it names the columns of delimited text, and {name} is none",
@@ -97,12 +97,12 @@ _LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 def open_file(path: Path, reading: Reading) -> Table:
     """A file by the reader of its format."""
     reader = FORMATS[_ending(path)]
-    return telling_unused(reader(path, reading), reading, reader)
+    return note_unused_settings(reader(path, reading), reading, reader)
 
 
-def telling_unused(table: Table, reading: Reading, reader: object = None) -> Table:
+def note_unused_settings(table: Table, reading: Reading, reader: object = None) -> Table:
     """The table, with a note for each setting that was given and that its reader does not take."""
-    for setting, (readers, note) in _TAKEN_BY.items():
+    for setting, (readers, note) in _READERS_OF.items():
         if getattr(reading, setting) is not None and reader not in readers:
             table.notes.append(note.format(name=table.name))
     return table

@@ -35,7 +35,7 @@ class Geometry:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One opened input, to be read once.
+    """One open_bytes input, to be read once.
 
     name: for messages. place: the file itself, to tell files of one name apart. batches: given the columns
     wanted, (share of the input read so far, rows) pairs in file order. unreadable: rows by reason that never
@@ -66,19 +66,21 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
     geo = _metadata(schema.metadata, b"geo")
     if geo is not None:
         column = str(geo.get("primary_column", "geometry"))
-        own = geo.get("columns", {}).get(column, {})
+        description = geo.get("columns", {}).get(column, {})
         if column not in schema.names:
             return None
-        if own.get("encoding", "WKB") != "WKB":
+        if description.get("encoding", "WKB") != "WKB":
             raise InputError(
-                f"the geometry of {name} is encoded as {own['encoding']}; write it as WKB, or give lat and "
-                "lon columns"
+                f"the geometry of {name} is encoded as {description['encoding']}; write it as WKB, or give "
+                "lat and lon columns"
             )
-        return Geometry(column=column, crs=_crs_text(own["crs"]) if "crs" in own else DEFAULT_CRS)
+        return Geometry(
+            column=column, crs=_crs_text(description["crs"]) if "crs" in description else DEFAULT_CRS
+        )
     for index, column_field in enumerate(schema):
-        own_metadata = column_field.metadata or {}
-        if own_metadata.get(b"ARROW:extension:name") in {b"geoarrow.wkb", b"ogc.wkb"}:
-            described = _metadata(own_metadata, b"ARROW:extension:metadata") or {}
+        field_metadata = column_field.metadata or {}
+        if field_metadata.get(b"ARROW:extension:name") in {b"geoarrow.wkb", b"ogc.wkb"}:
+            described = _metadata(field_metadata, b"ARROW:extension:metadata") or {}
             return Geometry(column=schema.names[index], crs=_crs_text(described.get("crs", DEFAULT_CRS)))
     for column_field in schema:
         if column_field.name.strip().lower() in {"geometry", "geom"} and _holds_bytes(column_field.type):
@@ -95,10 +97,10 @@ def _holds_bytes(kind: pa.DataType) -> bool:
 def _metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any] | None:
     """One entry of Arrow metadata, read as a JSON object; None where there is none."""
     try:
-        found = json.loads((metadata or {}).get(key, b"null"))
+        value = json.loads((metadata or {}).get(key, b"null"))
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _crs_text(crs: Any) -> str | None:
@@ -122,7 +124,7 @@ class Owner:
     place: str
 
 
-def reshaped(
+def reshape(
     table: Table,
     adds: Sequence[str],
     needs: Sequence[str],
@@ -135,15 +137,15 @@ def reshaped(
     """
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        own = [name for name in columns if name not in adds]
-        for share, batch in table.batches(list(dict.fromkeys([*own, *needs]))):
+        originals = [name for name in columns if name not in adds]
+        for share, batch in table.batches(list(dict.fromkeys([*originals, *needs]))):
             yield share, change(batch).select(list(columns))
 
-    kept = tuple(name for name in table.columns if name not in adds)
-    return replace(table, columns=(*kept, *adds), batches=batches)
+    remaining = tuple(name for name in table.columns if name not in adds)
+    return replace(table, columns=(*remaining, *adds), batches=batches)
 
 
-def with_constants(table: Table, values: Mapping[str, str]) -> Table:
+def add_constants(table: Table, values: Mapping[str, str]) -> Table:
     """A table with columns that hold one text each; those that the table has itself stay as they are."""
     added = {name: value for name, value in values.items() if name not in table.columns}
 
@@ -152,7 +154,7 @@ def with_constants(table: Table, values: Mapping[str, str]) -> Table:
             batch = batch.append_column(name, pa.repeat(pa.scalar(value, pa.string()), batch.num_rows))
         return batch
 
-    return reshaped(table, tuple(added), (), change) if added else table
+    return reshape(table, tuple(added), (), change) if added else table
 
 
 @contextmanager
@@ -166,7 +168,7 @@ def folder_for_a_copy() -> Iterator[Path]:
         raise
 
 
-def kept_for(table: Table, folder: Path) -> Table:
+def bind_folder(table: Table, folder: Path) -> Table:
     """The table, whose folder is removed when nothing needs it any more."""
     weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
     return table
@@ -176,5 +178,5 @@ def text_batch(
     rows: Sequence[Sequence[str | None]], names: Sequence[str], columns: Sequence[str]
 ) -> pa.RecordBatch:
     """Rows of text, in the order of ``names``, as a batch of the columns wanted."""
-    held = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
-    return pa.record_batch({name: pa.array(held[name], pa.string()) for name in columns})
+    values = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
+    return pa.record_batch({name: pa.array(values[name], pa.string()) for name in columns})

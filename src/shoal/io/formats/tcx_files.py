@@ -10,9 +10,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from shoal.io.columns.whose import of_file, stem_of
+from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats.tables import Table, text_batch
-from shoal.io.formats.xml_files import child_text, ended
+from shoal.io.formats.xml_files import child_text, iterate_elements
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
@@ -20,19 +20,19 @@ COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """The track points of one file. Raises InputError for a file that is no whole TCX."""
-    own = (stem_of(path.name), path.resolve().parent.name)
+    owner = (stem_of(path.name), path.resolve().parent.name)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         rows: list[tuple[str, ...]] = []
-        for tag, element in ended(path, "TrainingCenterDatabase", "TCX"):
+        for tag, element in iterate_elements(path, "TrainingCenterDatabase", "TCX"):
             if tag != "Trackpoint":
                 continue
-            position = next((each for each in element if str(each.tag).endswith("}Position")), None)
+            position = next((child for child in element if str(child.tag).endswith("}Position")), None)
             place = ("", "")
             if position is not None:
                 place = (child_text(position, "LatitudeDegrees"), child_text(position, "LongitudeDegrees"))
-            rows.append((*own, child_text(element, "Time"), *place))
+            rows.append((*owner, child_text(element, "Time"), *place))
             element.clear()
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path))
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners_of_file(path))

@@ -44,21 +44,21 @@ class TileFile:
         """How many bytes each tile has that is there, of columns west to east and rows north to south."""
         top = 2**zoom - 1  # rows of the file count from the south
         with _opened(self.path) as file:
-            found = file.execute(
+            rows = file.execute(
                 "SELECT tile_column, tile_row, length(tile_data) FROM tiles WHERE zoom_level = ? "
                 "AND tile_column BETWEEN ? AND ? AND tile_row BETWEEN ? AND ?",
                 (zoom, west, east, top - south, top - north),
             ).fetchall()
-        return {(int(column), top - int(row)): int(size or 0) for column, row, size in found}
+        return {(int(column), top - int(row)): int(size or 0) for column, row, size in rows}
 
     def pictures(self, zoom: int, squares: list[Square]) -> Mapping[Square, tuple[str, bytes]]:
         """(type of media, what draws the picture) of each tile; raises InputError for what is no picture."""
-        found = {}
+        pictures = {}
         with _opened(self.path) as file:
             for column, row in squares:
                 data = _data(file, zoom, column, 2**zoom - 1 - row)
-                found[column, row] = _picture(data, self.path)
-        return found
+                pictures[column, row] = _picture(data, self.path)
+        return pictures
 
 
 def read_tiles(path: Path | str) -> TileFile:
@@ -103,14 +103,14 @@ def read_tiles(path: Path | str) -> TileFile:
         )
         if not zooms:
             raise InputError(f"{path} holds no tile")
-        told = dict(table.execute("SELECT name, value FROM metadata").fetchall())
+        metadata = dict(table.execute("SELECT name, value FROM metadata").fetchall())
         column, row = table.execute(
             "SELECT tile_column, tile_row FROM tiles WHERE zoom_level = ? LIMIT 1", (zooms[0],)
         ).fetchone()
-        if told.get("format") == "pbf":
+        if metadata.get("format") == "pbf":
             raise _vector(path)
         _picture(_data(table, zooms[0], column, row), path)
-    credit = " ".join(html.unescape(_TAG.sub("", str(told.get("attribution") or ""))).split())
+    credit = " ".join(html.unescape(_TAG.sub("", str(metadata.get("attribution") or ""))).split())
     return TileFile(path=path, zooms=zooms, credit=credit[:_LONGEST_CREDIT])
 
 
@@ -137,11 +137,11 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _data(file: sqlite3.Connection, zoom: int, column: int, row: int) -> bytes:
-    found = file.execute(
+    result = file.execute(
         "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?",
         (zoom, column, row),
     ).fetchone()
-    return bytes(found[0]) if found and isinstance(found[0], bytes) else b""
+    return bytes(result[0]) if result and isinstance(result[0], bytes) else b""
 
 
 def _vector(path: Path) -> InputError:

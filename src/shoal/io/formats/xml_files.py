@@ -19,7 +19,7 @@ _BLOCK_BYTES: Final = 1 << 18
 Element = ElementTree.Element
 
 
-def ended(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, Element]]:
+def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, Element]]:
     """The name without its namespace, and the element, of every element that ends.
 
     Whoever takes them clears what is no longer needed. Raises InputError for a file that is cut, of another
@@ -31,7 +31,7 @@ def ended(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, E
     root: Element | None = None
     prolog = Prolog()
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             first = True
             while block := file.read(_BLOCK_BYTES):
                 if first:  # some programs write blanks before the declaration
@@ -65,33 +65,33 @@ class Prolog:
     def __init__(self) -> None:
         self._parser = expat.ParserCreate()
         self._over = self._found = False
-        self._parser.StartDoctypeDeclHandler = self._declared
-        self._parser.StartElementHandler = self._began
+        self._parser.StartDoctypeDeclHandler = self._on_doctype
+        self._parser.StartElementHandler = self._on_element
 
     def declares(self, block: bytes) -> bool:
         """Read on; whether a document type is declared, which is where entities are."""
         if not self._over:
             try:
                 self._parser.Parse(block, False)
-            except _Read:
+            except _PrologEnd:
                 self._over = True
             except (expat.ExpatError, ValueError, LookupError):
                 self._over = True  # whoever reads the file says what is wrong
         return self._found
 
-    def _declared(self, *_: object) -> None:
+    def _on_doctype(self, *_: object) -> None:
         self._found = True
-        raise _Read
+        raise _PrologEnd
 
-    def _began(self, *_: object) -> None:
-        raise _Read
+    def _on_element(self, *_: object) -> None:
+        raise _PrologEnd
 
 
-class _Read(Exception):  # noqa: N818  (no error: enough has been read)
+class _PrologEnd(Exception):  # noqa: N818  (no error: enough has been read)
     """Enough of a prolog has been read."""
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked if its name ends in .gz."""
     return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
 

@@ -35,11 +35,11 @@ def kind_of(folder: Path) -> str | None:
 def require_no_lake_within(folder: Path) -> None:
     """Raises InputError when the folder, or one inside it, is such a table."""
     for marker in ("_delta_log", ".hoodie", "metadata"):
-        for found in folder.rglob(marker):
-            kind = kind_of(found.parent)
+        for path in folder.rglob(marker):
+            kind = kind_of(path.parent)
             if kind is not None:
-                where = found.parent.relative_to(folder)
-                if found.parent == folder:
+                where = path.parent.relative_to(folder)
+                if path.parent == folder:
                     raise InputError(
                         f"{folder.name} is a {kind} table, which is not read file by file; export its "
                         "current rows to Parquet first"

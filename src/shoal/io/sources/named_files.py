@@ -41,12 +41,12 @@ def files(source: str | Path) -> Iterator[Path]:
         )
     path = Path(source)
     if path.is_dir():
-        found = _within(path)
-        if not found:
+        paths = _within(path)
+        if not paths:
             raise InputError(
                 f"the folder {path.name or source} holds no file that shoal reads; it reads {known_endings()}"
             )
-        yield from sorted(found)
+        yield from sorted(paths)
     elif path.exists():
         _require_file(path)
         if not is_known(path):
@@ -87,21 +87,21 @@ def _within(folder: Path) -> list[Path]:
         raise InputError(f"the folder {name} cannot be opened: {error.strerror}") from error
 
     lake_folders.require_no_lake_within(folder)
-    found: list[Path] = []
+    paths: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
-        here = Path(place)
-        around = {here.resolve(), *here.resolve().parents}
-        links = [name for name in folders if (here / name).is_symlink()]
-        round_about = {name for name in links if (here / name).resolve() in around}
+        directory = Path(place)
+        around = {directory.resolve(), *directory.resolve().parents}
+        links = [name for name in folders if (directory / name).is_symlink()]
+        round_about = {name for name in links if (directory / name).resolve() in around}
         folders[:] = [name for name in folders if name not in round_about]
         for name in set(links) - round_about:
-            lake_folders.require_no_lake_within(here / name)
-        found += [here / name for name in names]
-    found = [path for path in found if is_known(path) and not is_hidden(path.relative_to(folder))]
-    for path in found:
+            lake_folders.require_no_lake_within(directory / name)
+        paths += [directory / name for name in names]
+    paths = [path for path in paths if is_known(path) and not is_hidden(path.relative_to(folder))]
+    for path in paths:
         _require_file(path)
-    labels = plt_files.labels(found)
-    return [path for path in found if path not in labels]
+    labels = plt_files.labels(paths)
+    return [path for path in paths if path not in labels]
 
 
 def _require_file(path: Path) -> None:
@@ -141,12 +141,12 @@ def states(source: str | Path) -> list[State]:
             "them to a file first"
         )
     if isinstance(source, str) and object_stores.is_address(source):
-        _, _, found = object_stores.files(source, lambda path: is_read(Path(path)))
-        return [State(info.path, info.size, info.mtime_ns or 0) for info in found]
-    there = [(path, path.stat()) for path in _written(source)]
+        _, _, objects = object_stores.files(source, lambda path: is_read(Path(path)))
+        return [State(info.path, info.size, info.mtime_ns or 0) for info in objects]
+    entries = [(path, path.stat()) for path in _written(source)]
     return [
         State(path.name, at.st_size, at.st_mtime_ns, (at.st_ctime_ns, at.st_ino), path.absolute())
-        for path, at in there
+        for path, at in entries
     ]
 
 

@@ -15,8 +15,8 @@ import pyarrow.fs as pafs
 
 from shoal.errors import InputError, OutputError
 from shoal.io.formats.parquet_files import open_source
-from shoal.io.formats.tables import Table, folder_for_a_copy, kept_for
-from shoal.io.sources.store_errors import why
+from shoal.io.formats.tables import Table, bind_folder, folder_for_a_copy
+from shoal.io.sources.store_errors import explain_store_error
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
@@ -53,8 +53,8 @@ def files(
         listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
     except (pa.ArrowException, OSError) as error:
         raise _unread(address, error) from error
-    there = [each for each in listed if each.type == pafs.FileType.File]
-    inside = [PurePosixPath(each.path).relative_to(root) for each in there]
+    objects = [entry for entry in listed if entry.type == pafs.FileType.File]
+    inside = [PurePosixPath(entry.path).relative_to(root) for entry in objects]
     if not with_rows_of_others and any(
         "_delta_log" in path.parts or ".hoodie" in path.parts for path in inside
     ):
@@ -62,10 +62,10 @@ def files(
             "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
             "and read the copy"
         )
-    found = [each for each, within in zip(there, inside, strict=True) if reads(within)]
-    if not found:
+    selected = [entry for entry, within in zip(objects, inside, strict=True) if reads(within)]
+    if not selected:
         raise InputError("the object store holds no file there that shoal reads")
-    return system, root, sorted(found, key=lambda each: each.path)
+    return system, root, sorted(selected, key=lambda entry: entry.path)
 
 
 def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
@@ -81,7 +81,7 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
             table = open_local(copy)
         except (pa.ArrowException, OSError) as error:
             raise _uncopied(name, error) from error
-        return kept_for(table, folder)
+        return bind_folder(table, folder)
 
 
 def _opened(address: str) -> tuple[Any, str]:
@@ -130,15 +130,15 @@ def _unread(address: str, error: Exception) -> InputError:
 
 
 def _in_brackets(error: Exception) -> str:
-    said = why(error)
-    return "" if said is None else f" ({said})"
+    reason = explain_store_error(error)
+    return "" if reason is None else f" ({reason})"
 
 
 def _uncopied(name: str, error: Exception) -> InputError:
-    said = why(error)
+    reason = explain_store_error(error)
     return InputError(
-        f"{name} cannot be copied from the object store{'' if said is None else f': {said}'}; try again, or "
-        "copy it by other means"
+        f"{name} cannot be copied from the object store{'' if reason is None else f': {reason}'}; try again, "
+        "or copy it by other means"
     )
 
 
@@ -171,8 +171,8 @@ def fetch(address: str, folder: Path) -> None:
 
     Raises InputError when there are none, when the store cannot be reached, or when a name leads elsewhere.
     """
-    system, root, found = files(address, lambda _: True, with_rows_of_others=True)
-    for path in (each.path for each in found):
+    system, root, objects = files(address, lambda _: True, with_rows_of_others=True)
+    for path in (entry.path for entry in objects):
         inside = PurePosixPath(path).relative_to(root)
         if inside.is_absolute() or ".." in inside.parts or len(inside.parts) > _DEEPEST:
             raise InputError("the object store holds a file there whose name leads out of the folder")
@@ -211,10 +211,10 @@ def require_free(address: str, option: str) -> None:
     """Raise OutputError when a file lies at an address, given by ``option``, or the store cannot be asked."""
     try:
         system, root = _opened(address)
-        there = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
+        entries = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
     except (pa.ArrowException, OSError) as error:
         raise OutputError(_unwritten(error)) from error
-    if any(each.type == pafs.FileType.File for each in there):
+    if any(entry.type == pafs.FileType.File for entry in entries):
         raise OutputError(
             f"there are files at that address already; choose another {option} or remove them first"
         )

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError, OutputError
-from shoal.io.sources.servers import connected, is_address, told
+from shoal.io.sources.servers import connect, explain_errors, is_address
 
 ROW: Final = "row_number"
 GEOMETRY: Final = "geometry"
@@ -40,7 +40,7 @@ class Place:
     table: str
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """Without the address."""
         return f"{self.schema}.{self.table}"
 
@@ -50,7 +50,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Stored:
+class StoredTable:
     """What was read back: rows in their order, files by name, and columns of extensions that kept their text.
 
     numbered: whether the rows are numbered 0, 1, 2, ... unread: columns whose values the server writes in
@@ -70,13 +70,13 @@ def is_place(text: str) -> bool:
 
 def place_of(text: str) -> Place:
     """The table that ``postgresql://USER@HOST/DATABASE#schema.table`` names; MisuseError for another text."""
-    found = _PLACE.fullmatch(text.strip())
-    if found is None or len(found[3]) > _LONGEST or len(found[2] or "") > _LONGEST:
+    match = _PLACE.fullmatch(text.strip())
+    if match is None or len(match[3]) > _LONGEST or len(match[2] or "") > _LONGEST:
         raise MisuseError(
             "the address of the database names no table; write postgresql://USER@HOST/DATABASE#schema.table, "
             f"in letters, digits and _ (at most {_LONGEST})"
         )
-    return Place(address=found[1], schema=(found[2] or "public").lower(), table=found[3].lower())
+    return Place(address=match[1], schema=(match[2] or "public").lower(), table=match[3].lower())
 
 
 def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping[str, bytes]) -> None:
@@ -89,12 +89,12 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
     numbered = rows.append_column(ROW, pa.array(range(len(rows)), pa.int64()))
     scratch = "shoal_scratch"
     listed = pa.table({"path": list(files), "content": pa.array(list(files.values()), pa.binary())})
-    with connected(place.address, writes=True) as connection, told(place.address, writes=True):
+    with connect(place.address, writes=True) as connection, explain_errors(place.address, writes=True):
         with connection.cursor() as cursor:
             for suffix in ("", FILES):
                 if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is not None:
                     raise OutputError(
-                        f"the table {place.shown}{suffix} exists already; choose another or drop it first"
+                        f"the table {place.label}{suffix} exists already; choose another or drop it first"
                     )
             native = _types_there(cursor)
             cursor.execute(f'CREATE SCHEMA IF NOT EXISTS "{place.schema}"')
@@ -113,18 +113,18 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
         connection.commit()
 
 
-def read_table(place: Place) -> Stored:
+def read_table(place: Place) -> StoredTable:
     """Both tables; raises InputError when they are not there or the server refuses."""
-    with connected(place.address) as connection, told(place.address), connection.cursor() as cursor:
+    with connect(place.address) as connection, explain_errors(place.address), connection.cursor() as cursor:
         for suffix in ("", FILES):
             if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is None:
                 raise InputError(
-                    f"the database holds no release at {place.shown}: "
-                    f"the table {place.shown}{suffix} is not there"
+                    f"the database holds no release at {place.label}: "
+                    f"the table {place.label}{suffix} is not there"
                 )
         cursor.execute(f"SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM {place.quoted(FILES)}")  # noqa: S608
         if cursor.fetchone()[0] > _LARGEST:
-            raise InputError(f"{place.shown}{FILES} holds more than {_LARGEST:,} bytes, which no release has")
+            raise InputError(f"{place.label}{FILES} holds more than {_LARGEST:,} bytes, which no release has")
         cursor.execute(f"SELECT path, content FROM {place.quoted(FILES)} ORDER BY path")  # noqa: S608 (checked)
         files = {str(path): bytes(content) for path, content in cursor.fetchall()}
         cursor.execute(
@@ -133,17 +133,17 @@ def read_table(place: Place) -> Stored:
         )
         types = {str(name): str(kind) for name, kind in cursor.fetchall()}
         if ROW not in types or any('"' in name for name in types):
-            raise InputError(f"{place.shown} is no table of a release: its rows have no {ROW}")
+            raise InputError(f"{place.label} is no table of a release: its rows have no {ROW}")
         unread = tuple(name for name, kind in types.items() if kind in _MOVING)
-        shown = ", ".join(
+        columns = ", ".join(
             f'ST_AsBinary("{name}", \'NDR\') AS "{name}"' if kind == GEOMETRY else f'"{name}"'
             for name, kind in types.items()
             if name not in unread
         )
-        cursor.execute(f'SELECT {shown} FROM {place.quoted()} ORDER BY "{ROW}"')  # noqa: S608 (checked above)
+        cursor.execute(f'SELECT {columns} FROM {place.quoted()} ORDER BY "{ROW}"')  # noqa: S608 (checked above)
         rows = cursor.fetch_arrow_table()
     numbers = rows[ROW].to_pylist()
-    return Stored(
+    return StoredTable(
         rows=rows.drop_columns([ROW]),
         files=files,
         numbered=numbers == list(range(len(numbers))),

@@ -30,17 +30,17 @@ def open_table(source: str) -> Table:
 
     Raises InputError when there is no query, or the server refuses.
     """
-    found = _ADDRESS.match(source.strip())
-    if found is None:
+    match = _ADDRESS.match(source.strip())
+    if match is None:
         raise InputError(
             "the address of the database is followed by no query; write 'postgresql://USER@HOST/DATABASE "
             "SELECT id, t, lat, lon FROM calls'"
         )
-    address, query = found[1], found[2].strip().rstrip(";")
+    address, query = match[1], match[2].strip().rstrip(";")
     schema = _schema(address, query)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        with connected(address) as connection, told(address), connection.cursor() as cursor:
+        with connect(address) as connection, explain_errors(address), connection.cursor() as cursor:
             cursor.execute(query)
             for batch in cursor.fetch_record_batch():
                 yield 0.0, batch.select(list(columns))
@@ -54,12 +54,12 @@ def open_table(source: str) -> Table:
 
 
 def _schema(address: str, query: str) -> pa.Schema:
-    with connected(address) as connection, told(address), connection.cursor() as cursor:
+    with connect(address) as connection, explain_errors(address), connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM ({query}) AS source LIMIT 0")  # noqa: S608 (the caller's own query)
         return cursor.fetch_record_batch().schema
 
 
-def connected(address: str, *, writes: bool = False) -> Any:
+def connect(address: str, *, writes: bool = False) -> Any:
     """A connection, read-only unless it writes; raises InputError (OutputError) when the server refuses."""
     try:
         import adbc_driver_postgresql.dbapi as postgresql
@@ -67,7 +67,7 @@ def connected(address: str, *, writes: bool = False) -> Any:
         raise MissingExtraError(
             "PostgreSQL needs adbc-driver-postgresql; install it with: pip install 'shoal[postgresql]'"
         ) from error
-    with told(address, writes=writes):
+    with explain_errors(address, writes=writes):
         connection = postgresql.connect(address)
         if not writes:
             with connection.cursor() as cursor:
@@ -77,7 +77,7 @@ def connected(address: str, *, writes: bool = False) -> Any:
 
 
 @contextmanager
-def told(address: str, *, writes: bool = False) -> Iterator[None]:
+def explain_errors(address: str, *, writes: bool = False) -> Iterator[None]:
     """Turn the driver's errors into one line, without the password and without values of rows."""
     try:
         yield
@@ -88,8 +88,8 @@ def told(address: str, *, writes: bool = False) -> Iterator[None]:
         ):
             raise
         line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
-        for found in _SECRET.finditer(address):
-            line = line.replace(found[found.lastindex or 0], "***")
+        for secret in _SECRET.finditer(address):
+            line = line.replace(secret[secret.lastindex or 0], "***")
         line = _VALUE.sub(": a value", line)
         if writes:
             raise OutputError(f"the database cannot be written, and nothing was: {line}") from None

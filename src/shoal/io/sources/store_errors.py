@@ -17,12 +17,12 @@ _WORDS: Final[Mapping[str, str]] = {
 _WHY: Final = {code: words for words, codes in _WORDS.items() for code in codes.split()}
 
 
-def why(error: BaseException) -> str | None:
+def explain_store_error(error: BaseException) -> str | None:
     """Why a store did not do what it was asked for; None for an error that is none of a store."""
     if isinstance(error, FileNotFoundError):
         return "nothing lies there"
-    found = _CODE.search(str(error)) if isinstance(error, OSError) else None
-    if found is None:
+    match = _CODE.search(str(error)) if isinstance(error, OSError) else None
+    if match is None:
         return None
-    code = found[1] or found[2]
+    code = match[1] or match[2]
     return _WHY.get(code, f"it answers '{code.lower().replace('_', ' ')}'")

@@ -19,10 +19,10 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.columns.whose import stem_of
+from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
 from shoal.io.formats.table import ARCHIVE, is_hidden
-from shoal.io.formats.tables import Owner, Table, folder_for_a_copy, kept_for, reshaped
+from shoal.io.formats.tables import Owner, Table, bind_folder, folder_for_a_copy, reshape
 from shoal.io.formats.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
 _BLOCK: Final = 1 << 20
@@ -54,31 +54,31 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
         raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
     read = sorted(name for name in names if reads(Path(name)))
     labels = plt_files.labels(map(PurePosixPath, read))
-    found = [name for name in read if PurePosixPath(name) not in labels]
+    selected = [name for name in read if PurePosixPath(name) not in labels]
     inner = [name for name in names if name.lower().endswith(ARCHIVE) and not is_hidden(Path(name))]
     if _is_strava(names):
-        found = [name for name in found if name.startswith("activities/")]
+        selected = [name for name in selected if name.startswith("activities/")]
     if dawarich:
-        found = [_DAWARICH]
-    timeline = [name for name in found if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
+        selected = [_DAWARICH]
+    timeline = [name for name in selected if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
     if timeline:
-        found = timeline
+        selected = timeline
     of_an_account = dawarich or timeline or _is_strava(names)
     if inner and not of_an_account:
         raise InputError(
             f"{path.name} holds another archive, {Path(inner[0]).name}, whose files would be left out; "
             f"unpack {path.name} into a folder, and name that"
         )
-    if not found:
+    if not selected:
         raise InputError(f"{path.name} holds no file that shoal reads")
     sizes = {one.filename: one.file_size for one in inside}
-    if len(set(found)) < len(found):
-        twice = next(one for one, later in pairwise(found) if one == later)  # they are sorted
+    if len(set(selected)) < len(selected):
+        twice = next(one for one, later in pairwise(selected) if one == later)  # they are sorted
         raise InputError(
             f"{path.name} holds two files of one name, {Path(twice).name}, of which only one could be read; "
             "pack it anew"
         )
-    return {name: sizes[name] for name in found}
+    return {name: sizes[name] for name in selected}
 
 
 def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
@@ -104,7 +104,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
             raise InputError(
                 f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
             ) from error
-        table = kept_for(open_file(inner, folder / path.stem), folder)
+        table = bind_folder(open_file(inner, folder / path.stem), folder)
     inside = str(folder.resolve())
     owners = tuple(
         replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
@@ -124,7 +124,7 @@ def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> T
         if raw.stat().st_size == 0:
             raise InputError("standard input is empty")
         named = raw.rename(folder / f"standard input{_ending_of(raw)}")
-        return kept_for(open_file(named, folder), folder)
+        return bind_folder(open_file(named, folder), folder)
 
 
 def _ending_of(path: Path) -> str:
@@ -175,7 +175,7 @@ def _of_one_person(table: Table, path: Path) -> Table:
         return batch.append_column("uid", pa.repeat(pa.scalar(person, pa.string()), batch.num_rows))
 
     owner = Owner(column="uid", value=person, place=str(path.resolve()))
-    return replace(reshaped(table, ("uid",), (), change), owners=(owner,))
+    return replace(reshape(table, ("uid",), (), change), owners=(owner,))
 
 
 def _is_strava(names: Sequence[str]) -> bool:

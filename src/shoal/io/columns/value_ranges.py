@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from shoal.io.columns.time_text import SECOND
 from shoal.io.columns.times import Times
-from shoal.io.columns.values import filled, is_text, numbers, plain
+from shoal.io.columns.values import has_value, is_text, numbers, plain
 from shoal.runtime.arrays import Flags, Floats
 
 EVERYTHING: Final = frozenset({"", "*", "any", "null", "none", "nan", "na", "suppressed", "(*)", "<na>"})
@@ -30,7 +30,7 @@ _COARSE_DATE: Final = re.compile(r"^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class WrittenRange:
     """The ends of a range in text, None = no end. open_low: it is left out; closed_high: it is part."""
 
     low: str | None
@@ -40,7 +40,7 @@ class Written:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Spans:
+class Ranges:
     """Ranges of a column, float64 [n]: ``low`` to below ``high``; both are equal for a single value.
 
     readable: [n]. What cannot be read has no range.
@@ -51,14 +51,14 @@ class Spans:
     readable: Flags
 
 
-def number_spans(column: pa.Array, where: str) -> Spans:
+def number_ranges(column: pa.Array, where: str) -> Ranges:
     """The ranges of a column of numbers, of their ranges, or of masked ones; InputError for another type."""
     column = plain(column)
     if not is_text(column.type):
-        values, known = numbers(column, where)
-        return _of_singles(values, known, column)
+        values, readable = numbers(column, where)
+        return _of_singles(values, readable, column)
     coded = column.dictionary_encode()
-    ranges = [_masked(text) or written(text) for text in _texts(coded)]
+    ranges = [_masked(text) or parse_range(text) for text in _texts(coded)]
 
     def read(ends: Sequence[str | None]) -> tuple[Floats, Flags]:
         return numbers(pa.array(ends, pa.string()), where)
@@ -66,51 +66,53 @@ def number_spans(column: pa.Array, where: str) -> Spans:
     return _spread(coded, ranges, *(read([getattr(one, side) for one in ranges]) for side in ("low", "high")))
 
 
-def time_spans(column: pa.Array, times: Times, where: str) -> Spans:
+def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
     """The same of times, in seconds. times: decides the unit and the zone, for all columns alike."""
     column = plain(column)
     if not is_text(column.type):
-        ticks, known = times.microseconds(column, where)
-        return _of_singles(ticks / SECOND, known, column)
+        ticks, readable = times.microseconds(column, where)
+        return _of_singles(ticks / SECOND, readable, column)
     coded = column.dictionary_encode()
-    ranges = [_coarse_date(text) or written(text) for text in _texts(coded)]
+    ranges = [_coarse_date(text) or parse_range(text) for text in _texts(coded)]
     ends = [getattr(one, side) for side in ("low", "high") for one in ranges]
-    ticks, known = times.microseconds(pa.array([end or None for end in ends], pa.string()), where)
+    ticks, readable = times.microseconds(pa.array([end or None for end in ends], pa.string()), where)
     seconds, half = ticks / SECOND, len(ranges)
-    return _spread(coded, ranges, (seconds[:half], known[:half]), (seconds[half:], known[half:]))
+    return _spread(coded, ranges, (seconds[:half], readable[:half]), (seconds[half:], readable[half:]))
 
 
-def written(text: str) -> Written:
+def parse_range(text: str) -> WrittenRange:
     """The range that a text states.
 
     Examples
     --------
-    >>> written("[48.8, 48.9[")
-    Written(low='48.8', high='48.9', open_low=False, closed_high=False)
-    >>> written("(3, 5]").closed_high, written("*").low is None, written("7").high
+    >>> parse_range("[48.8, 48.9[")
+    WrittenRange(low='48.8', high='48.9', open_low=False, closed_high=False)
+    >>> parse_range("(3, 5]").closed_high, parse_range("*").low is None, parse_range("7").high
     (True, True, '7')
     """
     text = text.strip()
     if text.casefold() in EVERYTHING:
-        return Written(low=None, high=None)
-    if found := _BRACKETS.match(text):
-        return Written(low=found[2], high=found[3], open_low=found[1] in "](", closed_high=found[4] == "]")
-    if found := _SET.match(text):
-        members = [member.strip() for member in re.split("[,;]", found[1])]
+        return WrittenRange(low=None, high=None)
+    if match := _BRACKETS.match(text):
+        return WrittenRange(
+            low=match[2], high=match[3], open_low=match[1] in "](", closed_high=match[4] == "]"
+        )
+    if match := _SET.match(text):
+        members = [member.strip() for member in re.split("[,;]", match[1])]
         first, last = _ends(members)
-        return Written(low=first, high=last, closed_high=True)
-    if found := _HALF.match(text):
-        below = found[1][0] in "<≤"
-        closed = found[1] in {"<=", "≤"}
-        return Written(
-            low=None if below else found[2],
-            high=found[2] if below else None,
-            open_low=found[1] == ">",
+        return WrittenRange(low=first, high=last, closed_high=True)
+    if match := _HALF.match(text):
+        below = match[1][0] in "<≤"
+        closed = match[1] in {"<=", "≤"}
+        return WrittenRange(
+            low=None if below else match[2],
+            high=match[2] if below else None,
+            open_low=match[1] == ">",
             closed_high=closed,
         )
-    if found := _TWO_NUMBERS.match(text) or _BETWEEN.match(text):
-        return Written(low=found[1], high=found[2], closed_high=True)
-    return Written(low=text, high=text)
+    if match := _TWO_NUMBERS.match(text) or _BETWEEN.match(text):
+        return WrittenRange(low=match[1], high=match[2], closed_high=True)
+    return WrittenRange(low=text, high=text)
 
 
 def _ends(members: Sequence[str]) -> tuple[str, str]:
@@ -122,7 +124,7 @@ def _ends(members: Sequence[str]) -> tuple[str, str]:
     return ordered[0], ordered[-1]
 
 
-def _masked(text: str) -> Written | None:
+def _masked(text: str) -> WrittenRange | None:
     """A number with asterisks in the place of digits: ``48.8*`` is 48.80 to 48.90."""
     text = text.strip()
     if "*" not in text or not _MASKED.match(text):
@@ -130,15 +132,15 @@ def _masked(text: str) -> Written | None:
     step = 10.0 ** -len(text.partition(".")[2])
     near, far = float(text.replace("*", "0")), float(text.replace("*", "9"))
     low, high = (far - step, near) if text.startswith("-") else (near, far + step)
-    return Written(low=f"{low:.12g}", high=f"{high:.12g}")
+    return WrittenRange(low=f"{low:.12g}", high=f"{high:.12g}")
 
 
-def _coarse_date(text: str) -> Written | None:
+def _coarse_date(text: str) -> WrittenRange | None:
     """A year, a month, a day or an hour, which stands for all of it."""
-    found = _COARSE_DATE.match(text.strip())
-    if found is None:
+    match = _COARSE_DATE.match(text.strip())
+    if match is None:
         return None
-    year, month, day, hour = (None if part is None else int(part) for part in found.groups())
+    year, month, day, hour = (None if part is None else int(part) for part in match.groups())
     try:
         begin = datetime(year or 1, month or 1, day or 1, hour or 0)
         if hour is not None:
@@ -151,20 +153,20 @@ def _coarse_date(text: str) -> Written | None:
             end = begin.replace(year=begin.year + 1)
     except (ValueError, OverflowError):
         return None
-    return Written(low=begin.isoformat(), high=end.isoformat())
+    return WrittenRange(low=begin.isoformat(), high=end.isoformat())
 
 
-def _of_singles(values: Floats, known: Flags, column: pa.Array) -> Spans:
+def _of_singles(values: Floats, readable: Flags, column: pa.Array) -> Ranges:
     """Single values; an empty one may be anything, and one of 32 bits anything that is rounded to it."""
-    empty = ~filled(column)
+    empty = ~has_value(column)
     values = values.astype(np.float64)
     around = np.zeros(len(values))
     if pa.types.is_float32(column.type):  # as many digits as raw data may have do not fit
         around = np.spacing(values.astype(np.float32)).astype(np.float64)
-    return Spans(
+    return Ranges(
         low=np.where(empty, -np.inf, values - around),
         high=np.where(empty, np.inf, values + around),
-        readable=empty | (known & np.isfinite(values)),
+        readable=empty | (readable & np.isfinite(values)),
     )
 
 
@@ -175,10 +177,10 @@ def _texts(coded: pa.DictionaryArray) -> list[str]:
 
 def _spread(
     coded: pa.DictionaryArray,
-    ranges: Sequence[Written],
+    ranges: Sequence[WrittenRange],
     lows: tuple[Floats, Flags],
     highs: tuple[Floats, Flags],
-) -> Spans:
+) -> Ranges:
     """Ranges of the different texts, one for each row."""
     has_low, has_high, open_low, closed_high, single = (
         np.array(flags, dtype=np.bool_)
@@ -202,4 +204,4 @@ def _spread(
     low = np.where(open_low, np.nextafter(low, np.inf), low)
     high = np.where(closed_high & ~single, np.nextafter(high, np.inf), high)
     rows = pc.fill_null(coded.indices.cast(pa.int64()), len(ranges) - 1).to_numpy(zero_copy_only=False)
-    return Spans(low=low[rows], high=high[rows], readable=readable[rows])
+    return Ranges(low=low[rows], high=high[rows], readable=readable[rows])

@@ -50,8 +50,7 @@ class Columns:
     """The columns to read.
 
     person: names the subject. first, second: longitude and latitude when ``angles``, else x and y. geometry:
-    the column that gives the position instead. beside: what else could have given it. date: of days, where
-    ``time`` is the clock alone.
+    the column of positions instead. alternative: columns that could give it, too. date: of days.
     """
 
     id: str
@@ -61,7 +60,7 @@ class Columns:
     second: str = ""
     angles: bool = False
     geometry: Geometry | None = None
-    beside: str = ""
+    alternative: str = ""
     date: str = ""
 
     def wanted(self) -> list[str]:
@@ -77,14 +76,14 @@ def find_columns(table: Table, reading: Reading) -> Columns:
     named, or one column twice.
     """
     _require_all(table, reading)
-    found = _columns_of(table, reading)
+    columns = _columns_of(table, reading)
     if reading.date is not None:
-        found = replace(found, date=named_in(table, reading.date))
+        columns = replace(columns, date=find_column(table, reading.date))
     roles = [
-        found.person,
-        found.time,
-        *([found.date] if found.date else []),
-        *([] if found.geometry else [found.first, found.second]),
+        columns.person,
+        columns.time,
+        *([columns.date] if columns.date else []),
+        *([] if columns.geometry else [columns.first, columns.second]),
     ]
     twice = next((name for name in roles if roles.count(name) > 1), None)
     if twice is not None:
@@ -92,7 +91,7 @@ def find_columns(table: Table, reading: Reading) -> Columns:
             f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
             "their own"
         )
-    return found
+    return columns
 
 
 def _columns_of(table: Table, reading: Reading) -> Columns:
@@ -100,8 +99,8 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
     if degrees_named and planar_named:
         raise MisuseError("name either lat and lon or x and y, not both")
     if reading.person is not None:
-        person = named_in(table, reading.person)
-        own_id = person if reading.id is None else named_in(table, reading.id)
+        person = find_column(table, reading.person)
+        own_id = person if reading.id is None else find_column(table, reading.id)
     else:
         person = own_id = _required(table, "id", reading.id)
     time = _required(table, "time", reading.time)
@@ -120,7 +119,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             first=lon,
             second=lat,
             angles=True,
-            beside="" if degrees_named else other,
+            alternative="" if degrees_named else other,
         )
     if (
         planar_named
@@ -134,7 +133,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             time=time,
             first=x,
             second=y,
-            beside="columns of degrees" if has_degrees else "geometry column" if table.geometry else "",
+            alternative="columns of degrees" if has_degrees else "geometry column" if table.geometry else "",
         )
     if table.geometry is not None:
         _once(table, table.geometry.column)
@@ -147,17 +146,19 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
 
 def _require_all(table: Table, reading: Reading) -> None:
     """Raises InputError that names every missing column at once, when more than one is missing."""
-    given = {
+    requested = {
         "id": reading.person or reading.id,
         **{role: getattr(reading, role) for role in NAMES if role != "id"},
     }
-    held = {role: given[role] is not None or bool(_candidates(table, role)) for role in NAMES}
-    missing = [role for role in ("id", "time") if not held[role]]
-    planar = held["x"] or held["y"] or table.geometry is not None
-    if held["lat"] or held["lon"] or not planar:
-        missing += [role for role in ("lat", "lon") if not held[role] and not (held["x"] and held["y"])]
+    available = {role: requested[role] is not None or bool(_candidates(table, role)) for role in NAMES}
+    missing = [role for role in ("id", "time") if not available[role]]
+    planar = available["x"] or available["y"] or table.geometry is not None
+    if available["lat"] or available["lon"] or not planar:
+        missing += [
+            role for role in ("lat", "lon") if not available[role] and not (available["x"] and available["y"])
+        ]
     elif table.geometry is None:
-        missing += [role for role in ("x", "y") if not held[role]]
+        missing += [role for role in ("x", "y") if not available[role]]
     if len(missing) < 2:
         return
     words = [WORDS[role] for role in missing]
@@ -171,10 +172,10 @@ def _require_all(table: Table, reading: Reading) -> None:
     )
 
 
-def _required(table: Table, role: str, given: str | None) -> str:
+def _required(table: Table, role: str, requested: str | None) -> str:
     """The column of a role: the one given, or the only one whose name is recognized."""
-    if given is not None:
-        return named_in(table, given)
+    if requested is not None:
+        return find_column(table, requested)
     candidates = _candidates(table, role)
     if not candidates:
         other = ", or give planar --x and --y" if role in {"lat", "lon"} else ""
@@ -194,17 +195,17 @@ def _candidates(table: Table, role: str) -> list[str]:
     return [name for name in table.columns if name.strip().lower() in NAMES[role]]
 
 
-def named_in(table: Table, given: str) -> str:
+def find_column(table: Table, requested: str) -> str:
     """The column of that name: exactly, or else whatever its case."""
-    if given in table.columns:
-        return _once(table, given)
-    matches = [name for name in table.columns if name.strip().lower() == given.strip().lower()]
+    if requested in table.columns:
+        return _once(table, requested)
+    matches = [name for name in table.columns if name.strip().lower() == requested.strip().lower()]
     if not matches:
-        raise InputError(f"no column '{given}' in {table.name} ({_found(table)})")
+        raise InputError(f"no column '{requested}' in {table.name} ({_found(table)})")
     if len(matches) > 1:
         raise InputError(
-            f"{len(matches)} columns of {table.name} are called '{given}': {', '.join(matches)}; write one "
-            "name exactly"
+            f"{len(matches)} columns of {table.name} are called '{requested}': {', '.join(matches)}; write "
+            "one name exactly"
         )
     return _once(table, matches[0])
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.formats import frames
-from shoal.io.formats.table import ARCHIVE, is_lines, is_read, open_file, telling_unused
-from shoal.io.formats.tables import Table, with_constants
+from shoal.io.formats.table import ARCHIVE, is_lines, is_read, note_unused_settings, open_file
+from shoal.io.formats.tables import Table, add_constants
 from shoal.io.sources import lake_folders, object_stores, servers, zip_files
 from shoal.io.sources.named_files import STANDARD_INPUT, files
 from shoal.model.intake import Reading
@@ -31,7 +31,7 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     frame.
     """
     if isinstance(source, str) and servers.is_address(source):
-        return servers.NAME, [lambda: telling_unused(servers.open_table(source), reading)]
+        return servers.NAME, [lambda: note_unused_settings(servers.open_table(source), reading)]
     if isinstance(source, str) and object_stores.is_address(source):
         return _of_objects(source, reading)
     if isinstance(source, str) and source == STANDARD_INPUT:
@@ -42,7 +42,7 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     if parts is not None:
         return frames.NAME, [partial(_of_part, part, reading) for part in parts]
     if isinstance(source, frames.ArrowStream):
-        return frames.NAME, [lambda: telling_unused(frames.open_table(source), reading)]
+        return frames.NAME, [lambda: note_unused_settings(frames.open_table(source), reading)]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
@@ -123,7 +123,7 @@ class ObjectOpener:
             table = object_stores.open_object(
                 self.system, self.path, partial(open_file, reading=self.reading)
             )
-        owners = tuple(replace(each, place=self.path) for each in table.owners)
+        owners = tuple(replace(owner, place=self.path) for owner in table.owners)
         table = replace(table, place=self.path, owners=owners)
         return _with_folders(_numbering(table, self.number), within)
 
@@ -140,13 +140,13 @@ class ObjectOpener:
         return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
 
 
-def without_blank(waiting: Sequence[Opener]) -> list[Opener]:
+def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
     """These but for texts of zero bytes, as programs write them that found nothing; all if nothing else is.
 
     What has a beginning or an end of its own, such as Parquet, JSON or packed text, was cut when so short.
     """
     kinds = FileOpener | MemberOpener | ObjectOpener
-    some = [each for each in waiting if not (isinstance(each, kinds) and each.is_blank())]
+    some = [opener for opener in waiting if not (isinstance(opener, kinds) and opener.is_blank())]
     return some or list(waiting)
 
 
@@ -154,7 +154,7 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a path, a folder or a pattern; an archive gives one for each member that is read."""
     if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
         lake = Path(source)
-        return lake.name, [lambda: telling_unused(lake_folders.open_table(lake, kind), reading)]
+        return lake.name, [lambda: note_unused_settings(lake_folders.open_table(lake, kind), reading)]
     paths = list(files(source))
     root = _root(source, paths)
     opened: list[Opener] = []
@@ -173,11 +173,13 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
 
 def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a folder or a file in an object store."""
-    system, root, found = object_stores.files(address, lambda path: is_read(Path(path)))
-    names = [PurePosixPath(each.path).name for each in found]
-    return (names[0] if len(found) == 1 else f"{len(found)} files"), [
-        ObjectOpener(reading=reading, system=system, path=each.path, root=root, size=each.size, number=number)
-        for each, number in zip(found, _numbers(names), strict=True)
+    system, root, objects = object_stores.files(address, lambda path: is_read(Path(path)))
+    names = [PurePosixPath(entry.path).name for entry in objects]
+    return (names[0] if len(objects) == 1 else f"{len(objects)} files"), [
+        ObjectOpener(
+            reading=reading, system=system, path=entry.path, root=root, size=entry.size, number=number
+        )
+        for entry, number in zip(objects, _numbers(names), strict=True)
     ]
 
 
@@ -234,7 +236,7 @@ def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
 
 
 def _of_part(part: Any, reading: Reading) -> Table:
-    return telling_unused(frames.open_part(part), reading)
+    return note_unused_settings(frames.open_part(part), reading)
 
 
 def _with_folders(table: Table, within: PurePath) -> Table:
@@ -242,7 +244,7 @@ def _with_folders(table: Table, within: PurePath) -> Table:
     constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
     if table.owners:
         constants["path"] = within.as_posix()
-    return with_constants(table, constants) if constants else table
+    return add_constants(table, constants) if constants else table
 
 
 def _root(source: str | Path, paths: Sequence[Path]) -> Path:

@@ -14,20 +14,20 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.columns import presets
-from shoal.io.columns.cell_positions import prepared
-from shoal.io.columns.columns import NAMES, find_columns
+from shoal.io.columns.cell_positions import prepare_table
+from shoal.io.columns.column_names import NAMES, find_columns
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
 from shoal.io.formats.tables import Table, geometry_of
-from shoal.io.sources.sources import FileOpener, ObjectOpener, Opener, openers, without_blank
-from shoal.io.taken import Keep, Taken, add_counts, take_batch
+from shoal.io.reading_state import Keep, ReadingState, add_counts, read_batch
+from shoal.io.sources.openers import FileOpener, ObjectOpener, Opener, openers, skip_blank
 from shoal.model.intake import DEGREES_IGNORED, Reading
 from shoal.runtime.run import Run
 
 STEPS: Final = 1000
 _APART_BYTES: Final = 1 << 23  # of files, in a piece; about a million rows of Parquet
 _ASKED_AT_ONCE: Final = 8  # files for their parts: a store takes long to answer
-_IN_VAIN: Final = 3  # times in a row that others could not read the next piece, and this process could
+_MOST_FAILURES: Final = 3  # times in a row that others could not read the next piece, and this process could
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,83 +38,90 @@ class Piece:
     part: range | None = None
 
 
-Elsewhere = Callable[[Taken, Reading, Sequence[Piece]], Iterator[Taken]]
+TaskReader = Callable[[ReadingState, Reading, Sequence[Piece]], Iterator[ReadingState]]
 """Reads pieces with what was decided before them, and gives the accounts of those that decide nothing."""
 
 
-def take_tables(source: object, reading: Reading, run: Run, keep: Keep, elsewhere: Elsewhere | None) -> Taken:
+def read_tables(
+    source: object, reading: Reading, run: Run, keep: Keep, read_in_tasks: TaskReader | None
+) -> ReadingState:
     """Read and clean all tables of the source; the first decides the columns, which the others must have."""
     name, every = openers(source, reading)
-    waiting = without_blank(every)
-    pieces = [Piece(tables=tuple(waiting))] if elsewhere is None else _pieces_of(waiting, reading)
-    taken: Taken | None = None
-    done = in_vain = 0
+    waiting = skip_blank(every)
+    pieces = [Piece(tables=tuple(waiting))] if read_in_tasks is None else _pieces_of(waiting, reading)
+    state: ReadingState | None = None
+    done = failures = 0
 
     def progress(share: float) -> None:
         run.progress(f"reading {name}", int(STEPS * (done + share) / len(pieces)), STEPS)
 
     while done < len(pieces):
-        taken = take_piece(name, pieces[done], taken, reading, keep, progress)
+        state = read_piece(name, pieces[done], state, reading, keep, progress)
         done += 1
         progress(0.0)
-        if taken is not None and elsewhere is not None and done < len(pieces) and in_vain < _IN_VAIN:
-            in_vain += 1
-            for later in elsewhere(taken, reading, pieces[done:]):
-                taken.join(later)
-                done, in_vain = done + 1, 0
+        if (
+            state is not None
+            and read_in_tasks is not None
+            and done < len(pieces)
+            and failures < _MOST_FAILURES
+        ):
+            failures += 1
+            for later in read_in_tasks(state, reading, pieces[done:]):
+                state.join(later)
+                done, failures = done + 1, 0
                 progress(0.0)
-    if taken is None:
+    if state is None:
         raise InputError(f"there is nothing to read in {name}")
-    among = f"{len(every):,} files" if name.endswith(" files") else f"{len(every):,} files of {name}"
-    if taken.rows_read == 0:
+    files_in_words = f"{len(every):,} files" if name.endswith(" files") else f"{len(every):,} files of {name}"
+    if state.rows_read == 0:
         raise InputError(
             f"{name} holds no rows, only column names"
             if len(every) == 1
-            else f"none of the {among} holds a row"
+            else f"none of the {files_in_words} holds a row"
         )
-    taken.empty_tables += len(every) - len(waiting)
-    if taken.empty_tables:
-        holds = "holds" if taken.empty_tables == 1 else "hold"
-        taken.notes.append(f"{taken.empty_tables:,} of {among} {holds} no rows")
-    if len(taken.people.kinds) > 1:
-        taken.notes.append("ids are numbers in one place and text in another; they are compared as text")
-    return taken
+    state.empty_tables += len(every) - len(waiting)
+    if state.empty_tables:
+        holds = "holds" if state.empty_tables == 1 else "hold"
+        state.notes.append(f"{state.empty_tables:,} of {files_in_words} {holds} no rows")
+    if len(state.people.kinds) > 1:
+        state.notes.append("ids are numbers in one place and text in another; they are compared as text")
+    return state
 
 
-def take_piece(
+def read_piece(
     name: str,
     piece: Piece,
-    taken: Taken | None,
+    state: ReadingState | None,
     reading: Reading,
     keep: Keep,
     progress: Callable[[float], None],
-) -> Taken | None:
+) -> ReadingState | None:
     """Read and clean a piece of a source.
 
     taken: the account of all before it, to which that of the piece is added. reading: as the caller gave it.
     """
     for place, opener in enumerate(piece.tables):
         progress(place / len(piece.tables))
-        settings = reading if taken is None else replace(taken.reading, cells=reading.cells)
-        table, filled = prepared(opener(), settings)
+        settings = reading if state is None else replace(state.reading, cells=reading.cells)
+        table, filled = prepare_table(opener(), settings)
         if piece.part is not None:
             table.parts[:] = [piece.part]
-        if taken is None:
-            taken = _begin(name, table, filled, named=reading)
+        if state is None:
+            state = _begin(name, table, filled, named=reading)
         else:
-            _require_alike(table, taken, reading)
-        taken.owners.add(table, taken.columns.person)
-        rows_before = taken.rows_read
-        for share, batch in table.batches(taken.columns.wanted()):
-            take_batch(taken, table, batch, keep)
+            _require_same_layout(table, state, reading)
+        state.owners.add(table, state.columns.person)
+        rows_before = state.rows_read
+        for share, batch in table.batches(state.columns.wanted()):
+            read_batch(state, table, batch, keep)
             progress((place + share) / len(piece.tables))
-        add_counts(taken.dropped, table.unreadable)
-        taken.rows_read += sum(table.unreadable.values())
-        add_counts(taken.repaired, table.repaired)
-        taken.notes += table.notes
-        taken.positions.end_table(table.name)
-        taken.empty_tables += taken.rows_read == rows_before
-    return taken
+        add_counts(state.dropped, table.unreadable)
+        state.rows_read += sum(table.unreadable.values())
+        add_counts(state.repaired, table.repaired)
+        state.notes += table.notes
+        state.positions.end_table(table.name)
+        state.empty_tables += state.rows_read == rows_before
+    return state
 
 
 def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
@@ -130,15 +137,17 @@ def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
         yield from ()
 
     whole = Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
-    table, filled = prepared(whole, reading)
-    found = find_columns(table, filled)
-    list(table.batches(found.wanted()))
-    preset = None if filled.preset is None else presets.named(filled.preset)
+    table, filled = prepare_table(whole, reading)
+    chosen = find_columns(table, filled)
+    list(table.batches(chosen.wanted()))
+    preset = None if filled.preset is None else presets.get_preset(filled.preset)
     known_by = set() if preset is None else {*(preset.header or ()), *map(str.lower, preset.fields)}
-    known_by |= {each for role in ("lat", "lon", "x", "y") for each in NAMES[role]}
+    known_by |= {usual for role in ("lat", "lon", "x", "y") for usual in NAMES[role]}
     geometry = None if whole.geometry is None else whole.geometry.column
     return [
-        own for own in schema.names if own in (*drawn, found.id, geometry) or own.strip().lower() in known_by
+        column
+        for column in schema.names
+        if column in (*drawn, chosen.id, geometry) or column.strip().lower() in known_by
     ]
 
 
@@ -155,17 +164,17 @@ def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
         parts_of = list(asking.map(_parts_of, apart))
     pieces: list[Piece] = []
     small: list[Opener] = []
-    held = 0
+    total_bytes = 0
     for opener, parts in zip(apart, parts_of, strict=True):
         size = opener.size_bytes()
-        if small and (len(parts) > 1 or held + size > _APART_BYTES or not pieces):
+        if small and (len(parts) > 1 or total_bytes + size > _APART_BYTES or not pieces):
             pieces.append(Piece(tables=tuple(small)))
-            small, held = [], 0
+            small, total_bytes = [], 0
         if len(parts) > 1:
             pieces += [Piece(tables=(opener,), part=part) for part in parts]
         else:
             small.append(opener)
-            held += size
+            total_bytes += size
     return [*pieces, *([Piece(tables=tuple(small))] if small else [])]
 
 
@@ -177,7 +186,7 @@ def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
         return []
 
 
-def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Taken:
+def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
     """Decide the columns, and write their names into the settings.
 
     named: the settings as the caller gave them.
@@ -195,33 +204,33 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Take
         crs=reading.crs if columns.angles else positions.crs or "local",
         cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
     )
-    taken = Taken(
+    state = ReadingState(
         name=name,
         columns=columns,
         positions=positions,
         reading=filled,
         times=Times(reading.time_unit, reading.time_format, reading.time_zone),
     )
-    if positions.crs is None and columns.beside == "columns of degrees":
-        taken.notes.append(
+    if positions.crs is None and columns.alternative == "columns of degrees":
+        state.notes.append(
             f"{DEGREES_IGNORED}: nothing shows that {columns.first} and {columns.second} are meters; read "
             "the degrees instead"
         )
-    elif columns.beside:
+    elif columns.alternative:
         used = (
             f"{columns.second} and {columns.first}"
             if columns.angles
             else f"{columns.first} and {columns.second}"
         )
-        taken.notes.append(
-            f"positions are read from {used}; left aside: the {columns.beside} of {table.name}"
+        state.notes.append(
+            f"positions are read from {used}; left aside: the {columns.alternative} of {table.name}"
         )
-    return taken
+    return state
 
 
-def _require_alike(table: Table, taken: Taken, reading: Reading) -> None:
+def _require_same_layout(table: Table, state: ReadingState, reading: Reading) -> None:
     """Take the columns of a later table; raises InputError unless its positions are given as in the first."""
-    columns, before = find_columns(table, taken.reading), taken.columns
+    columns, before = find_columns(table, state.reading), state.columns
     if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
         raise InputError(
             f"{table.name} gives positions in other columns than the files before it; name the columns, or "
@@ -230,10 +239,10 @@ def _require_alike(table: Table, taken: Taken, reading: Reading) -> None:
     if (
         columns.geometry is not None
         and reading.crs is None
-        and (columns.geometry.crs or "local") != taken.reading.crs
+        and (columns.geometry.crs or "local") != state.reading.crs
     ):
         raise InputError(
             f"{table.name} is in another coordinate reference system than the files before it; give one for "
             "all with --crs"
         )
-    taken.columns = columns
+    state.columns = columns

@@ -4,17 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from shoal.errors import InputError
-from shoal.io.formats.tables import Owner, Table, with_constants
+from shoal.io.formats.tables import Owner, Table, add_constants
 
 
-def file(table: Table) -> Table:
+def add_file_column(table: Table) -> Table:
     """The table with a column ``file`` that names its only person: the file's name without its ending."""
     stem = stem_of(table.name)
     owner = Owner(column="file", value=stem, place=table.place)
-    return with_constants(replace(table, owners=(owner,)), {"file": stem})
+    return add_constants(replace(table, owners=(owner,)), {"file": stem})
 
 
-def of_file(path: Path) -> tuple[Owner, Owner]:
+def owners_of_file(path: Path) -> tuple[Owner, Owner]:
     """The owners of a file whose columns ``uid`` and ``folder`` are the names of the file and its folder."""
     whole = path.resolve()
     return (

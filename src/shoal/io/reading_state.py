@@ -10,12 +10,12 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
-from shoal.io.columns.columns import Columns
+from shoal.io.columns.column_names import Columns
+from shoal.io.columns.owners import Owners
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import Codes, Names
-from shoal.io.columns.whose import Owners
 from shoal.io.formats.tables import Table
 from shoal.io.snapping import Rows
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
@@ -29,7 +29,7 @@ Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each o
 
 
 @dataclass(kw_only=True)
-class Taken:
+class ReadingState:
     """What a source gave besides its rows; plane: known once all are read."""
 
     name: str
@@ -59,14 +59,14 @@ class Taken:
         """What some rows decided for all after them."""
         return self.times.decided, self.positions.commas.decided
 
-    def anew(self) -> "Taken":
+    def without_counts(self) -> "ReadingState":
         """For rows after these: the same decisions, and nothing read yet."""
-        return Taken(
+        return ReadingState(
             name=self.name,
             columns=self.columns,
-            positions=self.positions.anew(),
+            positions=self.positions.without_counts(),
             reading=self.reading,
-            times=self.times.anew(),
+            times=self.times.without_counts(),
         )
 
     def forget_names(self) -> None:
@@ -76,7 +76,7 @@ class Taken:
         self.people.kinds, self.order.rows = kinds, late
         self.units = self.people
 
-    def join(self, later: "Taken") -> None:
+    def join(self, later: "ReadingState") -> None:
         """Add the account of the rows after these, which were read with the same decisions.
 
         Its names are left where they are. Raises InputError when two files would become one person.
@@ -132,12 +132,12 @@ class Taken:
         ):
             return []
         ahead_h = round(longitude / DEGREES_PER_HOUR)
-        told = (
+        sentence = (
             f"hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead_h:+d}"
         )
         if self.times.naive:
-            return [f"{told}: if times without a zone are local, give --time-zone"]
-        return [f"{told}: --time-zone gives local ones"]
+            return [f"{sentence}: if times without a zone are local, give --time-zone"]
+        return [f"{sentence}: --time-zone gives local ones"]
 
 
 def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
@@ -146,31 +146,31 @@ def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
         counts[reason] = counts.get(reason, 0) + rows
 
 
-def take_batch(taken: Taken, table: Table, batch: Any, keep: Keep) -> None:
+def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> None:
     """Clean one batch of rows and keep what is good of it."""
-    columns, reading = taken.columns, taken.reading
-    taken.rows_read += batch.num_rows
-    sieve = Sieve(batch.num_rows, taken.dropped)
+    columns, reading = state.columns, state.reading
+    state.rows_read += batch.num_rows
+    sieve = Sieve(batch.num_rows, state.dropped)
     if not reading.per_day:
-        taken.units = taken.people
-    code = taken.people.codes(batch.column(columns.person), f"column '{columns.person}' of {table.name}")
+        state.units = state.people
+    code = state.people.codes(batch.column(columns.person), f"column '{columns.person}' of {table.name}")
     sieve.drop(cleaning.EMPTY_ID, code < 0)
     clock = batch.column(columns.time)
     if columns.date:
         clock = with_date(batch.column(columns.date), clock)
-    t, readable = taken.times.microseconds(clock, f"column '{columns.time}' of {table.name}")
+    t, readable = state.times.microseconds(clock, f"column '{columns.time}' of {table.name}")
     sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
-    first, second = taken.positions.read(batch, columns, sieve)
+    first, second = state.positions.read(batch, columns, sieve)
     if not sieve.good.all():
         code, t, first, second = code[sieve.good], t[sieve.good], first[sieve.good], second[sieve.good]
-    taken.order.count(code, t)
+    state.order.count(code, t)
     if code.size:
-        taken.rows_kept += code.size
-        unit = _person_days(taken, code, t) if reading.per_day else code
-        keep(Rows(unit, t, first, second), taken.units.texts)
+        state.rows_kept += code.size
+        unit = _person_days(state, code, t) if reading.per_day else code
+        keep(Rows(unit, t, first, second), state.units.texts)
 
 
-def _person_days(taken: Taken, code: Codes, t: Micros) -> Codes:
+def _person_days(state: ReadingState, code: Codes, t: Micros) -> Codes:
     """The code of each row's person-day, ``<id>@YYYY-MM-DD``; new ones in the order of their first rows."""
     day = t // DAY
     low = int(day.min())
@@ -179,12 +179,12 @@ def _person_days(taken: Taken, code: Codes, t: Micros) -> Codes:
     code_of_pair = np.empty(len(pairs), dtype=np.int32)
     for pair in np.argsort(first):
         row = first[pair]
-        text = f"{taken.people.texts[code[row]]}@{date(1970, 1, 1) + timedelta(days=int(day[row]))}"
-        code_of_pair[pair] = taken.units.code(text)
+        text = f"{state.people.texts[code[row]]}@{date(1970, 1, 1) + timedelta(days=int(day[row]))}"
+        code_of_pair[pair] = state.units.code(text)
     return code_of_pair[place]
 
 
-def no_rows(taken: Taken) -> InputError:
+def no_rows(state: ReadingState) -> InputError:
     """The error, with the reasons, when no row is left."""
     hints = {
         cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
@@ -193,12 +193,12 @@ def no_rows(taken: Taken) -> InputError:
         cleaning.FUTURE: "the unit of the times may be another one: give it with --time-unit",
         cleaning.OUTSIDE: "the declared --crs may be another one",
     }
-    most = max(taken.dropped, key=taken.dropped.__getitem__)
+    most = max(state.dropped, key=state.dropped.__getitem__)
     hint = hints.get(most, "check which columns are meant")
-    if most == cleaning.BAD_TIME and taken.times.unread:
-        hint = f"times are written like {taken.times.unread}; {hint}, or give their --time-format"
-    if most == cleaning.BAD_TIME and taken.reading.preset:
-        hint = f"it was read as {taken.reading.preset}: if that is wrong, name its columns; {hint}"
-    if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and taken.positions.scaled:
+    if most == cleaning.BAD_TIME and state.times.unread:
+        hint = f"times are written like {state.times.unread}; {hint}, or give their --time-format"
+    if most == cleaning.BAD_TIME and state.reading.preset:
+        hint = f"it was read as {state.reading.preset}: if that is wrong, name its columns; {hint}"
+    if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and state.positions.scaled:
         hint = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
-    return InputError(f"no row of {taken.name} can be used ({cleaning.listed(taken.dropped)}); {hint}")
+    return InputError(f"no row of {state.name} can be used ({cleaning.format_counts(state.dropped)}); {hint}")

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.io.columns.cell_codes import cells_of, h3_numbers, system_of
-from shoal.io.columns.spans import number_spans, time_spans
 from shoal.io.columns.times import Times
+from shoal.io.columns.value_ranges import number_ranges, time_ranges
 
 NUMBERS = {
     "[48.8, 48.9[": (48.8, 48.9),  # ARX
@@ -36,14 +36,14 @@ NUMBERS = {
 
 @pytest.mark.parametrize("text", NUMBERS)
 def test_a_range_of_numbers_is_read_as_it_is_meant(text: str) -> None:
-    found = number_spans(pa.array([text, "1"]), "lat")
+    found = number_ranges(pa.array([text, "1"]), "lat")
     assert found.readable.all()
     assert (found.low[0], found.high[0]) == pytest.approx(NUMBERS[text], abs=1e-12)
     assert (found.low[0] == found.high[0]) == (text == "48.8566")
 
 
 def test_what_is_no_range_is_not_readable() -> None:
-    found = number_spans(pa.array(["north", "[5, 3]", "[a, b[", "7"]), "lat")
+    found = number_ranges(pa.array(["north", "[5, 3]", "[a, b[", "7"]), "lat")
     assert found.readable.tolist() == [False, False, False, True]
 
 
@@ -60,15 +60,15 @@ TIMES = {
 @pytest.mark.parametrize("text", TIMES)
 def test_a_range_of_times_is_read_as_it_is_meant(text: str) -> None:
     noon = 1_714_564_800
-    found = time_spans(pa.array([text, "2024-05-01T12:00:00Z"]), Times(None), "t")
+    found = time_ranges(pa.array([text, "2024-05-01T12:00:00Z"]), Times(None), "t")
     assert found.readable.all()
     assert found.low[0] - noon == pytest.approx(TIMES[text][0], abs=1e-5)
     assert found.high[0] - noon == pytest.approx(TIMES[text][1], abs=1e-5)
 
 
 def test_empty_numbers_and_times_may_be_anything() -> None:
-    assert np.isinf(number_spans(pa.array([None, 1.5]), "lat").low).tolist() == [True, False]
-    assert np.isinf(time_spans(pa.array([None, 1.5e9]), Times("s"), "t").high).tolist() == [True, False]
+    assert np.isinf(number_ranges(pa.array([None, 1.5]), "lat").low).tolist() == [True, False]
+    assert np.isinf(time_ranges(pa.array([None, 1.5e9]), Times("s"), "t").high).tolist() == [True, False]
 
 
 def test_a_geohash_is_the_rectangle_that_its_definition_gives() -> None:

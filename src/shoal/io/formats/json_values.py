@@ -1,14 +1,35 @@
-"""A list of objects in one JSON file, read object by object, so that its size does not matter."""
+"""Values of JSON as text, and objects as flat rows."""
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from shoal.errors import InputError
-from shoal.io.formats.xml_files import BROKEN_GZIP, opened
+from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+
+
+def text_of(value: Any) -> str | None:
+    """A value of JSON as text; nothing stays nothing."""
+    if value is None or isinstance(value, str):
+        return value
+    return (
+        repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else json.dumps(value)
+    )
+
+
+def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of an object by their names, those of objects inside it as ``outer.inner``."""
+    values: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            values.update(flat(value, f"{prefix}{name}."))
+        else:
+            values[f"{prefix}{name}"] = value
+    return values
+
 
 _BLOCK_BYTES: Final = 1 << 20
 _BLANKS: Final = " \t\r\n"
@@ -17,7 +38,7 @@ _BLANKS: Final = " \t\r\n"
 def begins_as_list(path: Path) -> bool:
     """Whether the first character of a file, but for blanks, opens a list."""
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             return file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
     except BROKEN_GZIP:
         return False
@@ -27,7 +48,7 @@ def objects(path: Path) -> Iterator[Any]:
     """The members of the list, one at a time. Raises InputError where the file is not whole JSON."""
     decoder = json.JSONDecoder()
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             reader = codecs.getreader("utf-8-sig")(file)
             text = reader.read(_BLOCK_BYTES).lstrip(_BLANKS)
             place, last = 1, False  # behind the bracket
