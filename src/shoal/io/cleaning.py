@@ -1,4 +1,4 @@
-"""Which rows are fit for use; every other row is counted once, under the first reason that holds."""
+"""Which rows are usable; every other row is counted once, under the first reason that applies."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -35,14 +35,14 @@ MINUTE_S: Final = 60.0
 
 
 class Sieve:
-    """The rows of one batch that are still good, and the tally of those that are not."""
+    """The usable rows of one batch, and the counts of the others by reason."""
 
     def __init__(self, rows: int, dropped: dict[str, int]) -> None:
         self.good: Flags = np.ones(rows, dtype=np.bool_)
         self._dropped = dropped
 
     def drop(self, reason: str, bad: Flags) -> None:
-        """Take out the rows where ``bad``, and count those that were still good."""
+        """Remove the rows where ``bad``, and count those that were still good."""
         newly = int(np.count_nonzero(bad & self.good))
         if newly:
             self._dropped[reason] = self._dropped.get(reason, 0) + newly
@@ -60,13 +60,13 @@ class Sieve:
         self.drop(NOT_FINITE, ~(np.isfinite(first) & np.isfinite(second)))
 
     def drop_angles(self, lon_deg: Floats, lat_deg: Floats) -> None:
-        """Drop positions off the globe. A position that is not good may hold anything."""
+        """Drop positions off the globe; rows dropped before may hold any value."""
         self.drop(LATITUDE, ~(np.abs(lat_deg) <= 90))
         self.drop(LONGITUDE, ~(np.abs(lon_deg) <= 180))
 
 
 class TimeOrder:
-    """Counts rows with a time before the person's previous good row, in file order over all batches."""
+    """Counts rows whose time is before the person's previous good row, in file order over all batches."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -74,7 +74,7 @@ class TimeOrder:
         self._latest: Micros = np.empty(0, dtype=np.int64)
 
     def count(self, code: Codes, t: Micros) -> None:
-        """One batch of good rows in file order."""
+        """Count one batch of good rows in file order."""
         if not code.size:
             return
         if code.max() >= len(self._latest):
@@ -96,13 +96,13 @@ class TimeOrder:
         self._latest[code[last]] = t[last]
 
     def ends(self, people: int) -> tuple[Micros, Micros]:
-        """The time of the first and of the last good row of each, [n] twice; -1 of those without one."""
+        """The times of each person's first and last good row, [n] twice; -1 without a row."""
         none = np.full(max(people - len(self._latest), 0), -1)
         return np.append(self._first, none)[:people], np.append(self._latest, none)[:people]
 
 
 def duplicate_reason(grid: Grid | None) -> str:
-    """Why a row that gives no new sample is dropped: on a grid, rows may differ and still mean the same."""
+    """The reason for dropping a repeated sample; on a grid, different rows may give the same sample."""
     if grid is None:
         return DUPLICATE
     return SAME_MINUTE if grid.slot_s == MINUTE_S else SAME_SLOT

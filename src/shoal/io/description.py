@@ -1,4 +1,4 @@
-"""What is in a data set, in figures and in plain words: the answer to ``shoal inspect``."""
+"""A data set in figures and in plain words, with a map of letters: the answer to ``shoal inspect``."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -25,7 +25,7 @@ _LETTER_SHAPE: Final = 2.0  # a letter is about twice as high as wide
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """One of the most frequent places: its middle, in meters and, where the plane is known, degrees."""
+    """One of the most frequent places: its center, in meters and, on a known plane, degrees."""
 
     lat: float | None
     lon: float | None
@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Area:
-    """The smallest upright rectangle around all samples, by its corners in degrees."""
+    """The smallest upright rectangle around all samples, in degrees."""
 
     south: float
     west: float
@@ -66,10 +66,7 @@ def area_of(data: Trajectories) -> Area | None:
 
 
 def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[Place, ...]:
-    """The most frequent places.
-
-    order: the samples by place. begins: where each place begins in it, in that order.
-    """
+    """The most frequent places. order: the samples by place; begins: the first index of each place in it."""
     counts = np.diff(np.append(begins, len(order)))
     best = np.argsort(-counts, kind="stable")[:TOP_PLACES]
     subject = np.repeat(np.arange(data.n_subjects), data.lengths)
@@ -93,8 +90,8 @@ def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[P
 def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
     """A map of letters, north up: the denser the samples, the darker the letter.
 
-    x, y: [n] positions of the samples. The hundredth of them that lies farthest out on each side of each axis
-    is left out, so that one stray sample does not shrink the rest to a point.
+    x, y: [n] positions. The outermost hundredth on each side of each axis is left out, so that one stray
+    sample does not shrink the rest to a point.
     """
     (west, east), (south, north) = _middle(x), _middle(y)
     wide, high = east - west, north - south
@@ -111,7 +108,7 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
 
 
 def letter_width(x: Numbers, y: Numbers) -> float:
-    """How wide a letter of the map is, in the unit of x."""
+    """The width of a letter of the map, in the unit of x."""
     (west, east), (south, north) = _middle(x), _middle(y)
     return _longest(east - west, north - south) / _MAP_COLUMNS
 
@@ -123,7 +120,7 @@ def middle_of(x: Numbers, y: Numbers) -> tuple[float, float, float, float]:
 
 
 def _longest(wide: float, high: float) -> float:
-    """What the whole width of the map stands for."""
+    """The distance across the full width of the map."""
     return max(wide, high * _MAP_COLUMNS / (_MAP_ROWS * _LETTER_SHAPE), 1e-9)
 
 
@@ -140,7 +137,7 @@ def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:
 
 
 def surface_of(x: Numbers, y: Numbers) -> float:
-    """The surface of the convex hull of points, in squares of their unit; 0 for points on a line."""
+    """The area of the convex hull of points, in square units; 0 for points on a line."""
     points = np.unique(_outer(np.stack([x, y], axis=1).astype(np.float64)), axis=0)
     corners: list[Numbers] = []
     for ordered in (points, points[::-1]):  # the lower half from left to right, the upper one back
@@ -158,7 +155,7 @@ def surface_of(x: Numbers, y: Numbers) -> float:
 
 
 def _outer(points: Numbers) -> Numbers:
-    """The points that are not inside the octagon of the outermost ones in eight directions."""
+    """The points outside the octagon of the outermost ones in eight directions."""
     angle = np.arange(8) * np.pi / 4
     octagon = points[np.argmax(points @ np.stack([np.cos(angle), np.sin(angle)]), axis=0)]
     inside = np.ones(len(points), dtype=np.bool_)
@@ -170,7 +167,7 @@ def _outer(points: Numbers) -> Numbers:
 
 
 def _turn(a: Numbers, b: Numbers, c: Numbers) -> float:
-    """Positive when the way from a over b to c turns left."""
+    """Positive when the path from a over b to c turns left."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
@@ -182,18 +179,15 @@ _EVEN: Final = 0.5  # the share of all intervals from which one interval is the 
 class Description:
     """A data set in figures.
 
-    first_time, last_time: ISO 8601, UTC. days: between them. extent: of the smallest upright rectangle
-    around all samples. samples_per_subject: least, median, most. samples_per_subject_and_day: mean over
-    all subjects and the days of the data, at least one. samples_per_subject_and_hour: the same by the hours
-    of the data. surface_km2: of the convex hull of all places. places: different cells, or positions as
-    given. share_in_top_places: of all samples, in the ten most frequent ones. median_gap_s: between
-    consecutive samples of one subject, None where nobody has two. gap_quantiles_s: of these times, at 10, 50
-    and 90 %.
-    usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
-    of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
-    cell_m, slot_s: None for points as given. map_letter_m: how wide a letter of the map is. map_bounds_m: of
-    the map, west, south, east and north on the plane of crs. samples_by_hour: of the day, by the clock of
-    time_zone, 24 numbers. columns: those that were read, by what they hold.
+    first_time, last_time: ISO 8601, UTC. days: between them. extent: of the smallest upright rectangle.
+    samples_per_subject: least, median, most. samples_per_subject_and_day: mean over all subjects and the days
+    of the data, at least one; samples_per_subject_and_hour likewise. surface_km2: of the convex hull. places:
+    the number of different cells or positions. share_in_top_places: of all samples, in the ten most frequent.
+    median_gap_s: between consecutive samples of a subject, None without any; gap_quantiles_s: at 10, 50 and
+    90 %. usual_gap_s, usual_gap_share: the most frequent gap and its share. area: in degrees, None on a plane
+    of no known system. map: lines of letters, north up. map_letter_m: width of a letter. map_bounds_m: west,
+    south, east, north of the map on the plane of crs. cell_m, slot_s: None without a grid. samples_by_hour:
+    24 numbers, by the clock of time_zone. columns: the columns that were read, by role.
     """
 
     subjects: int
@@ -231,7 +225,7 @@ class Description:
     columns: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """For ``--json``: the same names."""
+        """The same names, for ``--json``."""
         least, median, most = self.samples_per_subject
         return {
             **asdict(self),
@@ -250,7 +244,7 @@ class Description:
         return html_table("Data", rows, notes=self.notes)
 
     def lines(self) -> list[str]:
-        """For people to read."""
+        """Lines for people to read."""
         least, median, most = self.samples_per_subject
         gap = (
             "nobody has two samples"
@@ -286,7 +280,7 @@ class Description:
         ]
 
     def _densities(self) -> list[str]:
-        """The features by which the kte paper describes its data sets (Gramaglia et al. 2017, Table I)."""
+        """The features of the kte paper's data sets (Gramaglia et al. 2017, Table I)."""
         hourly = f"samples of one subject an hour: {self.samples_per_subject_and_hour:,.3g}"
         if not self.surface_km2:
             return [hourly]
@@ -298,7 +292,6 @@ class Description:
         ]
 
     def _rhythm(self) -> list[str]:
-        """How regularly samples follow one another."""
         if self.gap_quantiles_s is None or self.usual_gap_s is None or self.usual_gap_share is None:
             return []
         low, _, high = self.gap_quantiles_s
@@ -309,17 +302,17 @@ class Description:
 
 
 def describe(trajectories: Trajectories) -> Description:
-    """The figures of a data set, snapped or as given.
+    """The figures of a data set.
 
     Parameters
     ----------
     trajectories : Trajectories
-        The data set.
+        Snapped to a grid, or without one.
 
     Returns
     -------
     Description
-        How many people and samples, from when to when, how wide, how dense, and what the reading dropped.
+        People, samples, time span, area, density, and the rows that the reading dropped.
 
     Examples
     --------
@@ -381,7 +374,6 @@ def describe(trajectories: Trajectories) -> Description:
 
 
 def _bounds_m(data: Trajectories, cell_m: float) -> tuple[float, float, float, float]:
-    """Of the map in meters; a cell lies in its middle."""
     half = 0.5 if data.grid else 0.0
     west, south, east, north = ((value + half) * cell_m for value in middle_of(data.x, data.y))
     return west, south, east, north
@@ -393,7 +385,6 @@ def _extent(values: Numbers, *, snapped: bool) -> float:
 
 
 def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
-    """Where each different place begins among the samples sorted by place, and that order."""
     order: Integers = np.lexsort((y, x))
     x, y = x[order], y[order]
     return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
@@ -412,7 +403,6 @@ def _quantiles(gaps_s: Numbers) -> tuple[float, float, float] | None:
 
 
 def _usual(gaps_s: Numbers) -> tuple[float | None, float | None]:
-    """The most frequent interval, the least of equals, and its share."""
     if not len(gaps_s):
         return None, None
     values, counts = np.unique(gaps_s, return_counts=True)
@@ -434,5 +424,4 @@ def _place_line(place: Place, samples: int) -> str:
 
 
 def _iso(seconds: float) -> str:
-    """A moment as ISO 8601 text, to the second."""
     return f"{np.datetime64(int(seconds * SECOND), 'us').astype('datetime64[s]')}Z"

@@ -1,6 +1,6 @@
-"""A file that another tool published, in whatever columns: records with places and times, exact or as ranges.
+"""A file that another tool published, in any columns: records with places and times, exact or as ranges.
 
-Nothing is cleaned or dropped, as it is when raw data is read: every row is published, and counts.
+Unlike raw data, no row is cleaned or dropped: every row is published, and counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,30 +32,29 @@ _PER_DEGREE: Final = 1e7
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Axis:
-    """From and to of each row, float64 [n]. Both are equal where the file gives a single value."""
+    """From and to of each row, float64 [n]; equal for a single value."""
 
     low: Floats
     high: Floats
 
     @property
     def single(self) -> Flags:
-        """Where the file gives a single value."""
+        """Whether the file gives a single value, bool [n]."""
         return np.asarray(self.low == self.high)
 
     def take(self, rows: Any) -> "Axis":
-        """Only these rows."""
+        """These rows."""
         return Axis(low=self.low[rows], high=self.high[rows])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Foreign:
-    """What a file publishes.
+    """The content of a published file.
 
-    records: the names, in the order of their first rows; rows themselves where no column names records.
-    record: int64 [n], the record of each row. t: seconds. first, second: degrees (longitude, latitude) or
-    meters; of H3 cells their numbers, and nothing. corners: of H3 cells, the rectangle of degrees that holds
-    each. finest: the finest level of H3. columns: the columns by role. others: those not looked at.
-    unreadable: rows left out.
+    records: names in the order of their first rows; the rows themselves without a column of names. record:
+    int64 [n], the record of each row. t: seconds. first, second: degrees (longitude, latitude) or meters; of
+    H3 cells, their numbers and nothing. corners: of H3 cells, their bounding rectangle in degrees. finest:
+    the finest level of H3. columns: by role. others: unused columns. unreadable: rows left out.
     """
 
     name: str
@@ -76,13 +75,13 @@ class Foreign:
 
     @property
     def n_rows(self) -> int:
-        """How many rows could be read."""
+        """The number of readable rows."""
         return len(self.record)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Places:
-    """The axes of space and what they count; fields as of Foreign, and the rows that can be read."""
+    """Both axes of space; fields as of Foreign, and the readable rows."""
 
     first: Axis
     second: Axis
@@ -100,25 +99,11 @@ def read_foreign(
     crs: str | None = None,
     time_zone: str | None = None,
 ) -> Foreign:
-    """Read a published file.
+    """Read a published file from any source of ``shoal.read``.
 
-    Parameters
-    ----------
-    source
-        As for ``shoal.read``.
-    columns
-        Columns by role (a key of ROLES), where their names are not recognized.
-    crs
-        The system of planar x and y.
-    time_zone
-        Of times without a zone; None = UTC.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, or holds no column of places or times.
-    MisuseError
-        For a role that does not exist.
+    columns: by role (a key of ROLES), for names that are not recognized. crs: of planar x and y. time_zone:
+    of times without a zone, None = UTC. Raises InputError for an unreadable file or one without places and
+    times, MisuseError for an unknown role.
     """
     unknown = sorted(set(columns or {}) - set(ROLES))
     if unknown:
@@ -179,7 +164,6 @@ def read_foreign(
 
 
 def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.Table:
-    """The columns in use, of all rows."""
     batches = [
         pa.Table.from_batches([batch])
         for table in tables
@@ -206,7 +190,7 @@ def _column(data: pa.Table, name: str) -> pa.Array:
 
 
 def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
-    """The table with whole hours of the day joined with their dates: 13 of 2024-05-01 is 2024-05-01 13."""
+    """Join whole hours of the day with their dates: 13 of 2024-05-01 is 2024-05-01 13."""
     hour = chosen.by_role["time"]
     column = plain(_column(data, hour))
     try:
@@ -226,7 +210,6 @@ def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
 
 
 def _axis(chosen: ColumnChoice, data: pa.Table, start: str, end: str, clock: Times | None) -> Ranges:
-    """The ranges of one axis, from one column or from two."""
     if start not in chosen.by_role:
         n = data.num_rows
         return Ranges(low=np.full(n, -np.inf), high=np.full(n, np.inf), readable=np.ones(n, dtype=np.bool_))
@@ -247,7 +230,6 @@ def _axis(chosen: ColumnChoice, data: pa.Table, start: str, end: str, clock: Tim
 
 
 def _places(name: str, table: Table, chosen: ColumnChoice, data: pa.Table, crs: str | None) -> _Places:
-    """Both axes of space, what they count, corners and finest level of H3, readable rows, the system."""
     if "lat" in chosen.by_role:
         lon, lat = (_axis(chosen, data, role, f"{role}-max", None) for role in ("lon", "lat"))
         sides = []

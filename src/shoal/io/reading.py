@@ -1,4 +1,4 @@
-"""From any source of positions to Trajectories, with an account of every row that did not get through."""
+"""From any source of positions to Trajectories, with an account of every row that was dropped."""
 
 import time as clock
 from dataclasses import fields, replace
@@ -202,10 +202,10 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
 def read_rows(
     source: object, reading: Reading, run: Run, keep: Keep, read_in_tasks: TaskReader | None = None
 ) -> ReadingState:
-    """Read and clean all rows, and hand them to ``keep`` part by part.
+    """Read and clean all rows, and pass them to ``keep`` part by part.
 
-    The rows are not placed yet: microseconds, and degrees or meters. elsewhere: reads pieces of the source
-    after the first, where it has some. Raises as ``read`` does, also when no row is left.
+    The rows are not placed yet: microseconds, and degrees or meters. read_in_tasks: reads pieces of the
+    source after the first. Raises as ``read`` does, also when no row is left.
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     require_screening(reading)

@@ -1,4 +1,4 @@
-"""What a source gave besides its rows: the account of the reading, kept batch by batch."""
+"""The state of a reading, batch by batch: decisions about columns and units, and counts of rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each o
 
 @dataclass(kw_only=True)
 class ReadingState:
-    """What a source gave besides its rows; plane: known once all are read."""
+    """Decisions and counts of a reading. plane: known after the last row."""
 
     name: str
     columns: Columns
@@ -51,16 +51,16 @@ class ReadingState:
 
     @property
     def grid(self) -> Grid | None:
-        """The grid to snap to, None for points as given."""
+        """The grid, None for points without one."""
         return Grid(cell_m=self.reading.cell_m, slot_s=self.reading.slot_s) if self.reading.snap else None
 
     @property
     def decided(self) -> tuple[Any, ...]:
-        """What some rows decided for all after them."""
+        """Decisions of these rows that hold for all later rows."""
         return self.times.decided, self.positions.commas.decided
 
     def without_counts(self) -> "ReadingState":
-        """For rows after these: the same decisions, and nothing read yet."""
+        """For later rows: the same decisions, and empty counts."""
         return ReadingState(
             name=self.name,
             columns=self.columns,
@@ -70,16 +70,16 @@ class ReadingState:
         )
 
     def forget_names(self) -> None:
-        """Go on without knowing who was met; what was counted stays."""
+        """Continue without the names of people; counts stay."""
         kinds, late = self.people.kinds, self.order.rows
         self.people, self.order = Names(), TimeOrder()
         self.people.kinds, self.order.rows = kinds, late
         self.units = self.people
 
     def join(self, later: "ReadingState") -> None:
-        """Add the account of the rows after these, which were read with the same decisions.
+        """Add the counts of later rows that were read with the same decisions, without their names.
 
-        Its names are left where they are. Raises InputError when two files would become one person.
+        Raises InputError when two files would become one person.
         """
         self.owners.join(later.owners)
         self.columns = later.columns
@@ -94,7 +94,7 @@ class ReadingState:
         self.notes += later.notes
 
     def intake(self, duplicates: int) -> Intake:
-        """The account of the whole reading, with this many rows left out that give no new sample."""
+        """The account of the whole reading. duplicates: rows that give no new sample."""
         repaired = {
             OUT_OF_ORDER: self.order.rows,
             cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
@@ -122,7 +122,7 @@ class ReadingState:
         )
 
     def _hours_of_utc(self) -> list[str]:
-        """A warning where the hours that shoal shows are far from those of the people."""
+        """A note when UTC is far from local time and the report shows hours."""
         longitude = self.positions.middle_lon_deg
         if (
             self.reading.time_zone is not None
@@ -141,13 +141,13 @@ class ReadingState:
 
 
 def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
-    """Add rows by reason to others."""
+    """Add rows by reason."""
     for reason, rows in more.items():
         counts[reason] = counts.get(reason, 0) + rows
 
 
 def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> None:
-    """Clean one batch of rows and keep what is good of it."""
+    """Clean one batch of rows and keep the good ones."""
     columns, reading = state.columns, state.reading
     state.rows_read += batch.num_rows
     sieve = Sieve(batch.num_rows, state.dropped)
@@ -185,7 +185,7 @@ def _person_days(state: ReadingState, code: Codes, t: Micros) -> Codes:
 
 
 def no_rows(state: ReadingState) -> InputError:
-    """The error, with the reasons, when no row is left."""
+    """The error, with reasons, when no row is left."""
     hints = {
         cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
         cleaning.LONGITUDE: "longitudes from 0 to 360 are not read: take 360 from those above 180",

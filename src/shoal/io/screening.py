@@ -1,4 +1,4 @@
-"""People with too few samples a day, or on too few days, whom a reading may leave out."""
+"""Leave out people with too few samples a day, or on too few days."""
 
 from dataclasses import replace
 from typing import Final
@@ -20,7 +20,7 @@ def has_screening(reading: Reading) -> bool:
 
 
 def require_screening(reading: Reading) -> None:
-    """Raise MisuseError for bounds that mean nothing."""
+    """Raise MisuseError for invalid bounds."""
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
         raise MisuseError(
             f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves "
@@ -34,7 +34,7 @@ def require_screening(reading: Reading) -> None:
 
 
 def active_days(t: Numbers, offsets: Integers, slot_s: float) -> Integers:
-    """[n]: on how many days (UTC) each subject has samples. t: [m] in slots, ascending in each subject."""
+    """[n]: days (UTC) with samples of each subject. t: [m] in slots, ascending in each subject."""
     day = np.floor(t * slot_s / DAY_S)
     fresh = np.ones(len(day), dtype=np.bool_)
     fresh[1:] = np.diff(day) != 0
@@ -43,18 +43,17 @@ def active_days(t: Numbers, offsets: Integers, slot_s: float) -> Integers:
 
 
 def days_between(first: float, last: float, slot_s: float) -> int:
-    """How many days (UTC) the data touch, those without samples included."""
+    """The number of days (UTC) from the first to the last sample, including days without samples."""
     return int(np.floor(last * slot_s / DAY_S) - np.floor(first * slot_s / DAY_S)) + 1
 
 
 def screen(
     lengths: Integers, active: Integers, days: float, n_days: int, intake: Intake
 ) -> tuple[Integers, Intake]:
-    """Positions of the subjects that have as much as asked, and the new account.
+    """Indexes of the subjects with enough samples and days, and the new account.
 
-    active: on how many days each has samples. days: of the data; at least one is counted, and a person-day
-    is one day long whatever the data. n_days: those that the data touch. Raises InputError when nobody is
-    left.
+    active: days with samples of each. days: length of the data; at least one is counted, and a person-day is
+    one day long. n_days: calendar days of the data. Raises InputError when no one is left.
     """
     reading = intake.reading
     selected = np.ones(len(lengths), dtype=np.bool_)
@@ -82,7 +81,6 @@ def screen(
 
 
 def _left_out(lengths: Integers, selected: Flags, enough: Flags, least: str, intake: Intake) -> Intake:
-    """The account with those who were kept and have not enough."""
     lost = selected & ~enough
     if not lost.any():
         return intake
@@ -95,7 +93,7 @@ def _left_out(lengths: Integers, selected: Flags, enough: Flags, least: str, int
 
 
 def screen_trajectories(trajectories: Trajectories) -> Trajectories:
-    """Without those whom the reading leaves out; raises InputError when nobody is left."""
+    """Apply the bounds of the reading; InputError when no one is left."""
     if not has_screening(trajectories.intake.reading):
         return trajectories
     t, slot_s = trajectories.t, trajectories.grid.slot_s if trajectories.grid else 1.0

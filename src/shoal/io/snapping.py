@@ -27,7 +27,7 @@ class Rows:
     """Some rows in input order: code of the subject, time, position.
 
     Units are microseconds and degrees or meters at first, then those of Trajectories. lat, lon: degrees
-    exactly as given, where points stay as given and came in degrees.
+    exactly as in the input, for points without a grid that came in degrees.
     """
 
     code: Codes
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Arranged:
-    """The arrays of Trajectories, and how many exact duplicates were left out."""
+    """The arrays of Trajectories, and the number of exact duplicates left out."""
 
     ids: tuple[str, ...]
     offsets: Integers
@@ -54,7 +54,7 @@ class Arranged:
 
 
 def require_grid(grid: Grid) -> None:
-    """Raises MisuseError for a grid finer than coordinates and times are kept, or wider than the earth."""
+    """Raise MisuseError for a grid finer than stored coordinates and times, or wider than the earth."""
     if not grid.cell_m <= COARSEST_M:
         raise MisuseError(f"cell_m = {grid.cell_m} is wider than the earth; choose at most {COARSEST_M:.0f}")
     if not grid.slot_s <= LONGEST_S:
@@ -82,8 +82,8 @@ def put_on_plane(
 ) -> None:
     """Project each part from degrees into ``plane`` (None = meters already) and snap it, in place.
 
-    Rows without an image on the plane are counted in ``dropped``. Without ``grid`` the units are seconds and
-    meters; with ``keep_degrees`` the degrees stay beside them.
+    Rows without an image on the plane are counted in ``dropped``. Without ``grid`` units are seconds and
+    meters; ``keep_degrees`` keeps the degrees as well.
     """
 
     def work(index: int) -> int:
@@ -97,14 +97,14 @@ def put_on_plane(
 
 
 def reason_outside(plane: str | None) -> str:
-    """Why a row has no place, in words."""
+    """The reason for rows outside the plane."""
     return OUTSIDE if plane is not None else TOO_LARGE
 
 
 def place_rows(
     rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bool = False
 ) -> tuple[Rows, int]:
-    """The rows that have an image on the plane, projected and snapped, and how many have none."""
+    """The rows with an image on the plane, projected and snapped, and the number of others."""
     x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
     code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
     inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
@@ -133,10 +133,7 @@ def cells(meters: Floats, cell_m: float) -> Integers:
 
 
 def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
-    """Subjects by id, each one's samples by (t, x, y) without repeats.
-
-    Empties ``parts``; needs at least one row. texts: the id of each code.
-    """
+    """Subjects by id, their samples by (t, x, y) without repeats. Empties ``parts``. texts: of codes."""
     first_row = np.full(len(texts), -1, dtype=np.int64)
     row = sum(len(part.code) for part in parts)
     for part in reversed(parts):
@@ -164,11 +161,10 @@ def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
 
 
 def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -> Sequence[Any]:
-    """Subject, t, x, y (and degrees, where they are kept) of the different rows, ascending.
+    """Subject, t, x, y (and degrees, if kept) of the different rows, ascending.
 
     Empties ``parts``; needs at least one row. Whole-number columns are packed with the subject into one
-    64-bit key where that fits, because sorting one key takes a tenth of the time and memory of sorting four
-    columns.
+    64-bit key if they fit: sorting one key takes a tenth of the time and memory of sorting four columns.
     """
     packing = Packing.of(parts, n_subjects)
     return packing.sorted_rows(parts, subject_of_code) if packing else _sorted_columns(parts, subject_of_code)
@@ -176,14 +172,14 @@ def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -
 
 @dataclass(frozen=True)
 class Packing:
-    """How subject, t, x and y share one 64-bit key: the lowest value and the number of bits of t, x and y."""
+    """Subject, t, x and y in one 64-bit key: the lowest value and the number of bits of t, x and y."""
 
     lowest: tuple[int, int, int]
     bits: tuple[int, int, int]
 
     @classmethod
     def of(cls, parts: Sequence[Rows], n_subjects: int) -> "Packing | None":
-        """The packing for these rows, None when they are not whole numbers or do not fit."""
+        """The packing for these rows, None if they are not whole numbers or do not fit."""
         filled = [part for part in parts if part.code.size]
         if filled[0].t.dtype != np.int64:
             return None
@@ -223,7 +219,7 @@ class Packing:
 
 
 def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
-    """The same for rows that fit no 64-bit key: points as given, with degrees, or a very large area."""
+    """For rows that fit no 64-bit key: points without a grid, with degrees, or a very large area."""
     has_degrees = any(part.lat is not None for part in parts)
     filled = [part for part in parts if part.code.size]
     names = ("t", "x", "y", "lat", "lon") if has_degrees else ("t", "x", "y")

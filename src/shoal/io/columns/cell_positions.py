@@ -1,6 +1,8 @@
 """Records that name a cell of a mobile network, or a zone, instead of a position.
 
-A table of cells with their positions, or their footprints, completes them.
+A table of cells with positions or footprints (polygons, bounds, or widths around a center) completes them. A
+sample has no extent, so a record stands at the center of its cell's footprint; the account tells how large
+the footprints are.
 """
 
 from collections.abc import Sequence
@@ -38,7 +40,7 @@ _POLYGON: Final = b'Polygon"'
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Places:
-    """Where cells are, float64 [n]: degrees of the center, meters of the extent (nan = not known)."""
+    """Cells, float64 [n]: center in degrees, extent in meters (nan = unknown)."""
 
     lon: Floats
     lat: Floats
@@ -48,10 +50,10 @@ class Places:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How a table tells where its cells are.
+    """The columns of a table of cells that give positions.
 
-    area: a column of polygons; crs: their system. bounds: west, south, east, north. center: longitude and
-    latitude. sides: width and height. radius: half of both.
+    area: of polygons, in the system crs. bounds: west, south, east, north. center: longitude and latitude.
+    sides: width and height. radius: half of both.
     """
 
     area: str = ""
@@ -62,18 +64,18 @@ class Layout:
     radius: str = ""
 
     def wanted(self) -> list[str]:
-        """Every column that must be read."""
+        """All columns to read."""
         columns = [self.area, *self.bounds, *self.center, *self.sides, self.radius]
         return [name for name in columns if name]
 
 
 def holds_areas(path: Path) -> bool:
-    """Whether a file is GeoJSON with polygons, which only a library of geometry reads."""
+    """Whether a file is GeoJSON with polygons, which need a geometry library."""
     return path.suffix.lower() in {".geojson", ".json"} and _POLYGON in path.read_bytes()
 
 
 def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
-    """How the table tells places, None when it does not. centers: its columns of longitude and latitude."""
+    """The layout of the table, None without positions. centers: its columns of longitude and latitude."""
     column_of = {name.strip().lower(): name for name in table.columns}
     if table.geometry is not None:
         if table.geometry.crs is None:
@@ -98,7 +100,7 @@ def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
 
 
 def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
-    """The places of these cells; a center that cannot be told is nan."""
+    """The places of these cells; nan for an unreadable center."""
     if layout.area:
         west, south, east, north = _bounds_of(batch.column(layout.area), where)
         return _between(layout.crs, west, south, east, north)
@@ -118,13 +120,11 @@ def _numbers(batch: pa.RecordBatch, name: str, where: str) -> Floats:
 
 
 def _lengths(batch: pa.RecordBatch, name: str, where: str) -> Floats:
-    """Meters; what is no length is not known."""
     lengths = _numbers(batch, name, where)
     return np.where(np.isfinite(lengths) & (lengths >= 0), lengths, np.nan)
 
 
 def _between(crs: str, west: Floats, south: Floats, east: Floats, north: Floats) -> Places:
-    """The middle and the extent of bounds; of none where they are turned round."""
     sound = (west <= east) & (south <= north)
     x, y = (np.where(sound, (low + high) / 2, np.nan) for low, high in ((west, east), (south, north)))
     width_m, height_m = east - west, north - south
@@ -138,7 +138,6 @@ def _between(crs: str, west: Floats, south: Floats, east: Floats, north: Floats)
 
 
 def _bounds_of(column: pa.Array, where: str) -> tuple[Floats, Floats, Floats, Floats]:
-    """West, south, east and north of shapes as well-known text or binary; nan where there is none."""
     try:
         import shapely
     except ImportError as error:
@@ -159,7 +158,7 @@ _COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
 
 
 def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table as a preset and a file of cells complete it, and the settings that follow."""
+    """The table as a preset and a file of cells complete it, and the resulting settings."""
     table, reading = apply_preset(table, reading)
     settings: dict[str, Any] = {
         name: value
@@ -171,10 +170,10 @@ def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
 
 def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table with columns ``lat`` and ``lon``, of the cell that each record names, and the settings.
+    """Add columns ``lat`` and ``lon`` of the cell that each record names; unknown cells are counted.
 
-    Records of other cells are counted. Raises InputError when no column names a cell, or the table of cells
-    cannot be read, MisuseError when columns of positions are named besides.
+    Raises InputError without a column of cells or a readable table of cells, MisuseError when columns of
+    positions are named as well.
     """
     if any(getattr(reading, role) not in {None, role} for role in ("lat", "lon")) or reading.x or reading.y:
         raise MisuseError(
@@ -206,10 +205,7 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
 
 def _extents(cells: Places) -> list[str]:
-    """How large the footprints are that records stand in the middle of; nothing where none is known.
-
-    They are those of the whole table, so that no note tells where somebody was.
-    """
+    """A note on the size of the footprints of the whole table, so that it reveals no one's places."""
     extents = np.sort(np.maximum(cells.width_m, cells.height_m)[_known(cells)])
     if not len(extents):
         return []
@@ -223,18 +219,16 @@ def _extents(cells: Places) -> list[str]:
 
 
 def _known(cells: Places) -> Flags:
-    """Whether the extent of each cell is known."""
     return np.isfinite(cells.width_m) & np.isfinite(cells.height_m)
 
 
 def _length(meters: float) -> str:
-    """Two digits are enough for the area where an antenna is received."""
     rounded = float(f"{meters:.2g}")
     return f"{rounded / 1000:g} km" if rounded >= 1000 else f"{rounded:g} m"
 
 
 def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
-    """Row of each cell by its name, and the places of the rows."""
+    """The row of each cell by its name, and the places of the rows."""
     path = Path(str(reading.cells))
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")
@@ -272,8 +266,6 @@ def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
 
 
 def _same(cells: Places, row: int, other: int) -> bool:
-    """Whether two rows of a cell tell the same."""
-
     def values_at(at: int) -> Floats:
         return np.array([getattr(cells, role)[at] for role in _COLUMNS])
 
@@ -281,7 +273,6 @@ def _same(cells: Places, row: int, other: int) -> bool:
 
 
 def _layout(cells: Table) -> Layout:
-    """How a table of cells tells where they are; raises InputError when it does not."""
     centers = [
         matches[0]
         for role in ("lon", "lat")
@@ -300,7 +291,6 @@ def _layout(cells: Table) -> Layout:
 def _cell_column(
     name: str, columns: Sequence[str], requested: str | None, but: Sequence[str | None] = ()
 ) -> str:
-    """The column that names the cell: the one given, else the first of the usual names."""
     if requested is not None:
         matches = [column for column in columns if column.strip().lower() == requested.strip().lower()]
         if not matches:

@@ -1,4 +1,4 @@
-"""Which column is which: recognized names, names that the caller gives, and errors that say what to name."""
+"""The role of each column: recognized names, the caller's names, and errors that say what to name."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -50,7 +50,8 @@ class Columns:
     """The columns to read.
 
     person: names the subject. first, second: longitude and latitude when ``angles``, else x and y. geometry:
-    the column of positions instead. alternative: columns that could give it, too. date: of days.
+    the column of positions instead. alternative: other columns that also give positions. date: of days, when
+    ``time`` is a clock time.
     """
 
     id: str
@@ -64,16 +65,16 @@ class Columns:
     date: str = ""
 
     def wanted(self) -> list[str]:
-        """Every column that must be read, once each."""
+        """All columns to read, without repeats."""
         position = [self.geometry.column] if self.geometry else [self.first, self.second]
         return list(dict.fromkeys([self.person, self.time, *([self.date] if self.date else []), *position]))
 
 
 def find_columns(table: Table, reading: Reading) -> Columns:
-    """The columns that ``reading`` names, and the recognized ones for what it leaves open.
+    """The columns that ``reading`` names, and recognized ones for the rest.
 
-    Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are
-    named, or one column twice.
+    Raises InputError for a missing or ambiguous column, MisuseError when both kinds of position are named, or
+    one column twice.
     """
     _require_all(table, reading)
     columns = _columns_of(table, reading)
@@ -145,7 +146,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
 
 
 def _require_all(table: Table, reading: Reading) -> None:
-    """Raises InputError that names every missing column at once, when more than one is missing."""
+    """Name every missing column in one error, when several are missing."""
     requested = {
         "id": reading.person or reading.id,
         **{role: getattr(reading, role) for role in NAMES if role != "id"},
@@ -173,7 +174,6 @@ def _require_all(table: Table, reading: Reading) -> None:
 
 
 def _required(table: Table, role: str, requested: str | None) -> str:
-    """The column of a role: the one given, or the only one whose name is recognized."""
     if requested is not None:
         return find_column(table, requested)
     candidates = _candidates(table, role)
@@ -191,12 +191,11 @@ def _required(table: Table, role: str, requested: str | None) -> str:
 
 
 def _candidates(table: Table, role: str) -> list[str]:
-    """Columns whose names are recognized for a role, whatever their case and surrounding blanks."""
     return [name for name in table.columns if name.strip().lower() in NAMES[role]]
 
 
 def find_column(table: Table, requested: str) -> str:
-    """The column of that name: exactly, or else whatever its case."""
+    """The column of that name: an exact match, else one that ignores case."""
     if requested in table.columns:
         return _once(table, requested)
     matches = [name for name in table.columns if name.strip().lower() == requested.strip().lower()]

@@ -1,4 +1,4 @@
-"""Which column of a published file is which: names that tools use, and names that the caller gives."""
+"""The role of each column of a published file: names that tools use, and names that the caller gives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class ColumnChoice:
 
 
 def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
-    """The columns in use: those given, else the first of the usual names for each role."""
+    """The requested columns, else the first of the usual names for each role."""
     chosen = ColumnChoice(by_role={role: find_column(table, name) for role, name in requested.items()})
     twice = next(
         (name for name in chosen.by_role.values() if list(chosen.by_role.values()).count(name) > 1), None
@@ -81,7 +81,7 @@ def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
 
 
 def find_date_column(table: Table, chosen: ColumnChoice, requested: Mapping[str, str]) -> str | None:
-    """The column of dates where the time is a column called hour and nobody named one."""
+    """The column of dates, when the time column is called hour and was not requested."""
     if "time" in requested or chosen.by_role.get("time", "").strip().lower() != "hour":
         return None
     lower = {name.strip().lower(): name for name in table.columns}

@@ -1,8 +1,7 @@
-"""Where land is, coarsely: which squares of half a degree touch it.
+"""A coarse map of land: the squares of half a degree that touch it.
 
-Made from Natural Earth's 1:10,000,000 land polygons (public domain, naturalearthdata.com, version 4.1.0): a
-square of half a degree counts as land when a polygon touches it, however small. Used to see that latitude and
-longitude were swapped: people live on land.
+From Natural Earth's 1:10,000,000 land polygons (public domain, naturalearthdata.com, version 4.1.0). Used to
+notice swapped latitude and longitude: people live on land.
 """
 
 import base64
@@ -88,10 +87,7 @@ _MASK: Final = (
 
 
 def on_land(lon_deg: Floats, lat_deg: Floats) -> Flags:
-    """Whether land lies in the half-degree square of each position.
-
-    lon_deg, lat_deg: float64 [n], finite; what lies off the globe is not on land.
-    """
+    """Whether the half-degree square of each position touches land, bool [n]; False off the globe."""
     column = np.floor((lon_deg + 180) * _PER_DEGREE)
     row = np.floor((lat_deg + 90) * _PER_DEGREE)
     mask = _mask()
@@ -108,13 +104,13 @@ def squares(lon_deg: Floats, lat_deg: Floats) -> Integers:
 
 
 def middles(square: Integers) -> tuple[Floats, Floats]:
-    """Longitude and latitude of the middle of each square, [n]."""
+    """Longitude and latitude of the center of each square, [n]."""
     row, column = np.divmod(square, _SIDE)
     return (column + 0.5) / _PER_DEGREE - 180, (row + 0.5) / _PER_DEGREE - 180
 
 
 def mirror_squares(square: Integers) -> tuple[Integers, Floats]:
-    """The squares of the same positions with both angles swapped, and how many degrees apart they are."""
+    """The squares after swapping both angles, and the distance between the two in degrees."""
     row, column = np.divmod(square, _SIDE)
     return column * _SIDE + row, np.abs(row - column) / _PER_DEGREE
 

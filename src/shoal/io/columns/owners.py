@@ -1,4 +1,4 @@
-"""Files that do not say whose they are: the person is the file, by its name, or the folder that holds it."""
+"""Files without a column of persons: the person is the file, by its name, or its folder."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,7 @@ from shoal.io.formats.tables import Owner, Table, add_constants
 
 
 def add_file_column(table: Table) -> Table:
-    """The table with a column ``file`` that names its only person: the file's name without its ending."""
+    """Add a column ``file`` with the only person of the table: the file's name without its ending."""
     stem = stem_of(table.name)
     owner = Owner(column="file", value=stem, place=table.place)
     return add_constants(replace(table, owners=(owner,)), {"file": stem})
@@ -30,22 +30,19 @@ def stem_of(name: str) -> str:
 
 
 class Owners:
-    """The files that were read so far and whom they were taken for, to see two that would become one."""
+    """The files read so far and their persons, to notice two files that would become one person."""
 
     def __init__(self) -> None:
         self._place_of: dict[str, str] = {}
 
     def add(self, table: Table, person: str) -> None:
-        """Take a table whose persons stand in the column ``person``.
-
-        Raises InputError when its name was taken for a person before, from another place.
-        """
+        """Add a table with the column ``person``; InputError if its name belongs to another file already."""
         for owner in table.owners:
             if owner.column == person:
                 self._take(owner.value, owner.place)
 
     def join(self, later: "Owners") -> None:
-        """Take over those of another piece of the input; raises as ``add`` does."""
+        """Add the owners of another piece of the input; raises as ``add`` does."""
         for value, place in later._place_of.items():
             self._take(value, place)
 

@@ -22,7 +22,7 @@ from shoal.units import counted
 
 @dataclass(frozen=True, kw_only=True)
 class Plane:
-    """A plane and the coordinates that its country has in it, in kilometers."""
+    """A national plane and its country's coordinates, in km (areas of use in EPSG, rounded outward)."""
 
     crs: str
     country: str
@@ -49,7 +49,7 @@ _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any loc
 
 
 def likely_planes(west: float, south: float, east: float, north: float) -> tuple[Plane, ...]:
-    """The planes that hold all of a rectangle of meters.
+    """The national planes that contain a whole rectangle of meters.
 
     Examples
     --------
@@ -85,7 +85,7 @@ _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is 
 
 @dataclass(frozen=True, eq=False)
 class AtSea:
-    """A table whose positions look swapped: the squares of the map that they lie in, and how many there."""
+    """A table whose positions look swapped: the squares of the map and the positions in each."""
 
     name: str
     square: Integers
@@ -93,11 +93,11 @@ class AtSea:
 
 
 class Positions:
-    """Reads and checks the positions of one input, batch after batch, and knows the plane they belong on.
+    """Reads and checks the positions of one input, batch after batch, and decides their plane.
 
-    crs: of the input, None = local meters. keeps_degrees: what comes out of ``read`` is (longitude,
-    latitude), still to be projected into ``plane()``; otherwise it is meters of that plane already. named: is
-    it the caller who says which columns are latitude and longitude.
+    crs: of the input, None = local meters. keeps_degrees: ``read`` returns (longitude, latitude), still to be
+    projected into ``plane()``; otherwise meters of that plane. named: the caller named latitude and
+    longitude.
     """
 
     def __init__(self, columns: Columns, reading: Reading, name: str, *, named: bool = False) -> None:
@@ -165,7 +165,7 @@ class Positions:
         )  # of local meters: west and south with the sign turned, east, north
 
     def without_counts(self) -> "Positions":
-        """The same decisions, with nothing counted."""
+        """A copy with the same decisions and empty counts."""
         fresh = copy(self)
         fresh.commas = self.commas.without_counts()
         if self._lengths is not None and self._working_crs is not None:
@@ -174,7 +174,7 @@ class Positions:
         return fresh
 
     def join(self, later: "Positions") -> None:
-        """Add what later rows, read with the same decisions, were counted as."""
+        """Add the counts of later rows that were read with the same decisions."""
         self._sums = [total + more for total, more in zip(self._sums, later._sums, strict=True)]
         self._rows += later._rows
         self.scaled += later.scaled
@@ -188,7 +188,7 @@ class Positions:
             self._lengths.add(later._lengths)
 
     def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
-        """float64 [n] twice, with unusable rows dropped from the sieve (they may hold anything)."""
+        """Coordinates, float64 [n] twice; unusable rows leave the sieve and may hold any value."""
         if columns.geometry is not None:
             first, second, readable = points(batch.column(columns.geometry.column))
         else:
@@ -214,7 +214,7 @@ class Positions:
         return first, second
 
     def end_table(self, name: str) -> None:
-        """All positions of a table, or of a part of one, have been read."""
+        """Close a table, or a part of one, after its last batch."""
         looked_at, swapped = self._of_table.total(), self._swapped - self._swapped_before
         if looked_at and swapped >= _SWAPPED * looked_at:
             square, count = np.array(list(self._of_table.items())).T
@@ -223,14 +223,13 @@ class Positions:
         self._of_table, self._swapped_before = Counter(), self._swapped
 
     def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
-        """The numbers of a column; those in ten-millionths of a degree become degrees."""
         values, readable = numbers(
             self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
         )
         return (values / _PER_DEGREE if name.strip().lower() in SCALED else values), readable
 
     def _remember(self, first: Floats, second: Floats) -> None:
-        """What the plane depends on. Sums of whole numbers: the same in whatever order the rows come."""
+        """Collect what the plane depends on. Sums of whole numbers do not depend on the order of rows."""
         self._rows += len(first)
         if self._lengths is not None and len(first):
             some = slice(None, None, len(first) // _MEASURED + 1)
@@ -262,10 +261,10 @@ class Positions:
             self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
 
     def plane(self) -> str | None:
-        """The text of the plane, None for local meters, once all rows have been read.
+        """The plane after all rows have been read, None for local meters.
 
         Raises InputError when planar numbers without a system look like degrees, and when distances in a
-        plane that somebody named are not those on the earth.
+        named plane differ from those on the earth.
         """
         if self._may_be_degrees and self._rows:
             raise InputError(
@@ -289,14 +288,12 @@ class Positions:
         return equal_area
 
     def _own_plane(self) -> str:
-        """The equal-area plane around these degrees: shoal's choice, which a later reading may name."""
         sine, cosine, latitude = self._sums
         self.middle_lon_deg = float(np.degrees(np.arctan2(sine, cosine)))
         self._middle_lat_deg = 90 * latitude / FINE / self._rows
         return equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
 
     def _note_wide(self) -> None:
-        """A note where most of these degrees, and most squares they lie in, are far from the middle."""
         if self.middle_lon_deg is None or not self._squares:
             return
         square, count = np.array(list(self._squares.items())).T
@@ -310,7 +307,6 @@ class Positions:
             )
 
     def _note_national(self) -> None:
-        """A note where local meters look like the coordinates of a country."""
         if not np.isfinite(self._bounds).all():
             return
         planes = likely_planes(-self._bounds[0], -self._bounds[1], self._bounds[2], self._bounds[3])
@@ -321,7 +317,6 @@ class Positions:
             )
 
     def _check_swapped(self) -> None:
-        """Raises InputError when latitude and longitude look swapped; a note where the caller named them."""
         if self._swapped >= _SWAPPED * max(self._looked_at, 1):
             share = 100 * self._swapped // self._looked_at
             seen = (
@@ -345,10 +340,7 @@ class Positions:
         )
 
     def _swapped_tables(self) -> list[str]:
-        """The tables at sea whose places are, with latitude and longitude swapped, where others are.
-
-        A ship is not: nobody is there either way. Near the diagonal of the map nobody can tell.
-        """
+        """Tables at sea that lie among other positions when swapped; near the diagonal both look the same."""
         names = []
         for table in self._at_sea:
             swapped, apart_deg = mirror_squares(table.square)

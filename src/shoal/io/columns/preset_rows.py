@@ -1,7 +1,4 @@
-"""Trips that are given by their two ends: each becomes two samples, the start and the end.
-
-Files that name a vehicle give its samples; files that do not are read trip by trip, each a unit of its own.
-"""
+"""Samples from known data sets: trips by their ends, polylines, numbered days and cells."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +20,7 @@ _ALONE: Final = "no column says who traveled: each trip is a person of its own"
 
 
 def taxi_ny(table: Table) -> Table:
-    """Yellow and green cabs with places: by medallion where the file has it, else each trip on its own."""
+    """Yellow and green cabs with places: by medallion if the file has it, else each trip on its own."""
     times = _first(table, ("tpep_pickup_datetime", "lpep_pickup_datetime", "pickup_datetime"))
     ends = _first(table, ("tpep_dropoff_datetime", "lpep_dropoff_datetime", "dropoff_datetime"))
     return _of_ends(
@@ -75,7 +72,7 @@ def citi_bike_2013(table: Table) -> Table:
 def _of_ends(
     table: Table, *, start: Sequence[str], end: Sequence[str], names: Sequence[str], who: str | None
 ) -> Table:
-    """A table of samples; without ``who``, the column ``trip`` numbers the trips in the file's order."""
+    """Two samples a trip; without ``who``, the column ``trip`` numbers the trips in file order."""
     start, end = ([find_column(table, name) for name in ends] for ends in (start, end))
     trips = 0
 
@@ -106,7 +103,6 @@ def _of_ends(
 
 
 def _first(table: Table, names: Sequence[str]) -> str:
-    """The first of these names that the table has, else the first."""
     available = {name.strip().lower() for name in table.columns}
     return next((name for name in names if name.lower() in available), names[0])
 
@@ -117,10 +113,7 @@ _EVERY_S: Final = 15
 
 
 def porto(table: Table) -> Table:
-    """Porto's taxis: a fix every 15 s from the start of the trip, as [[longitude, latitude], ...].
-
-    Trips without points, and those that cannot be read, are counted.
-    """
+    """Porto's taxis: a fix every 15 s from the start of a trip, as [[longitude, latitude], ...]."""
     start, line = find_column(table, "TIMESTAMP"), find_column(table, "POLYLINE")
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -155,7 +148,6 @@ def porto(table: Table) -> Table:
 
 
 def _points(text: str | None) -> list[tuple[float, float]] | None:
-    """Longitude and latitude of each point; None for what is no polyline."""
     try:
         parsed = json.loads(text or "[]")
         return [(float(lon), float(lat)) for lon, lat in parsed]
@@ -168,9 +160,9 @@ _CELL_M: Final = 500.0
 
 
 def yjmob(table: Table) -> Table:
-    """YJMob100K: days from 0, half hours from 0 to 47, cells of 500 m; 999 stands for what is withheld.
+    """YJMob100K: days from 0, half hours from 0 to 47, cells of 500 m; 999 = withheld.
 
-    Times become seconds since the start of day 0; positions the meters of the cells' centers.
+    Times become seconds since the start of day 0; positions the centers of cells in meters.
     """
     day, slot, x, y = (find_column(table, name) for name in ("d", "t", "x", "y"))
 

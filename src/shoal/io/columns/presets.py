@@ -1,8 +1,6 @@
-"""The layouts of known data sets and programs, as tables of columns: how they are recognized, what they mean.
+"""Layouts of known data sets and programs: how to recognize them, the role of each column, fixed settings.
 
-A row says which columns a file must have (or, without a header, what its first lines look like), which column
-is which, and what is fixed besides: a zone, a unit, a reference system. ``rows`` computes what no column
-holds.
+``rows`` computes samples from a file's rows, when no column holds them.
 """
 
 import csv
@@ -25,10 +23,10 @@ _NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
 class Preset:
     """One layout.
 
-    title: whose it is. source: where it is described. header: columns, in lower case, that a file must have.
-    fields: the names of the columns of a file without a header. looks: an expression that every first line of
-    such a file matches, fields joined by commas; None = only by ``--preset``. settings: of the
-    reading. rows: from the file's table to one of samples. encoding: of the text.
+    title: of the data set. source: its description. header: columns, in lower case, that a file must have.
+    fields: the column names of a file without a header. looks: an expression that matches every first line of
+    such a file, fields joined by commas; None = only by ``--preset``. settings: of the reading. rows:
+    computes samples.
     """
 
     title: str
@@ -195,14 +193,14 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 
 def get_preset(name: str) -> Preset:
-    """The layout of that name; raises MisuseError for another."""
+    """The layout of that name; MisuseError for an unknown one."""
     if name not in PRESETS:
         raise MisuseError(f"preset = '{name}' is not known; known are {', '.join(PRESETS)}")
     return PRESETS[name]
 
 
 def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | None:
-    """The preset and the delimiter of a file that begins with these lines, if one of them fits all."""
+    """The preset and the delimiter of a file whose first lines match it, None if none does."""
     for delimiter in delimiters:
         try:
             rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
@@ -216,9 +214,9 @@ def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | N
 
 
 def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table and the settings by the preset that is named or recognized, if any.
+    """The table and the settings by the named or recognized preset, if any.
 
-    A preset is recognized only while no column is named. What the caller says goes before what it says.
+    A preset is recognized only while no column is named. Settings of the caller come first.
     """
     free = all(getattr(reading, role) is None for role in ("id", "time", "lat", "lon", "x", "y", "columns"))
     columns = {name.strip().lower() for name in table.columns}

@@ -1,7 +1,7 @@
-"""Times written as text: the layouts that are recognized, a layout that the caller gives, and their parts.
+"""Times written as text: recognized layouts, and layouts that the caller gives.
 
-A layout is a regular expression with named groups; ``parse`` turns what matches into microseconds, a whole
-column at a time.
+A layout is a regular expression with named groups; ``parse`` turns matches into microseconds, a whole column
+at a time.
 """
 
 import re
@@ -79,7 +79,7 @@ _WEEKS: Final = frozenset("UWVGug")
 
 
 def layout_of(form: str) -> str:
-    """The layout of a form in strptime's signs. Raises MisuseError for a sign that it cannot hold to."""
+    """The layout of a form in strptime's signs; MisuseError for an unsupported sign."""
     for sign, longer in _LONGER.items():
         form = form.replace(f"%{sign}", longer)
     pieces = re.split(r"(%.?)", form)
@@ -112,7 +112,7 @@ def layout_of(form: str) -> str:
 
 
 def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
-    """Microseconds as the clock showed them (less the zone, where one is written); readable; with a zone."""
+    """Microseconds by the clock (less the zone, if written); readable rows; rows with a zone."""
     fields = pc.extract_regex(text, layout)
     matched = has_value(fields)
     groups = {field.name for field in fields.type}
@@ -168,17 +168,14 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
 
 
 def day_and_month(text: pa.Array) -> tuple[int, int]:
-    """How many dates such as 31/12/2024 must have the day first, and how many the month.
-
-    Counted are rows that the other order cannot read.
-    """
+    """The number of dates such as 31/12/2024 that only read with the day first, or the month first."""
     _, by_day, _ = parse(text, DAY_FIRST)
     _, by_month, _ = parse(text, MONTH_FIRST)
     return int(np.count_nonzero(by_day & ~by_month)), int(np.count_nonzero(by_month & ~by_day))
 
 
 def shape_of(text: str) -> str:
-    """What a value looks like, without what it says: digits are 9, letters are A but for names of months."""
+    """The shape of a value without its content: digits are 9, letters A except in names of months."""
 
     def masked(word: re.Match[str]) -> str:
         return word[0] if word[0].lower() in _VISIBLE else "A" * min(len(word[0]), 8)
@@ -187,14 +184,12 @@ def shape_of(text: str) -> str:
 
 
 def _months(names: pa.Array) -> Micros:
-    """1 to 12 from the first letters of the names of months, 0 for an empty one."""
     places = pc.index_in(pc.utf8_slice_codeunits(pc.utf8_lower(names), 0, 3), pa.array(MONTHS))
     months: Micros = pc.fill_null(pc.add(places, 1), 0).cast(pa.int64()).to_numpy(zero_copy_only=False)
     return months
 
 
 def _whole(digits: pa.Array) -> Micros:
-    """Whole numbers from texts of digits, 0 for an empty one."""
     whole: Micros = (
         pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64()).to_numpy(zero_copy_only=False)
     )

@@ -1,7 +1,7 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time.
 
-Understood: Arrow timestamps and dates, text in the layouts of ``time_text``, and numbers, whose unit is given
-or recognized by their size. No zone means the zone that the caller gives, else UTC.
+Supported: Arrow timestamps and dates, text in the layouts of ``time_text``, and numbers whose unit is given
+or recognized by size. Times without a zone have the caller's zone, else UTC.
 """
 
 from copy import copy
@@ -35,10 +35,9 @@ class Times:
     """Turns the time columns of one input, batch after batch, into microseconds.
 
     The unit of numbers, and whether dates such as 03/04/2024 begin with the day, are decided once. unit: "s",
-    "ms", "us", "ns", "serial-days", a duration such as "1min" for counted steps, or None = recognize. form:
-    of text, in strptime's signs, None = recognize. zone: of times without one, None = UTC. naive, zoned: rows
-    read from dates and times without and with a zone. twice, never: local times that the clock showed twice,
-    or skipped, when it was put back or forward.
+    "ms", "us", "ns", "serial-days", a duration such as "1min" for counted steps, or None = recognized. form:
+    of text, in strptime's signs, None = recognized. zone: of times without one, None = UTC. naive, zoned:
+    rows without and with a zone. twice, never: local times that the clock showed twice or skipped.
     """
 
     def __init__(self, unit: str | None, form: str | None = None, zone: str | None = None) -> None:
@@ -61,9 +60,9 @@ class Times:
             self.twice = self.never = 0
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
-        """int64 [n] and whether each could be read.
+        """int64 [n], and whether each is readable.
 
-        Raises InputError when the column's type holds no times, or when its times have two meanings.
+        Raises InputError for a column of another type, or when its times have two meanings.
         """
         column = plain(column)
         kind = column.type
@@ -89,24 +88,24 @@ class Times:
 
     @property
     def decided(self) -> tuple[str | None, bool, str | None]:
-        """What was recognized once, and holds for all later rows."""
+        """Decisions that hold for all later rows."""
         return self.unit, self.steps, self._slashed
 
     def without_counts(self) -> "Times":
-        """The same decisions, with nothing counted."""
+        """A copy with the same decisions and empty counts."""
         fresh = copy(self)
         fresh.naive = fresh.zoned = fresh.twice = fresh.never = 0
         fresh.unread = ""
         return fresh
 
     def join(self, later: "Times") -> None:
-        """Add what later rows, read with the same decisions, were counted as."""
+        """Add the counts of later rows that were read with the same decisions."""
         self.naive, self.zoned = self.naive + later.naive, self.zoned + later.zoned
         self.twice, self.never = self.twice + later.twice, self.never + later.never
         self.unread = self.unread or later.unread
 
     def notes(self) -> list[str]:
-        """What was assumed, in words."""
+        """Assumptions, as notes for users."""
         notes = []
         if self.unit is not None and not self.given:
             if self.steps:
@@ -129,7 +128,6 @@ class Times:
         self.zoned, self.naive = self.zoned + rows * zoned, self.naive + rows * (not zoned)
 
     def _utc(self, ticks: Micros, readable: Flags) -> Micros:
-        """Microseconds of UTC from those of the local clock, where a zone was given."""
         if self._zone is None:
             return ticks
         local = pa.array(np.where(readable, ticks, 0)).cast(pa.timestamp("us"))
@@ -175,10 +173,7 @@ class Times:
         return _scaled(values, self.unit), readable
 
     def _require_no_smaller_unit(self, values: Numbers, where: str) -> None:
-        """Raises InputError for seconds among milliseconds and the like, which would be read as of 1970.
-
-        Those of a larger unit are counted as times in the future.
-        """
+        """Refuse seconds among milliseconds and the like, which would be read as of 1970."""
         smaller = (values >= _FROM["s"]) & (values < _FROM[str(self.unit)])
         if smaller.any():
             shape = shape_of(str(int(values[smaller][0])))
@@ -189,7 +184,7 @@ class Times:
             )
 
     def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
-        """Numbers or dates written as text; uniform columns first, since they are many times faster."""
+        """Numbers or dates as text; uniform columns first, since they are many times faster."""
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
@@ -223,10 +218,7 @@ class Times:
         return ticks, readable
 
     def _with_slashes(self, text: pa.Array, where: str, *, most: bool) -> tuple[Micros, Flags]:
-        """Dates such as 31/12/2024, in the order that some of them prove.
-
-        most: these are most rows. A few that have two meanings are unreadable; most of them are an error.
-        """
+        """Dates such as 31/12/2024, in the order that some prove. most: refuse two meanings."""
         if self._slashed is None:
             by_day, by_month = time_text.day_and_month(text)
             either = parse(text, time_text.DAY_FIRST)[1]
@@ -247,7 +239,6 @@ class Times:
         return self._by_layouts(text, (layout,) if self._slashed else ())
 
     def _by_layouts(self, text: pa.Array, layouts: tuple[str, ...]) -> tuple[Micros, Flags]:
-        """The first layout that reads a row decides it."""
         ticks, readable = np.zeros(len(text), dtype=np.int64), np.zeros(len(text), dtype=np.bool_)
         for layout in layouts:
             rows = np.flatnonzero(has_value(text) & ~readable)
@@ -265,9 +256,9 @@ class Times:
 
 
 def clock_jumps(t_s: Numbers) -> list[str]:
-    """A note on times that lie half a GPS era or more from the middle of all: clocks that jump.
+    """A note on times half a GPS era or more from the median: clocks that jump.
 
-    The count of weeks of older receivers begins anew after 1,024, so they tell a time 19.6 years too early.
+    Older receivers restart their count of weeks after 1,024, and then show a time 19.6 years too early.
     """
     if not len(t_s):
         return []
@@ -283,10 +274,7 @@ def clock_jumps(t_s: Numbers) -> list[str]:
 
 
 def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:
-    """Dates and clock times from two columns as one column of text; null where either is missing.
-
-    Raises InputError for columns of a type that is none of these.
-    """
+    """Dates and clock times joined as text, null when either is missing; InputError for other types."""
     date, clock = plain(date), plain(clock)
     for kind in (date.type, clock.type):
         if not (is_text(kind) or is_number(kind) or pa.types.is_temporal(kind) or pa.types.is_null(kind)):
@@ -304,7 +292,7 @@ def _first(text: pa.Array, rows: Flags) -> str:
 
 
 def _require_no_dates(values: Numbers, where: str) -> None:
-    """Raises InputError when numbers are no count of seconds or steps, but dates in disguise."""
+    """Refuse numbers that are dates in disguise."""
     size = np.abs(values)
     whole = values == np.floor(values)
     if not whole.all() and ((size >= _SERIAL_FROM) & (size < _SERIAL_TO)).mean() > 0.9:

@@ -1,6 +1,6 @@
 """Values that stand for a range, as other tools write them: ``[48.8, 48.9[``, ``48.8*``, ``*``.
 
-A value is told apart by its text alone; what its ends mean, numbers or times, is decided by who reads them.
+The text alone gives the ends; the caller reads them as numbers or times.
 """
 
 import re
@@ -31,7 +31,7 @@ _COARSE_DATE: Final = re.compile(r"^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}))
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenRange:
-    """The ends of a range in text, None = no end. open_low: it is left out; closed_high: it is part."""
+    """The ends of a range as text, None = unbounded. open_low: without low; closed_high: with high."""
 
     low: str | None
     high: str | None
@@ -41,10 +41,7 @@ class WrittenRange:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranges:
-    """Ranges of a column, float64 [n]: ``low`` to below ``high``; both are equal for a single value.
-
-    readable: [n]. What cannot be read has no range.
-    """
+    """Ranges of a column, float64 [n]: ``low`` to below ``high``; both are equal for a single value."""
 
     low: Floats
     high: Floats
@@ -52,7 +49,7 @@ class Ranges:
 
 
 def number_ranges(column: pa.Array, where: str) -> Ranges:
-    """The ranges of a column of numbers, of their ranges, or of masked ones; InputError for another type."""
+    """The ranges of a column of numbers, ranges or masked numbers; InputError for another type."""
     column = plain(column)
     if not is_text(column.type):
         values, readable = numbers(column, where)
@@ -67,7 +64,7 @@ def number_ranges(column: pa.Array, where: str) -> Ranges:
 
 
 def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
-    """The same of times, in seconds. times: decides the unit and the zone, for all columns alike."""
+    """The ranges of a column of times, in seconds. times: shares unit and zone across all columns."""
     column = plain(column)
     if not is_text(column.type):
         ticks, readable = times.microseconds(column, where)
@@ -116,7 +113,6 @@ def parse_range(text: str) -> WrittenRange:
 
 
 def _ends(members: Sequence[str]) -> tuple[str, str]:
-    """The least and the greatest of a set: of numbers by value, of times as text sorts."""
     try:
         ordered = sorted(members, key=float)
     except ValueError:
@@ -125,7 +121,7 @@ def _ends(members: Sequence[str]) -> tuple[str, str]:
 
 
 def _masked(text: str) -> WrittenRange | None:
-    """A number with asterisks in the place of digits: ``48.8*`` is 48.80 to 48.90."""
+    """A number with asterisks for digits: ``48.8*`` is 48.80 to 48.90."""
     text = text.strip()
     if "*" not in text or not _MASKED.match(text):
         return None
@@ -136,7 +132,6 @@ def _masked(text: str) -> WrittenRange | None:
 
 
 def _coarse_date(text: str) -> WrittenRange | None:
-    """A year, a month, a day or an hour, which stands for all of it."""
     match = _COARSE_DATE.match(text.strip())
     if match is None:
         return None
@@ -157,7 +152,7 @@ def _coarse_date(text: str) -> WrittenRange | None:
 
 
 def _of_singles(values: Floats, readable: Flags, column: pa.Array) -> Ranges:
-    """Single values; an empty one may be anything, and one of 32 bits anything that is rounded to it."""
+    """Single values; an empty one may be anything, a 32-bit one any number that rounds to it."""
     empty = ~has_value(column)
     values = values.astype(np.float64)
     around = np.zeros(len(values))
@@ -171,7 +166,6 @@ def _of_singles(values: Floats, readable: Flags, column: pa.Array) -> Ranges:
 
 
 def _texts(coded: pa.DictionaryArray) -> list[str]:
-    """The different texts of a column, and an empty one at the end for rows without any."""
     return [*coded.dictionary.to_pylist(), ""]
 
 
@@ -181,7 +175,6 @@ def _spread(
     lows: tuple[Floats, Flags],
     highs: tuple[Floats, Flags],
 ) -> Ranges:
-    """Ranges of the different texts, one for each row."""
     has_low, has_high, open_low, closed_high, single = (
         np.array(flags, dtype=np.bool_)
         for flags in zip(

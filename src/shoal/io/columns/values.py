@@ -21,7 +21,7 @@ _WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): p
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The column without dictionary, extension or view; bytes that are text become it, and it is trimmed."""
+    """The column without dictionary, extension or view; text is trimmed, and bytes of text become text."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -50,10 +50,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def numbers(column: pa.Array, where: str) -> tuple[Floats, Flags]:
-    """float64 [n] and whether each could be read; nan stands where it could not.
-
-    Raises InputError, naming the column by ``where``, when its type holds no numbers.
-    """
+    """float64 [n] and whether each is readable (else nan); InputError, with ``where``, for another type."""
     column = plain(column)
     if is_text(column.type):
         column = numbers_in_text(column)
@@ -65,7 +62,7 @@ def numbers(column: pa.Array, where: str) -> tuple[Floats, Flags]:
 
 
 def numbers_in_text(text: pa.Array) -> pa.Array:
-    """Trimmed text as float64, null where it is no number."""
+    """Trimmed text as float64, null where it is not a number."""
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -75,7 +72,7 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
 
 
 class DecimalCommas:
-    """Columns of numbers with a decimal comma (48,85): those without any decimal point.
+    """Columns of numbers with a decimal comma (48,85), without any decimal point.
 
     The first rows with either sign decide for each column. rows: numbers read that way so far.
     """
@@ -86,19 +83,19 @@ class DecimalCommas:
 
     @property
     def decided(self) -> dict[str, bool]:
-        """Whether each column has decimal commas, of those where that is known."""
+        """Whether each column has decimal commas, as far as known."""
         return dict(self._has)
 
     def without_counts(self) -> "DecimalCommas":
-        """The same decisions, with nothing counted."""
+        """A copy with the same decisions and empty counts."""
         fresh = DecimalCommas()
         fresh._has = self.decided
         return fresh
 
     def replaced(self, batch: pa.RecordBatch, name: str, *, angle: bool) -> pa.Array:
-        """The column of that name, with points for its commas.
+        """The column with points for its decimal commas.
 
-        angle: it holds degrees. A length such as 652,000 may mean thousands, and stays unread.
+        angle: it holds degrees. A length such as 652,000 may mean thousands, and stays unreadable.
         """
         column = plain(batch.column(name))
         if not is_text(column.type) or self._has.get(name) is False:
@@ -120,16 +117,15 @@ class DecimalCommas:
 
 
 def has_value(column: pa.Array) -> Flags:
-    """Whether each value is there."""
+    """Whether each value is present."""
     values: Flags = column.is_valid().to_numpy(zero_copy_only=False)
     return values
 
 
 def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
-    """x, y and whether each is a point, from well-known binary.
+    """x, y and whether each value is a point, from well-known binary.
 
-    Both byte orders, Z and M, and an SRID are understood. Anything but a point counts as unreadable; an empty
-    point comes out as nan.
+    Supports both byte orders, Z and M, and an SRID. Other shapes are unreadable; an empty point is nan.
     """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
@@ -161,16 +157,15 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
 
 
 def _gather(data: npt.NDArray[np.uint8], start: Integers, kind: str) -> Numbers:
-    """The value of ``kind`` that begins at each start."""
     width = np.dtype(kind).itemsize
     values: Numbers = data[start[:, None] + np.arange(width)].reshape(-1).view(kind)
     return values
 
 
 class Names:
-    """Hands out one code for each different id text, in the order of first appearance over all batches.
+    """Gives each different id a code, in the order of first appearance over all batches.
 
-    Numbers become text as people write them: 7 and 7.0 are "7". Blanks around an id do not count.
+    Numbers become text as people write them: 7 and 7.0 are "7". Surrounding blanks are ignored.
     """
 
     def __init__(self) -> None:
@@ -179,10 +174,7 @@ class Names:
         self._code_of: dict[str, int] = {}
 
     def codes(self, column: pa.Array, where: str) -> Codes:
-        """int32 [n]: the code of each row's id, -1 where it is empty.
-
-        Raises InputError for ids of an unusable type.
-        """
+        """int32 [n]: the code of each row's id, -1 if empty; InputError for ids of an unusable type."""
         if isinstance(column.type, pa.BaseExtensionType):
             column = column.storage
         if pa.types.is_nested(column.type):
@@ -207,7 +199,7 @@ class Names:
         return codes
 
     def code(self, text: str | None) -> int:
-        """The code of one id text, -1 for an empty one."""
+        """The code of one id, -1 for an empty one."""
         if not text:
             return -1
         code = self._code_of.setdefault(text, len(self.texts))
@@ -217,7 +209,7 @@ class Names:
 
 
 def _id_texts(values: pa.Array) -> list[str | None]:
-    """Ids as text: whole numbers without a decimal point, bytes that are no text as hexadecimal digits."""
+    """Ids as text: whole numbers without a decimal point, binary ids as hexadecimal digits."""
     kind = values.type.storage_type if isinstance(values.type, pa.BaseExtensionType) else values.type
     if (
         pa.types.is_binary(kind)

@@ -1,7 +1,7 @@
-"""The tables of a source, read and cleaned one after the other, or in pieces that may be read elsewhere.
+"""The tables of a source, read and cleaned in order, or in pieces that tasks may read.
 
-What rows become depends on rows before them: units and signs are recognized once. So a piece is read with
-what the pieces before it decided; where it decides something itself, those after it are read once more.
+Rows depend on rows before them: units and signs are recognized once. So a piece is read with the decisions of
+the pieces before it; when it decides something itself, the pieces after it are read again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ _MOST_FAILURES: Final = 3  # times in a row that others could not read the next 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """Tables that are read one after the other, or one part of a single one."""
+    """Tables to read in order, or one part of a single table."""
 
     tables: tuple[Opener, ...]
     part: range | None = None
@@ -96,10 +96,7 @@ def read_piece(
     keep: Keep,
     progress: Callable[[float], None],
 ) -> ReadingState | None:
-    """Read and clean a piece of a source.
-
-    taken: the account of all before it, to which that of the piece is added. reading: as the caller gave it.
-    """
+    """Read and clean a piece; its counts are added to ``state``. reading: as the caller gave it."""
     for place, opener in enumerate(piece.tables):
         progress(place / len(piece.tables))
         settings = reading if state is None else replace(state.reading, cells=reading.cells)
@@ -125,10 +122,10 @@ def read_piece(
 
 
 def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
-    """The columns that a table must keep so that the rest can be left out without changing what is read.
+    """The columns that a table must keep so that dropping the others changes nothing in the reading.
 
-    These are the ones that are read, the others that a preset is known by, and positions left aside, which
-    the account tells of. Raises as reading the table would.
+    These are the columns to read, those by which a preset is recognized, and unused positions, which the
+    account mentions. Raises as reading the table would.
     """
     drawn: list[str] = []
 
@@ -152,11 +149,7 @@ def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
 
 
 def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
-    """Runs of small files and parts of large ones, in order; the first is small, as nobody reads beside it.
-
-    All in one where a process elsewhere could not open them, or is not to: people's days are not told apart
-    by the people that they are of.
-    """
+    """Small files together and parts of large ones; the first is small, as no task runs meanwhile."""
     apart = [opener for opener in waiting if isinstance(opener, FileOpener | ObjectOpener)]
     if reading.per_day or len(apart) < len(waiting):
         return [Piece(tables=tuple(waiting))]
@@ -179,7 +172,6 @@ def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
 
 
 def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
-    """The parts of a large file that can be read apart."""
     try:
         return opener.parts() if opener.size_bytes() >= _APART_BYTES else []
     except InputError:  # told when its turn comes
@@ -187,10 +179,7 @@ def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
 
 
 def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
-    """Decide the columns, and write their names into the settings.
-
-    named: the settings as the caller gave them.
-    """
+    """Decide the columns, and write their names into the settings. named: settings of the caller."""
     columns = find_columns(table, reading)
     positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
     filled = replace(
@@ -229,7 +218,6 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
 
 
 def _require_same_layout(table: Table, state: ReadingState, reading: Reading) -> None:
-    """Take the columns of a later table; raises InputError unless its positions are given as in the first."""
     columns, before = find_columns(table, state.reading), state.columns
     if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
         raise InputError(

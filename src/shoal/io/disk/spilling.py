@@ -1,7 +1,7 @@
-"""Rows on disk until people are sorted: in parts, each written by whoever read a piece of the input.
+"""Rows on disk until people are sorted: in parts, one for each piece of the input.
 
-In a part, rows lie in buckets by a hash of the person's id, so all that one person has is found under one
-number in every part. Nobody has to know everybody: who is who across parts is told bucket by bucket.
+In a part, rows lie in buckets by a hash of the person's id, so the rows of a person have the same bucket
+number in every part. People are matched across parts bucket by bucket, so no process knows them all.
 """
 
 import zlib
@@ -33,7 +33,7 @@ _FILES: Final = ("rows", "index", "people")  # of a part, behind its number
 
 
 class Spill:
-    """All rows of an input, in parts, whose numbers are in the order of the input; engine: reads pieces."""
+    """All rows of an input, in parts numbered in its order. engine: runs tasks that read pieces."""
 
     def __init__(self, folder: Path, engine: Engine | None) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Spill:
             self._local.close()
 
     def keep(self, rows: Rows, texts: Sequence[str]) -> None:
-        """Append rows to the part that this process writes. texts: the id of each code."""
+        """Append rows to the part of this process. texts: the id of each code."""
         if self._local is None:
             self._local = _Part(self.folder, self._next_number)
             self.parts.append(self._next_number)
@@ -59,7 +59,7 @@ class Spill:
         self._local.keep(rows, texts)
 
     def end(self, state: ReadingState) -> None:
-        """End the part of this process; the names of its people are forgotten."""
+        """Close the part of this process and forget the names of its people."""
         if self._local is not None:
             self._local.end(state)
             self._local = None
@@ -68,7 +68,7 @@ class Spill:
     def read_in_tasks(
         self, state: ReadingState, reading: Reading, pieces: Sequence[Piece]
     ) -> Iterator[ReadingState]:
-        """As pieces.TaskReader says: have them read as tasks, each of which writes a part."""
+        """Have pieces read by tasks, each of which writes a part (see read_pieces.TaskReader)."""
         if self._engine is None:
             return
         self.end(state)
@@ -96,7 +96,7 @@ class Spill:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReadTask:
-    """A piece of an input, to be read with what was decided before it; number: of the part to write."""
+    """A piece of an input to read with the decisions before it. number: of the part to write."""
 
     folder: Path
     number: int
@@ -106,11 +106,7 @@ class ReadTask:
 
 
 def run_task(task: ReadTask) -> ReadingState | None:
-    """Read a piece, write its part, and give the account without names; None when it cannot be read.
-
-    Doing it twice does no harm, also at the same time. Why it cannot be read is told by reading it where all
-    before it is known.
-    """
+    """Read a piece and write its part; None if unreadable. Safe to repeat, also concurrently."""
     state = task.before.without_counts()
     with closing(_Part(task.folder, task.number)) as part:
         try:
@@ -125,9 +121,9 @@ def run_task(task: ReadTask) -> ReadingState | None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bucket:
-    """All that lies under one number. ids: [n], of each code. first: the first row of each, comparable.
+    """The content of one bucket. ids: [n], of each code. first: the first row of each person, comparable.
 
-    late: parts in which somebody's first row has a time before that of their last row in the part before.
+    late: parts in which a person's first row is earlier than their last row in the part before.
     """
 
     ids: pa.Array
@@ -137,7 +133,7 @@ class Bucket:
 
 
 def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
-    """Bring together what the parts of a spill hold of a bucket."""
+    """Combine the rows of a bucket from all parts of a spill."""
     ids: list[pa.Array] = []
     firsts, begins, ends, tables = [], [], [], []
     n_people = 0
@@ -170,7 +166,6 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
 
 
 def _rows_of(folder: Path, part: int, bucket: int) -> Numbers:
-    """The rows that a part holds of a bucket."""
     spans = _index_of(folder, part)[:, bucket : bucket + 2].tolist()
     table = np.empty(sum(end - begin for begin, end in spans), dtype=_ROW)
     row = 0
@@ -185,12 +180,12 @@ def _rows_of(folder: Path, part: int, bucket: int) -> Numbers:
 
 
 def _index_of(folder: Path, part: int) -> Integers:
-    """Where the rows of each bucket begin and end, [times written, buckets + 1]."""
+    """The first and last row of each bucket, [times written, buckets + 1]."""
     return np.fromfile(folder / f"{part}.index", dtype=np.int64).reshape(-1, BUCKETS + 1)
 
 
 def rows_of_buckets(folder: Path, parts: Sequence[int]) -> list[int]:
-    """How many rows each bucket has."""
+    """The number of rows of each bucket."""
     rows = np.zeros(BUCKETS, dtype=np.int64)
     for part in parts:
         rows += np.diff(_index_of(folder, part), axis=1).sum(axis=0)
@@ -199,10 +194,10 @@ def rows_of_buckets(folder: Path, parts: Sequence[int]) -> list[int]:
 
 
 class _Part:
-    """One part while it is written: its rows, those of each bucket together, then who they are of.
+    """A part while it is written: its rows by bucket, then its people.
 
-    Its files get their names at the end. A cluster may have two workers write the same part, and whoever
-    reads that of the first must not find what the second has just begun.
+    Its files get their names at the end: a cluster may have two workers write the same part, and a reader of
+    the first must not see the unfinished files of the second.
     """
 
     def __init__(self, folder: Path, number: int) -> None:
@@ -218,13 +213,11 @@ class _Part:
         self._rows = self._written = 0
 
     def close(self) -> None:
-        """Let go of the file; what is not whole is removed."""
         self._file.close()
         for path in self._partial.values():
             path.unlink(missing_ok=True)
 
     def keep(self, rows: Rows, texts: Sequence[str]) -> None:
-        """Append each row to the bucket of its person."""
         self._assign_buckets(texts)
         fresh = np.flatnonzero(self._first[rows.code] == NO_ROW)[::-1]
         self._first[rows.code[fresh]] = self._rows + fresh
@@ -234,7 +227,6 @@ class _Part:
             self._write()
 
     def end(self, state: ReadingState) -> None:
-        """Write what is left, and who the rows are of."""
         texts = state.units.texts
         self._assign_buckets(texts)
         self._write()
@@ -263,7 +255,6 @@ class _Part:
             path.rename(self._named[name])
 
     def _assign_buckets(self, texts: Sequence[str]) -> None:
-        """Give a bucket, and a place in it, to everybody who is new."""
         new = texts[len(self._bucket) :]
         if not new:
             return
@@ -297,7 +288,7 @@ class _Part:
 
 
 def write_all(file: BinaryIO, rows: Numbers) -> None:
-    """Write a whole array; an unbuffered file may take only a part at once."""
+    """Write a whole array; an unbuffered file may accept only a part at once."""
     remaining = np.ascontiguousarray(rows).data.cast("B")
     while remaining:
         remaining = remaining[file.write(remaining) :]

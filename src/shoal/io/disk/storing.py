@@ -1,7 +1,7 @@
 """From any source of positions to people on disk, in little memory.
 
-Rows are spread over buckets by person, by tasks where the source falls into pieces. Tasks sort the buckets,
-each for itself. The account of rows is the same as that of reading into memory.
+Rows are spread over buckets by person, by tasks if the source has several pieces. Tasks then sort the
+buckets. The account of rows equals that of reading into memory.
 """
 
 import json
@@ -39,10 +39,10 @@ TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
 def store_people(
     source: object, reading: Reading, folder: Path, run: Run, *, engine: Engine | None = None
 ) -> StoredPeople:
-    """Read everything once and keep it in ``folder``; what is already complete there is taken as it is.
+    """Read everything once into ``folder``; a complete folder is reused.
 
-    engine: who reads and sorts; without one this process, which sorts on its threads. Raises as ``read``
-    does, MisuseError for points that are not to be snapped, OutputError when the folder cannot be written.
+    engine: reads and sorts; None = this process with its threads. Raises as ``read`` does, MisuseError
+    without a grid, OutputError when the folder cannot be written.
     """
     require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
     if (folder / PEOPLE_FILE).exists():
@@ -59,7 +59,7 @@ def store_people(
 
 
 def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
-    """Whether people were stored in a folder to the end, and every byte of them is still what it was."""
+    """Whether the people in a folder are complete, and every byte is unchanged."""
     try:
         sums = json.loads((folder / SUMS_FILE).read_bytes())
         sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
@@ -71,7 +71,7 @@ def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
 
 @dataclass(frozen=True)
 class SumTask:
-    """Rows of samples, and the CRC-32 that they should have."""
+    """Rows of samples and their expected CRC-32."""
 
     samples: Path
     first: int
@@ -80,16 +80,16 @@ class SumTask:
 
 
 def has_right_sum(task: SumTask) -> bool:
-    """Whether the rows are what they were when they were written."""
+    """Whether the rows are unchanged since they were written."""
     return task.crc32 == crc32_of(task.samples, task.rows * ROW_BYTES, start=task.first * ROW_BYTES)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SortTask:
-    """Some buckets of a spill, whose samples stand in the people's file from a row on.
+    """Some buckets of a spill, whose samples begin at a row of the people's file.
 
-    parts: of the spill, in the order of the input. screened: whether people are left out who have too few
-    samples or days.
+    parts: of the spill, in the order of the input. screened: people with too few samples or days are left
+    out.
     """
 
     people: Path
@@ -104,11 +104,11 @@ class SortTask:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SortedBucket:
-    """The people of some buckets, [n], and where their samples stand.
+    """The people of a bucket, [n], and the rows of their samples.
 
-    first: the first row of each in the input, comparable. active: days with samples, 0 where nobody asks.
-    span: the first and last slot of all. outside, duplicates: rows that are no samples. late: rows with a
-    time before the person's previous one, in another part.
+    first: the first row of each in the input, comparable. active: days with samples, 0 if not needed. span:
+    first and last slot of all. outside, duplicates: rows that are no samples. late: rows with a time before
+    the person's previous one, in another part.
     """
 
     ids: pa.Array
@@ -125,7 +125,7 @@ class SortedBucket:
 
 
 def sort_buckets(task: SortTask) -> list[SortedBucket]:
-    """Place and sort the rows of some buckets, and write their samples; doing it twice does no harm."""
+    """Place and sort the rows of some buckets, and write their samples; safe to repeat."""
     results, row = [], task.first_row
     with (task.people / SAMPLES_FILE).open("r+b", buffering=0) as file:
         for number in task.buckets:
@@ -182,7 +182,6 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
 def _tasks(
     people: Path, spill: Spill, rows: list[int], plane: str | None, grid: Grid, *, screened: bool
 ) -> Iterator[SortTask]:
-    """One for each million rows; whole buckets. rows: of each."""
     first = waiting = 0
     for bucket in range(BUCKETS):
         waiting += rows[bucket]
@@ -201,7 +200,6 @@ def _tasks(
 
 
 def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, engine: Engine) -> StoredPeople:
-    """Have every bucket sorted, and list the people in the order of their ids."""
     grid = state.grid or Grid()
     plane = state.plane if state.positions.keeps_degrees else None
     screened = has_screening(state.reading)

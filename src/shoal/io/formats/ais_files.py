@@ -1,6 +1,6 @@
 r"""Raw sentences of ships (``!AIVDM,...``) as receivers log them, through pyais (extra ``vehicles``).
 
-A sentence tells who and where, but no date. The receiver's time stamp does: in a tag block
+A sentence has a ship and a place, but no date. The receiver's time stamp gives it: in a tag block
 (``\c:1714564800*hh\``), before the sentence, or behind it. A message of several sentences has the time of
 the first. The person is the ship, by its MMSI.
 """
@@ -40,7 +40,7 @@ _SAMPLE_BYTES: Final = 1 << 13
 
 @dataclass(kw_only=True)
 class _Log:
-    """What a file told besides its positions, and the sentences that wait for others of their message."""
+    """Counts of a file, and the sentences of incomplete messages."""
 
     unreadable: dict[str, int] = field(default_factory=dict)
     waiting: dict[tuple[str, ...], tuple[str, list[str]]] = field(default_factory=dict)
@@ -65,10 +65,7 @@ def holds(path: Path) -> bool:
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The positions of one file.
-
-    Raises InputError for a file without such sentences, or whose positions have no time at all.
-    """
+    """Positions of ships; InputError for a file without such sentences, or without any time."""
     try:
         import pyais
     except ImportError as error:
@@ -109,7 +106,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
-    """Ship, time and position of the message that ends with this line, None where there is none."""
+    """Ship, time and position of the message that ends with this line, None without one."""
     match = _SENTENCE.search(line)
     if match is None or not is_checksum_right(match["body"], match["sum"]):
         if "VDM," in line or "VDO," in line:
@@ -156,7 +153,6 @@ def _position(parts: Sequence[str], when: str, log: _Log, pyais: Any) -> tuple[s
 
 
 def _six_bits(character: str) -> int:
-    """The value of a character of a payload."""
     code = ord(character) - 48
     return code - 8 if code > 40 else code
 
@@ -176,7 +172,6 @@ def _receiver_time(line: str, match: re.Match[str]) -> str:
 
 
 def _moment(text: str) -> str:
-    """A count of seconds or milliseconds as a moment in UTC; any other text as it is."""
     if not _SECONDS.fullmatch(text):
         return text
     seconds = float(text) / (1000 if len(text.partition(".")[0]) >= _MILLISECONDS else 1)
@@ -184,7 +179,7 @@ def _moment(text: str) -> str:
 
 
 def is_checksum_right(text: str, expected: str) -> bool:
-    """Whether the exclusive or of all characters is the number stated in hexadecimal digits."""
+    """Whether the exclusive or of all characters equals the expected hexadecimal number."""
     total = 0
     for character in text:
         total ^= ord(character)

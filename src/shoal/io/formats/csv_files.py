@@ -1,7 +1,6 @@
-"""Delimited text: .csv, .tsv and .txt, plain or gzipped, read as text; what it means is decided later.
+"""Delimited text: .csv, .tsv and .txt, plain or gzipped, read as text; its meaning is decided later.
 
-A file without a header is read when the caller names its columns, or when its lines look like those of a
-known data set.
+A file without a header is read when the caller names its columns, or when its lines match a known data set.
 """
 
 import csv
@@ -36,10 +35,10 @@ _PACKED: Final = {
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """The columns and rows of one file; the delimiter is the one that splits the header into most fields.
+    """Columns and rows; the delimiter is the one that splits the header into most fields.
 
-    Lines with another number of fields than the header are counted and left out. Raises InputError for an
-    empty file, one that is not UTF-8, that has no header, or that is cut.
+    Lines with another number of fields than the header are counted and left out. Raises InputError for a file
+    that is empty, cut, not UTF-8, or without a header.
     """
     if ais_files.holds(path):
         return ais_files.open_table(path, reading)
@@ -60,7 +59,7 @@ def open_table(path: Path, reading: Reading) -> Table:
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without rows whose values hold line ends: an open quotation mark swallowed them."""
+        """Drop rows whose values contain line ends: an open quotation mark swallowed them."""
         ends = sum(
             (pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns),
             np.zeros(len(batch)),
@@ -115,7 +114,7 @@ def open_table(path: Path, reading: Reading) -> Table:
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """How a file is laid out: the columns' names, whether its first line gives them, by which preset."""
+    """Column names, delimiter, whether the first line gives the names, and the preset."""
 
     names: list[str]
     delimiter: str
@@ -126,10 +125,6 @@ class _Layout:
 
 
 def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
-    """The layout that the caller names, or that the first lines show.
-
-    Raises InputError for a file whose first line holds values, of no known data set.
-    """
     if reading.columns is not None:
         names = _split_names(reading.columns)
         return _without_header(name, sample, names)
@@ -157,7 +152,6 @@ def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
 def _without_header(
     name: str, sample: bytes, names: list[str], *, preset: str | None = None, encoding: str = "utf-8-sig"
 ) -> _Layout:
-    """The delimiter is the one that gives the first line as many fields as there are names."""
     first = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")[0]
     line = first.decode("latin-1").strip("\r")
     try:
@@ -179,10 +173,7 @@ def _without_header(
 
 
 def _split_names(text: str) -> list[str]:
-    """The names between commas; those called _ are made different.
-
-    Raises MisuseError for a name given twice.
-    """
+    """The names between commas; columns called _ get different names."""
     names = [one.strip() for one in text.split(",")]
     named = [one for one in names if one not in {"", "_"}]
     twice = next((one for one in named if named.count(one) > 1), None)
@@ -218,7 +209,6 @@ def _beginning(path: Path) -> tuple[bytes, bool]:
 
 
 def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
-    """The column names, the delimiter, and whether the sample holds anything after them."""
     first, _, rest = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
     try:
         line = first.decode("utf-8").strip("\r")

@@ -21,10 +21,7 @@ _ROWS: Final = 1 << 16
 
 
 def open_sqlite(path: Path, reading: Reading) -> Table:
-    """The rows of one table or view.
-
-    Raises InputError for a file that is no database, or when several tables could be meant.
-    """
+    """Rows of one table or view; InputError for another file, or when several tables fit."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     try:
@@ -56,7 +53,7 @@ def open_sqlite(path: Path, reading: Reading) -> Table:
 
 
 def open_duckdb(path: Path, reading: Reading) -> Table:
-    """The same of a DuckDB database."""
+    """Rows of one table or view of DuckDB; raises as ``open_sqlite``."""
     try:
         import duckdb
     except ImportError as error:
@@ -101,7 +98,6 @@ def _sqlite(path: Path) -> sqlite3.Connection:
 
 
 def _choose_table(name: str, requested: str | None, tables: Mapping[str, Sequence[str]]) -> str:
-    """The table to read: the one given, or the only one whose columns give times and positions."""
     if requested is not None:
         if requested not in tables:
             raise InputError(f"{name} has no table '{requested}'; it has {', '.join(tables) or 'none'}")

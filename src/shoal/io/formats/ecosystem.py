@@ -1,7 +1,7 @@
-"""To the frames of other libraries, and from them where plain reading is not enough.
+"""To the frames of other libraries, and from them when plain reading is not enough.
 
-This is the only file that imports GeoPandas and MovingPandas. A release holds areas and intervals. Where
-a format knows only points, a box becomes one only when the caller says how.
+This is the only file that imports GeoPandas and MovingPandas. A release holds areas and intervals. For
+formats of points, the caller must say how a box becomes a point.
 """
 
 import warnings
@@ -29,17 +29,14 @@ _BOX_AS: Final = get_args(BoxAs)
 
 
 def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
-    """Trajectories from a frame with a point geometry, such as trackintel's positionfixes.
-
-    The same as ``shoal.read``, which takes such frames as they are.
-    """
+    """Trajectories from a frame of points, such as trackintel's positionfixes; same as ``shoal.read``."""
     return read(frame, **settings)
 
 
 def to_geopandas(release: Release) -> "GeoDataFrame":
-    """One row for each box: trajectory_id, t_start, t_end (UTC), and a polygon in the release's plane.
+    """One row a box: trajectory_id, t_start, t_end (UTC), and a polygon in the release's plane.
 
-    Of a release of points: trajectory_id, t, and a point.
+    For a release of points: trajectory_id, t, and a point.
     """
     geopandas = _geopandas()
     import pandas as pd
@@ -66,10 +63,7 @@ def to_geopandas(release: Release) -> "GeoDataFrame":
 
 
 def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "DataFrame":
-    """Columns uid, datetime (UTC, without a zone as that library has it), lat, lng.
-
-    box_as: see ``points_of``.
-    """
+    """Columns uid, datetime (UTC, without a zone as in that library), lat, lng. box_as: see ``points_of``."""
     import pandas as pd
 
     names, t_s, lon, lat = degrees_of(data, box_as)
@@ -77,10 +71,7 @@ def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = N
 
 
 def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "GeoDataFrame":
-    """Positionfixes as trackintel defines them: user_id, tracked_at (UTC), geom in WGS 84.
-
-    box_as: see ``points_of``.
-    """
+    """Positionfixes of trackintel: user_id, tracked_at (UTC), geom in WGS 84. box_as: see ``points_of``."""
     geopandas = _geopandas()
     import pandas as pd
 
@@ -93,9 +84,8 @@ def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = Non
 def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "TrajectoryCollection":
     """A collection of MovingPandas: a trajectory for each person or record.
 
-    Times are in UTC without a zone, points in WGS 84. That library keeps one point for each moment of a
-    trajectory, and no trajectory of a single moment; a warning counts what it leaves out. box_as: see
-    ``points_of``.
+    Times are in UTC without a zone, points in WGS 84. MovingPandas keeps one point a moment, and no
+    trajectory of a single moment; a warning counts the omitted points. box_as: see ``points_of``.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that it would like to have
@@ -152,7 +142,6 @@ def points_of(
 
 
 def _repeat_names(names: Sequence[str], offsets: Integers) -> "np.ndarray[Any, Any]":
-    """The name of the subject or record that each sample belongs to."""
     return np.repeat(np.array(names, dtype=object), np.diff(offsets))
 
 
@@ -161,7 +150,7 @@ def degrees_of(
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
     """(name, seconds, longitude, latitude) of every sample, as ``points_of``.
 
-    Points that are published in degrees keep them. Raises MisuseError for local meters as well.
+    Points published in degrees keep them. Raises MisuseError for local meters as well.
     """
     names, t_s, x_m, y_m = points_of(data, box_as)
     if isinstance(data, Release) and data.payload.kind == "points" and data.points.lat is not None:

@@ -31,10 +31,7 @@ _FROM_1904: Final = (
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """The rows of one sheet.
-
-    Raises InputError for a file that is no spreadsheet, or one with several sheets of data.
-    """
+    """Rows of one sheet; InputError for another file, or several sheets of data."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError as error:
@@ -69,7 +66,6 @@ def open_table(path: Path, reading: Reading) -> Table:
 
 
 def _choose_sheet(name: str, requested: str | None, book: Any) -> Any:
-    """The sheet that was named, or the only one with rows and columns."""
     names: list[str] = book.sheet_names
     if requested is not None:
         if requested not in names:
@@ -90,7 +86,6 @@ def _choose_sheet(name: str, requested: str | None, book: Any) -> Any:
 
 
 def _counts_from_1904(path: Path) -> bool:
-    """Whether a workbook says that its days are counted from 1904."""
     if path.suffix.lower() == ".xls" and _says_1904(path.read_bytes()):
         return True
     try:
@@ -115,7 +110,6 @@ def _says_1904(content: bytes) -> bool:
 
 
 def _is_filled(row: Sequence[Any]) -> bool:
-    """Whether any cell of a row holds something."""
     return any(value not in ("", None) for value in row)
 
 

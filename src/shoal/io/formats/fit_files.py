@@ -21,7 +21,7 @@ _DEGREES: Final = 180 / 2**31  # positions are counted in the 2^32nd part of a c
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The records of one file. Raises InputError for a file that is no whole FIT."""
+    """Records of one file; InputError unless it is whole FIT."""
     try:
         import fitdecode
     except ImportError as error:
@@ -66,7 +66,6 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _place(frame: Any) -> tuple[str, str]:
-    """Latitude and longitude as text, empty where the watch had none."""
     pair = [frame.get_value(name, fallback=None) for name in ("position_lat", "position_long")]
     if None in pair:
         return "", ""

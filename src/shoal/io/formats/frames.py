@@ -1,6 +1,6 @@
 """Frames of other libraries (pandas, polars, pyarrow, DuckDB, GeoPandas ...), through their Arrow streams.
 
-No library is imported: a frame is known by where its class comes from, and by what it offers.
+No library is imported: a frame is recognized by the module of its class, and by its methods.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,19 +17,18 @@ NAME = "the data frame"
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """Anything that hands out its rows through the Arrow PyCapsule interface."""
+    """Any object that gives its rows through the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """A capsule with a stream of batches."""
 
 
 def parts_of(frame: object) -> list[Callable[[], Any]] | None:
-    """Calls that give the parts of a frame that no Arrow stream tells as it is, None for any other object.
+    """Calls that give the parts of a frame without a plain Arrow stream, None for any other object.
 
-    A lazy frame of polars comes in one part, from its streaming engine; one of Dask in its partitions, one
-    at a time; one of Spark in one part, through its Arrow table. Of GeoPandas, and of what is built on it
-    (trackintel), the geometry needs the library's own way; MovingPandas keeps trajectories and their times
-    apart.
+    A lazy frame of polars comes in one part, from its streaming engine; one of Dask in its partitions, one at
+    a time; one of Spark in one part, through its Arrow table. GeoPandas, and trackintel on top of it, need
+    the library's own conversion of geometry; MovingPandas keeps trajectories and their times apart.
     """
     home = type(frame).__module__.partition(".")[0]
     kind: Any = frame
@@ -57,10 +56,7 @@ def _of_geometry(frame: Any) -> Any:
 
 
 def _of_trajectories(collection: Any) -> Any:
-    """Points of MovingPandas, by the moving object where it is known, else by the trajectory.
-
-    That library takes the zone from its times, and keeps it beside them.
-    """
+    """Points of MovingPandas, by the moving object if known, else by the trajectory."""
     trajectories = getattr(collection, "trajectories", [collection])
     points = collection.to_point_gdf(return_orig_tz=True)
     owners = [
@@ -74,12 +70,12 @@ def _computed(part: Any) -> Any:
 
 
 def open_part(make: Callable[[], Any]) -> Table:
-    """One part of a frame that is computed only when asked for."""
+    """One part of a frame, computed on demand."""
     return open_table(make())
 
 
 def open_table(frame: ArrowStream) -> Table:
-    """The columns and rows of a frame. Raises InputError when it cannot be turned into Arrow data."""
+    """Columns and rows of a frame; InputError when it cannot become Arrow data."""
     try:
         reader = pa.RecordBatchReader.from_stream(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:

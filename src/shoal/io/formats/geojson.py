@@ -93,7 +93,6 @@ def _last(name: str) -> str:
 
 
 def _moments(properties: Mapping[str, Any]) -> list[Any] | None:
-    """The array of times of a line, by its usual names, wherever in the properties it stands."""
     for name, value in properties.items():
         if name.rpartition(".")[2] in _TIMES and isinstance(value, list):
             return value
@@ -105,7 +104,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _lines(places: Any, moments: list[Any]) -> list[tuple[list[Any], list[Any]]]:
-    """The positions and the times of each part of a line; times in one list go along all parts.
+    """Positions and times of each part of a line; times in one list go along all parts.
 
     A part with too few times, or too many, takes none of the next one.
     """
@@ -116,7 +115,6 @@ def _lines(places: Any, moments: list[Any]) -> list[tuple[list[Any], list[Any]]]
 
 
 def _pair(place: Any) -> tuple[Any, Any]:
-    """Longitude and latitude, None for what is none."""
     if (
         isinstance(place, list)
         and len(place) >= 2

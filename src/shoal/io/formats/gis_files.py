@@ -14,7 +14,7 @@ _GEOMETRY: Final = "geometry"
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """The rows of one layer. Raises InputError for a file that is none, or one with several layers."""
+    """Rows of one layer; InputError for another file, or several layers."""
     try:
         import pyogrio
         from pyogrio.errors import DataLayerError, DataSourceError
@@ -69,7 +69,7 @@ def _choose_layer(name: str, requested: str | None, layers: dict[str, Any]) -> s
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Without the marks of extension types, which not every version of pyarrow knows."""
+    """Without extension types, which some versions of pyarrow do not know."""
     columns = [
         column.storage if isinstance(column.type, pa.BaseExtensionType) else column
         for column in batch.columns

@@ -33,7 +33,7 @@ def holds(content: Any) -> bool:
 
 
 def rows(content: Any) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
-    """Names, rows and notes; a record without a position stays as a row without one."""
+    """Names, rows and notes; a record without a position is a row without one."""
     if isinstance(content, list):
         phone_rows = [row for segment in content for row in _segment(segment)]
         return COLUMNS, list(phone_rows), []
@@ -61,7 +61,6 @@ def _record(one: Any) -> Row:
 
 
 def _object(one: Any) -> Iterator[Row]:
-    """One entry of a monthly file: a stay, or a way with its points."""
     visit, way = (
         (one.get(name) for name in ("placeVisit", "activitySegment"))
         if isinstance(one, dict)
@@ -82,7 +81,6 @@ def _object(one: Any) -> Iterator[Row]:
 
 
 def _segment(segment: Any) -> Iterator[Row]:
-    """One segment of the phone's export."""
     if not isinstance(segment, dict):
         return
     start, end = _text(segment.get("startTime")), _text(segment.get("endTime"))
@@ -102,7 +100,7 @@ def _segment(segment: Any) -> Iterator[Row]:
 
 
 def _place(place: Any) -> tuple[str | None, str | None]:
-    """Latitude and longitude from ``48.85°, 2.35°``, ``geo:48.85,2.35``, or an object that holds one."""
+    """Latitude and longitude from ``48.85°, 2.35°``, ``geo:48.85,2.35``, or an object with one."""
     if isinstance(place, dict):
         place = place.get("latLng")
     match = _PAIR.match(place.strip()) if isinstance(place, str) else None

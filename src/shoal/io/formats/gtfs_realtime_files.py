@@ -1,8 +1,8 @@
 """Vehicle positions of GTFS-realtime (protobuf), through gtfs-realtime-bindings (extra ``vehicles``).
 
 A file is one moment of a fleet; a folder or an archive of such snapshots is its movement. The person is the
-vehicle, by its id, label or plate; ``--person trip`` takes the trip of a day. A position without a time of
-its own gets that of its snapshot, and is counted.
+vehicle, by its id, label or plate; ``--person trip`` takes the trip of a day. A position without a time gets
+that of its snapshot, and is counted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ TIME_OF_SNAPSHOT: Final = "positions without a time of their own, which got that
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The vehicles of one snapshot. Raises InputError for a file that is no whole feed."""
+    """Vehicles of one snapshot; InputError unless it is a whole feed."""
     try:
         from google.protobuf.message import DecodeError
         from google.transit.gtfs_realtime_pb2 import FeedMessage
@@ -64,7 +64,6 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _row(one: Any, snapshot_s: int) -> tuple[str, ...]:
-    """A vehicle's texts; empty where the feed tells nothing."""
     vehicle, trip = one.vehicle, one.trip
     lat = lon = ""
     if one.HasField("position"):  # numbers of 32 bits, in as few digits as tell them

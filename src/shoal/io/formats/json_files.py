@@ -1,7 +1,7 @@
-"""JSON files, told apart by what they hold.
+"""JSON files: GeoJSON, Google's Timeline, OwnTracks, Dawarich, trips of MDS, or a plain list of objects.
 
-GeoJSON, Google's Timeline (from the account and from the phone), positions of OwnTracks, trips of the
-Mobility Data Specification, or a plain list of objects.
+The content decides. Trips and telemetry of the Mobility Data Specification come from operators of scooters
+and bicycles.
 """
 
 import json
@@ -26,7 +26,7 @@ _LOOKED_AT: Final = 100
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The positions of one file. Raises InputError for one that is cut, or holds none that is known.
+    """Positions of one file; InputError if it is cut, or of no known kind.
 
     A plain list of objects is read object by object; every other kind as a whole.
     """
@@ -44,13 +44,12 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _is_plain(first: list[Any]) -> bool:
-    """Whether these are objects of no program that shoal knows."""
     kind = next((take for holds, take in _KINDS if holds(first)), None)
     return kind is _objects
 
 
 def _streamed(path: Path) -> Table:
-    """A list of objects: once through for the names, and once for the rows."""
+    """A list of objects: one pass for the names, and one for the rows."""
     names: dict[str, None] = {}
     for one in json_values.objects(path):
         if not isinstance(one, dict):
@@ -72,14 +71,14 @@ def _streamed(path: Path) -> Table:
 
 
 def _added(names: Collection[str]) -> tuple[str, ...]:
-    """Columns that name the file's person, where none of these does."""
+    """Columns that name the file's person, unless a column of ids exists."""
     from shoal.io.columns.column_names import NAMES
 
     return () if any(name.strip().lower() in NAMES["id"] for name in names) else ("uid", "folder")
 
 
 def table_of(path: Path, content: Any) -> Table:
-    """The table of what a JSON file holds."""
+    """The table of the content of a JSON file."""
     owner = (stem_of(path.name), path.resolve().parent.name)
     for holds, take in _KINDS:
         if holds(content):
@@ -94,7 +93,6 @@ def table_of(path: Path, content: Any) -> Table:
 def _own_table(
     path: Path, owner: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
 ) -> Table:
-    """Rows as a table; where no column names a person, the file is the person."""
     added = _added(names)
     columns = (*added, *(name for name in names if name not in added))
 
@@ -147,7 +145,7 @@ def _is_dawarich(content: Any) -> bool:
 
 
 def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    """The points of an account; newer versions keep the position as text alone: POINT (2.35 48.85)."""
+    """The points of an account; newer versions give the position as text alone: POINT (2.35 48.85)."""
     rows: list[tuple[str | None, ...]] = []
     for one in content["points"]:
         lon, lat = one.get("longitude"), one.get("latitude")
@@ -159,12 +157,11 @@ def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
 
 
 def _is_mds(content: Any) -> bool:
-    """Whether this is a page of trips or of telemetry, of version 1 or 2."""
     return _mds_records(content) is not None
 
 
 def _mds(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    """Names, rows and notes: a row for each point of a route, or of telemetry; the unit is the vehicle."""
+    """A row for each point of a route, or of telemetry (versions 1 and 2); the person is the vehicle."""
     return (
         ("device_id", "trip", "t", "lat", "lon"),
         [row for one in _mds_records(content) or () for row in _mds_rows(one)],

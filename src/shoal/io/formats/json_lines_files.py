@@ -21,7 +21,7 @@ _LOOKED_AT: Final = 1000
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The objects of one file; the first thousand decide the columns. Lines that hold none are counted."""
+    """Objects of one file; the first thousand decide the columns. Lines without an object are counted."""
     unreadable: dict[str, int] = {}
     first = [one for one in islice(_objects(path), _LOOKED_AT) if one is not None]
     if not first:
@@ -49,7 +49,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any] | None]:
-    """The object of each line that is not blank, None where it holds none."""
+    """The object of each line that is not blank, None without one."""
     try:
         with open_bytes(path) as file:
             for line in file:

@@ -1,4 +1,7 @@
-"""Values of JSON as text, and objects as flat rows."""
+"""Values of JSON as text, objects as flat rows, and lists read object by object, in little memory.
+
+Python's own decoder reads the objects: it accepts NaN and long integers, which other programs write.
+"""
 
 import codecs
 import json
@@ -12,7 +15,7 @@ from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 
 
 def text_of(value: Any) -> str | None:
-    """A value of JSON as text; nothing stays nothing."""
+    """A value of JSON as text; None stays None."""
     if value is None or isinstance(value, str):
         return value
     return (
@@ -21,7 +24,7 @@ def text_of(value: Any) -> str | None:
 
 
 def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values of an object by their names, those of objects inside it as ``outer.inner``."""
+    """The values of an object by name, those of inner objects as ``outer.inner``."""
     values: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, dict):
@@ -36,7 +39,7 @@ _BLANKS: Final = " \t\r\n"
 
 
 def begins_as_list(path: Path) -> bool:
-    """Whether the first character of a file, but for blanks, opens a list."""
+    """Whether the first character of a file, except blanks, opens a list."""
     try:
         with open_bytes(path) as file:
             return file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
@@ -45,7 +48,7 @@ def begins_as_list(path: Path) -> bool:
 
 
 def objects(path: Path) -> Iterator[Any]:
-    """The members of the list, one at a time. Raises InputError where the file is not whole JSON."""
+    """The members of the list, one at a time; InputError unless the file is whole JSON."""
     decoder = json.JSONDecoder()
     try:
         with open_bytes(path) as file:

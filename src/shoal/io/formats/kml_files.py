@@ -21,7 +21,7 @@ COLUMNS: Final = ("uid", "folder", "placemark", "datetime", "lat", "lon")
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The points with times of one file. Raises InputError for a file that is no whole KML."""
+    """Points with times of one file; InputError unless it is whole KML."""
     return _of(path, path)
 
 

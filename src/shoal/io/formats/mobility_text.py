@@ -37,7 +37,7 @@ _DEGREES: Final = ("", "0", "4326")
 
 
 def stbox(bounds: tuple[float, float, float, float], start_s: float, end_s: float, srid: int) -> str:
-    """A rectangle (x_min, y_min, x_max, y_max) from one second to before another, as MobilityDB writes it."""
+    """A rectangle (x_min, y_min, x_max, y_max) from one second to before another, in MobilityDB's text."""
     x_min, y_min, x_max, y_max = map(float, bounds)
     return (
         f"{_srid(srid)}STBOX XT((({x_min!r},{y_min!r}),({x_max!r},{y_max!r})),"
@@ -46,7 +46,7 @@ def stbox(bounds: tuple[float, float, float, float], start_s: float, end_s: floa
 
 
 def instant(x: float, y: float, t_s: float, srid: int) -> str:
-    """A moving point of one instant, as MobilityDB writes it."""
+    """A moving point of one instant, in MobilityDB's text."""
     return f"{_srid(srid)}POINT({float(x)!r} {float(y)!r})@{moment(t_s)}"
 
 
@@ -57,7 +57,7 @@ def moment(t_s: float) -> str:
 
 
 def instants(text: str | None) -> list[tuple[float, float, float]] | None:
-    """(x, y, seconds since 1970) of each instant of a moving point; None for what is none, or not in degrees.
+    """(x, y, seconds since 1970) of each instant of a moving point; None if it is none, or not in degrees.
 
     Times without a zone are UTC.
 
@@ -80,7 +80,7 @@ def instants(text: str | None) -> list[tuple[float, float, float]] | None:
 
 
 def moving_points(table: Table) -> Table:
-    """A table with a column of moving points: each instant becomes a row, others are counted."""
+    """A row for each instant of a column of moving points; unreadable values are counted."""
     column = find_column(table, COLUMN)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -116,10 +116,7 @@ def _seconds(day: str, zone: str) -> float:
 
 
 def texts(table: pa.Table, shapes: Iterator[tuple[float, float, float, float]], srid: int) -> list[str]:
-    """MobilityDB's text for each row of a release: boxes as ``stbox``, points as ``tgeompoint``.
-
-    shapes: the bounds of each row, in degrees or meters.
-    """
+    """MobilityDB's text (``stbox`` or ``tgeompoint``) of each row. shapes: bounds in degrees or meters."""
     if "t_start" in table.column_names:
         ends = zip(table["t_start"].to_pylist(), table["t_end"].to_pylist(), strict=True)
         return [stbox(shape, start, end, srid) for shape, (start, end) in zip(shapes, ends, strict=True)]

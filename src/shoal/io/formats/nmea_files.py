@@ -1,8 +1,8 @@
-"""NMEA 0183 sentences as GPS receivers and loggers write them: positions of RMC, which has date and time.
+"""NMEA 0183 sentences of GPS receivers and loggers: positions of RMC, which has date and time.
 
-A file does not say whose it is: the person is the file, by its name. Other sentences tell no date and are
-left out, with a note. A sentence with a wrong checksum is counted; one without a fix has no position. A log
-of ships' sentences (``!AIVDM``) is read by ``ais_files``.
+The person is the file, by its name. Other sentences have no date and are left out, with a note. A sentence
+with a wrong checksum is counted; one without a fix has no position. ``ais_files`` reads a log of ships'
+sentences (``!AIVDM``); pyais reads no RMC.
 """
 
 import re
@@ -31,7 +31,7 @@ _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """The RMC sentences of one file. Raises InputError for a file that holds no sentence at all."""
+    """RMC sentences of one file; InputError for an empty file."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     if ais_files.holds(path):
@@ -74,7 +74,7 @@ def open_table(path: Path, reading: Reading) -> Table:
 
 
 def position_of(fields: Sequence[str]) -> tuple[str, str, str]:
-    """Time, latitude and longitude of the fields of an RMC sentence; empty where the receiver had none.
+    """Time, latitude and longitude of the fields of an RMC sentence; empty without a fix.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def position_of(fields: Sequence[str]) -> tuple[str, str, str]:
 
 
 def _degrees(text: str, side: str, digits: int) -> str:
-    """Degrees from degrees and minutes written together: 4807.038 is 48 degrees and 7.038 minutes."""
+    """Degrees from degrees and minutes in one number: 4807.038 is 48 degrees and 7.038 minutes."""
     if side not in _SIGNS or not re.fullmatch(rf"\d{{{digits + 2}}}(\.\d*)?", text):
         return ""
     minutes = float(text[digits:])
@@ -103,5 +103,4 @@ def _degrees(text: str, side: str, digits: int) -> str:
 
 
 def _is_whole(match: re.Match[str]) -> bool:
-    """Whether the checksum is right: exclusive or of everything between the first sign and the asterisk."""
     return match[4] is None or ais_files.is_checksum_right(f"{match[2]},{match[3]}", match[4])

@@ -19,7 +19,7 @@ COLUMNS: Final = ("uid", "device", "t", "lat", "lon")
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The positions of one file; messages of other kinds are left out with a note."""
+    """Positions of one file; messages of other kinds are left out with a note."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     device = path.resolve().parent
@@ -65,7 +65,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def message_of(text: str) -> dict[str, Any] | None:
-    """A JSON object, None where the text holds none."""
+    """A JSON object, None for another text."""
     try:
         message = json.loads(text)
     except ValueError:

@@ -25,14 +25,14 @@ _RUN_ROWS: Final = BATCH_ROWS // 2  # of row groups that are read together, at l
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The columns and rows of one file. Raises InputError for a file that is empty, cut, or no Parquet."""
+    """Columns and rows; InputError for a file that is empty, cut, or not Parquet."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     return open_source(path.name, lambda: pa.OSFile(str(path)))
 
 
 def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = False) -> Table:
-    """The same of anything that pyarrow has open_bytes; source: gives it anew each time it is read.
+    """Columns and rows of a file that pyarrow opens; ``source`` opens it again for each pass.
 
     far: on another machine, so that groups of rows are fetched at once and not page by page.
     """
@@ -79,10 +79,7 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
 
 
 def _moments_of_spark(file: pq.ParquetFile) -> frozenset[str]:
-    """The columns that Spark wrote as INT96, its default: moments of UTC, though the type does not say so.
-
-    Its times without a zone have another type.
-    """
+    """Columns that Spark wrote as INT96, its default: UTC, though the type does not say so."""
     if b"org.apache.spark.version" not in (file.metadata.metadata or {}):
         return frozenset()
     columns = (file.schema.column(number) for number in range(len(file.schema)))
@@ -90,7 +87,6 @@ def _moments_of_spark(file: pq.ParquetFile) -> frozenset[str]:
 
 
 def _in_utc(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
-    """The batch, with times of these columns said to be of UTC."""
     for number, name in enumerate(batch.schema.names):
         if name in columns and pa.types.is_timestamp(batch.schema.types[number]):
             moments = batch.column(number).cast(pa.timestamp(batch.schema.types[number].unit, "UTC"))
@@ -99,7 +95,7 @@ def _in_utc(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
 
 
 def _runs(rows: Sequence[int]) -> list[range]:
-    """Row groups, so many together as are worth a task. rows: of each group."""
+    """Ranges of row groups large enough for a task. rows: of each group."""
     runs, first, waiting = [], 0, 0
     for group, more in enumerate(rows, start=1):
         waiting += more
@@ -110,9 +106,9 @@ def _runs(rows: Sequence[int]) -> list[range]:
 
 
 def _require_no_bomb(name: str, footer: pq.FileMetaData, stored_bytes: int) -> None:
-    """Raises InputError for a file that unpacks to far more than it holds, before anything is unpacked.
+    """Refuse a file that unpacks to far more than its size, before unpacking anything.
 
-    What the footer says of single columns is not asked for: at a damaged one pyarrow ends the process.
+    The footer of single columns is not read: a damaged one makes pyarrow end the process.
     """
     stored = f"{stored_bytes / 2**10:,.0f} KiB"
     for number in range(footer.num_row_groups):
@@ -130,7 +126,7 @@ def _require_no_bomb(name: str, footer: pq.FileMetaData, stored_bytes: int) -> N
 
 
 def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches, each fetched while the one before is worked on."""
+    """The same batches, each fetched during the work on the one before."""
     with ThreadPoolExecutor(1) as fetching:
         waiting = fetching.submit(next, batches, None)
         while (batch := waiting.result()) is not None:

@@ -1,9 +1,8 @@
 """GeoLife's PLT files: six lines of preamble, then one fix a line.
 
-A fix is latitude, longitude, 0, altitude, days, date, time in GMT. Files do not say whose they are. The
-person is the folder above ``Trajectory``, as GeoLife lays them out (``010/Trajectory/x.plt``), else the
-folder of the file. Column ``file`` tells single files apart (``--person file``), and ``track`` those of all
-people, as ``PERSON/FILE``.
+A fix is latitude, longitude, 0, altitude, days, date, time in GMT. The person is the folder above
+``Trajectory``, as in GeoLife (``010/Trajectory/x.plt``), else the folder of the file. Column ``file`` tells
+single files apart (``--person file``), and ``track`` those of all people, as ``PERSON/FILE``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ _LINES: Final = 1 << 16
 
 
 def labels(paths: Iterable[PurePath]) -> set[PurePath]:
-    """GeoLife's means of transport (``010/labels.txt``) among these files: no movement, so nobody reads them.
+    """GeoLife's means of transport (``010/labels.txt``) among these files: no movement, so not read.
 
     Examples
     --------
@@ -39,10 +38,7 @@ def labels(paths: Iterable[PurePath]) -> set[PurePath]:
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The fixes of one file; lines with another number of fields are counted and left out.
-
-    Raises InputError for a file that is no PLT.
-    """
+    """Fixes of one file; lines with another number of fields are counted. InputError unless it is PLT."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     person = _folder(path).name
@@ -84,11 +80,9 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _folder(path: Path) -> Path:
-    """The person's folder."""
     return Path(_person(path.resolve()))
 
 
 def _person(path: PurePath) -> PurePath:
-    """The person's folder, of a path that names it."""
     folder = path.parent
     return folder.parent if folder.name.lower() == "trajectory" else folder

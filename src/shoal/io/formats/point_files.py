@@ -34,11 +34,11 @@ _EXCHANGED: Final = "The points of a record were exchanged or moved; it is nobod
 def write_points(
     data: Release | Trajectories, folder: Path, how: PointFormat, *, box_as: BoxAs | None = None
 ) -> int:
-    """Write a new folder with a file for each person or record, named after it; returns how many files.
+    """Write a new folder with a file for each person or record, named after it; returns the number of files.
 
-    gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as GeoLife lays them out. box_as: as for
-    ``points_of``. Raises MisuseError for a release of boxes without it, for one of points with it, and for
-    local meters; OutputError when the folder exists or cannot be written.
+    gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as in GeoLife. box_as: as for
+    ``points_of``. Raises MisuseError for a release of boxes without it, one of points with it, and local
+    meters; OutputError when the folder exists or cannot be written.
     """
     if how not in _WRITERS:
         raise MisuseError(f"'{how}' is no point format; choose from {', '.join(_WRITERS)}")
@@ -58,7 +58,6 @@ def write_points(
 
 
 def _note(data: Release | Trajectories, box_as: BoxAs | None) -> str:
-    """What a file must say of its points."""
     if not isinstance(data, Release):
         return ""
     return _EXCHANGED if data.payload.kind == "points" else _HOW[box_as or "center"]
@@ -100,6 +99,6 @@ def _moment(t_s: float) -> datetime:
 
 
 def _file_name(name: str) -> str:
-    """The name with whatever no file may hold, and a dot at its beginning, written as %XX."""
+    """The name with characters that no file name may contain, and a leading dot, as %XX."""
     safe = quote(name, safe=" ()+,;=@!")
     return f"%2E{_file_name(name[1:])}" if safe.startswith(".") else safe

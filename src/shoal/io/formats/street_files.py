@@ -102,7 +102,6 @@ def _graph(
     shapes: Shapes,
     crs: str | None,
 ) -> StreetGraph:
-    """The graph with nodes numbered; an edge without a shape runs straight."""
     place = {str(name): i for i, name in enumerate(ids)}
     if len(place) != len(ids):
         raise InputError(f"{len(ids) - len(place)} nodes of the street graph have an id that another one has")
@@ -134,13 +133,12 @@ def _graph(
 
 
 def _from_u(shape: tuple[Floats, Floats], x: float, y: float) -> tuple[Floats, Floats]:
-    """The shape in the direction from u; OSMnx keeps those of undirected graphs as they were drawn."""
+    """The shape in the direction from u; OSMnx keeps those of undirected graphs as drawn."""
     to_start, to_end = (np.hypot(shape[0][end] - x, shape[1][end] - y) for end in (0, -1))
     return (shape[0][::-1], shape[1][::-1]) if to_end < to_start else shape
 
 
 def _table(source: Any, what: str) -> pa.Table:
-    """The rows of a Parquet or CSV file or of a frame; the index of a GeoDataFrame becomes columns."""
     if isinstance(source, str | Path):
         path = Path(source)
         try:
@@ -172,7 +170,7 @@ def _table(source: Any, what: str) -> pa.Table:
 
 
 def _crs_of(table: pa.Table) -> str | None:
-    """The system that a GeoDataFrame names, or GeoParquet, whose default is longitude and latitude."""
+    """The system of a GeoDataFrame, or of GeoParquet, whose default is longitude and latitude."""
     metadata = table.schema.metadata or {}
     if b"streets_crs" in metadata:
         return str(metadata[b"streets_crs"].decode())
@@ -196,7 +194,7 @@ def _column(table: pa.Table, names: Sequence[str], what: str) -> pa.ChunkedArray
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
-    """As float64; empty values become nan, which only a length may be."""
+    """float64; empty values become nan, which only a length may be."""
     try:
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     except (pa.ArrowException, ValueError) as error:
@@ -206,7 +204,6 @@ def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
 
 
 def _shapes(table: pa.Table) -> Shapes:
-    """The shape of each edge, None = straight."""
     if {"geom_lon", "geom_lat"} <= set(table.column_names):
         pairs = zip(table["geom_lon"].to_pylist(), table["geom_lat"].to_pylist(), strict=True)
         return [
@@ -219,7 +216,6 @@ def _shapes(table: pa.Table) -> Shapes:
 
 
 def _shape(value: Any) -> tuple[Floats, Floats] | None:
-    """A line from well-known binary or text."""
     if value is None or value == "":
         return None
     if isinstance(value, str):
@@ -247,7 +243,6 @@ def _shape(value: Any) -> tuple[Floats, Floats] | None:
 
 
 def _graphml(path: Path, crs: str | None) -> StreetGraph:
-    """A GraphML file: x and y of nodes, length and geometry (text) of edges, crs of the graph."""
     try:
         content = path.read_bytes()
         if Prolog().declares(content):

@@ -1,4 +1,4 @@
-"""FORMATS, the one table of formats of files: by the ending of a name, the reader that opens it."""
+"""FORMATS, the table of file formats: the reader for each ending of a file name."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -95,13 +95,13 @@ _LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 
 
 def open_file(path: Path, reading: Reading) -> Table:
-    """A file by the reader of its format."""
+    """Open a file with the reader of its format."""
     reader = FORMATS[_ending(path)]
     return note_unused_settings(reader(path, reading), reading, reader)
 
 
 def note_unused_settings(table: Table, reading: Reading, reader: object = None) -> Table:
-    """The table, with a note for each setting that was given and that its reader does not take."""
+    """Add a note for each setting that the reader does not use."""
     for setting, (readers, note) in _READERS_OF.items():
         if getattr(reading, setting) is not None and reader not in readers:
             table.notes.append(note.format(name=table.name))
@@ -109,31 +109,30 @@ def note_unused_settings(table: Table, reading: Reading, reader: object = None) 
 
 
 def _ending(path: Path) -> str:
-    """The longest known ending of a file's name, or an empty text."""
     name = path.name.lower()
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
 
 def is_read(path: Path) -> bool:
-    """Whether a file, by its name, is one that shoal reads on its own."""
+    """Whether shoal reads a file of this name on its own."""
     return bool(_ending(path)) and not is_hidden(path)
 
 
 def is_lines(name: str) -> bool:
-    """Whether a file of this name is lines of text, of which there may be none."""
+    """Whether a file of this name consists of lines of text, possibly none."""
     return name.lower().endswith(_LINES)
 
 
 def is_known(path: Path) -> bool:
-    """Whether a file, by its name, can be read, an archive of such files included."""
+    """Whether a file of this name can be read, including an archive."""
     return bool(_ending(path)) or path.name.lower().endswith(ARCHIVE)
 
 
 def known_endings() -> str:
-    """The endings of names that are known, for messages."""
+    """The known endings of names, for messages."""
     return ", ".join((*FORMATS, ARCHIVE))
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether a part of the name marks it as not meant for readers, such as ``.git`` or ``_SUCCESS``."""
+    """Whether a part of the name marks it as hidden, such as ``.git`` or ``_SUCCESS``."""
     return any(part.startswith((".", "_")) for part in path.parts)

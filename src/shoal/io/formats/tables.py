@@ -1,6 +1,6 @@
-"""What a format hands to the reader: the names of its columns, and their rows as a stream of Arrow batches.
+"""The table that a format gives to the reader: names of columns, and rows as a stream of Arrow batches.
 
-A new format is one file with ``open_table(path, reading) -> Table`` and one line in ``formats.FORMATS``.
+A new format is a file with ``open_table(path, reading) -> Table`` and a line in ``formats.table.FORMATS``.
 """
 
 import json
@@ -24,10 +24,7 @@ WRONG_FIELDS: Final = "line with the wrong number of fields"
 
 @dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """A column of points as well-known binary.
-
-    crs: text that pyproj reads; None = the file says it is unknown.
-    """
+    """A column of points as well-known binary. crs: text for pyproj; None = the file says it is unknown."""
 
     column: str
     crs: str | None = DEFAULT_CRS
@@ -35,14 +32,13 @@ class Geometry:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One open_bytes input, to be read once.
+    """One opened input, to be read once.
 
-    name: for messages. place: the file itself, to tell files of one name apart. batches: given the columns
-    wanted, (share of the input read so far, rows) pairs in file order. unreadable: rows by reason that never
-    reach a batch, repaired: rows by what the format's reader mended, and notes: all filled while batches are
-    drawn. owners: whose the file is, where only names tell. settings: of the reading, where the file itself
-    shows them and the caller does not give them. parts: runs of row groups that can be read apart; batches
-    are drawn of those that are left in this list.
+    name: for messages. place: the full path, to tell files of one name apart. batches: given columns, yields
+    (share of the input read, rows) in file order. unreadable: rows by reason that never reach a batch,
+    repaired: rows by repair, and notes; all three are complete after the last batch. owners: persons by file
+    or folder name. settings: of the reading, from the file itself; those of the caller come first. parts:
+    ranges of row groups that tasks can read; batches come from those still in this list.
     """
 
     name: str
@@ -59,9 +55,9 @@ class Table:
 
 
 def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
-    """The point column of a GeoParquet file or a GeoArrow frame, or a bare binary column named ``geometry``.
+    """The point column of GeoParquet or GeoArrow, or a bare binary column named ``geometry``.
 
-    Raises InputError when the column is encoded otherwise than as well-known binary.
+    Raises InputError unless it is encoded as well-known binary.
     """
     geo = _metadata(schema.metadata, b"geo")
     if geo is not None:
@@ -95,7 +91,6 @@ def _holds_bytes(kind: pa.DataType) -> bool:
 
 
 def _metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any] | None:
-    """One entry of Arrow metadata, read as a JSON object; None where there is none."""
     try:
         value = json.loads((metadata or {}).get(key, b"null"))
     except ValueError:
@@ -104,7 +99,7 @@ def _metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, A
 
 
 def _crs_text(crs: Any) -> str | None:
-    """A system given as text or PROJJSON, as text: an authority's code where it has one."""
+    """A system as text: an authority's code, if it has one."""
     if crs is None or isinstance(crs, str):
         return crs
     code = crs.get("id") or {}
@@ -113,10 +108,10 @@ def _crs_text(crs: Any) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """Whose a file is, where only its name or its folder tells.
+    """The person of a file, when only its name or folder tells.
 
-    column: that says so, the same in every row. value: the person. place: the file or folder that was named;
-    another place with the same value may be another person.
+    column: the same value in every row. value: the person. place: the file or folder of that name; the same
+    value from another place may be another person.
     """
 
     column: str
@@ -132,8 +127,8 @@ def reshape(
 ) -> Table:
     """A table with columns computed from others.
 
-    ``change`` takes a batch of ``needs`` and of the other columns wanted. It gives the same columns and
-    ``adds``; rows may become several. A column of ``adds`` stands in the place of one of the same name.
+    ``change`` takes a batch of ``needs`` and the other columns, and gives these columns and ``adds``; it may
+    multiply rows. A column of ``adds`` replaces one of the same name.
     """
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -146,7 +141,7 @@ def reshape(
 
 
 def add_constants(table: Table, values: Mapping[str, str]) -> Table:
-    """A table with columns that hold one text each; those that the table has itself stay as they are."""
+    """Add columns with one text each; existing columns stay."""
     added = {name: value for name, value in values.items() if name not in table.columns}
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -159,7 +154,7 @@ def add_constants(table: Table, values: Mapping[str, str]) -> Table:
 
 @contextmanager
 def folder_for_a_copy() -> Iterator[Path]:
-    """A new folder that its owner alone can read, for raw data; removed when the block ends with an error."""
+    """A new folder for raw data that only its owner can read; removed when the block ends with an error."""
     folder = Path(tempfile.mkdtemp(prefix="shoal-"))
     try:
         yield folder
@@ -169,7 +164,7 @@ def folder_for_a_copy() -> Iterator[Path]:
 
 
 def bind_folder(table: Table, folder: Path) -> Table:
-    """The table, whose folder is removed when nothing needs it any more."""
+    """The table, whose folder is removed after its last use."""
     weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
     return table
 
@@ -177,6 +172,6 @@ def bind_folder(table: Table, folder: Path) -> Table:
 def text_batch(
     rows: Sequence[Sequence[str | None]], names: Sequence[str], columns: Sequence[str]
 ) -> pa.RecordBatch:
-    """Rows of text, in the order of ``names``, as a batch of the columns wanted."""
+    """Rows of text, in the order of ``names``, as a batch of ``columns``."""
     values = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
     return pa.record_batch({name: pa.array(values[name], pa.string()) for name in columns})

@@ -19,7 +19,7 @@ COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The track points of one file. Raises InputError for a file that is no whole TCX."""
+    """Track points of one file; InputError unless it is whole TCX."""
     owner = (stem_of(path.name), path.resolve().parent.name)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:

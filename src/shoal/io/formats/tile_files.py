@@ -1,6 +1,6 @@
 """Raster tiles in an MBTiles file: pictures of the earth in squares, in a table of SQLite.
 
-Only what draws a picture is handed on: notes inside the pictures (places, times, programs) are left out.
+Only the drawing itself is passed on: notes inside the pictures (places, times, programs) are left out.
 """
 
 import html
@@ -31,17 +31,14 @@ Square = tuple[int, int]  # column and row, from the north-west
 
 @dataclass(frozen=True, kw_only=True)
 class TileFile:
-    """An MBTiles file with pictures.
-
-    zooms: those that it has, ascending. credit: whom the pictures are from, as plain text; may be empty.
-    """
+    """An MBTiles file with pictures. zooms: available, ascending. credit: plain text, may be empty."""
 
     path: Path
     zooms: tuple[int, ...]
     credit: str
 
     def sizes(self, zoom: int, west: int, north: int, east: int, south: int) -> dict[Square, int]:
-        """How many bytes each tile has that is there, of columns west to east and rows north to south."""
+        """The bytes of each existing tile, of columns west to east and rows north to south."""
         top = 2**zoom - 1  # rows of the file count from the south
         with _opened(self.path) as file:
             rows = file.execute(
@@ -52,7 +49,7 @@ class TileFile:
         return {(int(column), top - int(row)): int(size or 0) for column, row, size in rows}
 
     def pictures(self, zoom: int, squares: list[Square]) -> Mapping[Square, tuple[str, bytes]]:
-        """(type of media, what draws the picture) of each tile; raises InputError for what is no picture."""
+        """(media type, drawing) of each tile; InputError for other tiles."""
         pictures = {}
         with _opened(self.path) as file:
             for column, row in squares:
@@ -67,17 +64,17 @@ def read_tiles(path: Path | str) -> TileFile:
     Parameters
     ----------
     path : path
-        The file. It is only read, when a map is drawn; nothing is asked of a network.
+        The file. It is read when a map is drawn; no network is used.
 
     Returns
     -------
     TileFile
-        Its zooms, and whom its pictures are from.
+        Its zooms, and the credit of its pictures.
 
     Raises
     ------
     InputError
-        For a file that is no MBTiles, is empty, or holds vector tiles or pictures of another kind.
+        For a file that is not MBTiles, is empty, or holds vector tiles or pictures of another kind.
 
     Examples
     --------
@@ -116,7 +113,6 @@ def read_tiles(path: Path | str) -> TileFile:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file, only to be read; raises InputError for one that is not what it should be."""
     steps = 0
 
     def too_long() -> bool:
@@ -152,7 +148,7 @@ def _vector(path: Path) -> InputError:
 
 
 def _picture(data: bytes, path: Path) -> tuple[str, bytes]:
-    """What draws a picture, without the notes in it; raises InputError for another kind of tile."""
+    """The drawing without notes; InputError for another kind of tile."""
     if data.startswith(_PNG):
         drawn = _of_png(data)
         if drawn is not None:

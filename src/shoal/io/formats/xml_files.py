@@ -20,10 +20,9 @@ Element = ElementTree.Element
 
 
 def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, Element]]:
-    """The name without its namespace, and the element, of every element that ends.
+    """Name without namespace, and element, at the end of every element; the caller clears them.
 
-    Whoever takes them clears what is no longer needed. Raises InputError for a file that is cut, of another
-    kind, or that declares entities.
+    Raises InputError for a file that is cut, of another kind, or that declares entities.
     """
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
@@ -60,7 +59,7 @@ def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[t
 
 
 class Prolog:
-    """What comes before the first element, in whatever encoding; only there are entities declared."""
+    """The content before the first element, in any encoding; only there are entities declared."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate()
@@ -69,7 +68,7 @@ class Prolog:
         self._parser.StartElementHandler = self._on_element
 
     def declares(self, block: bytes) -> bool:
-        """Read on; whether a document type is declared, which is where entities are."""
+        """Read on; whether a document type is declared, which may hold entities."""
         if not self._over:
             try:
                 self._parser.Parse(block, False)
@@ -88,7 +87,7 @@ class Prolog:
 
 
 class _PrologEnd(Exception):  # noqa: N818  (no error: enough has been read)
-    """Enough of a prolog has been read."""
+    """The end of the prolog; stops the parser."""
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -97,7 +96,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def child_text(element: Element, name: str) -> str:
-    """The text of the first child of that name, whatever its namespace; empty if there is none."""
+    """The text of the first child of that name, in any namespace; empty without one."""
     for child in element:
         if str(child.tag).rpartition("}")[2] == name:
             return (child.text or "").strip()

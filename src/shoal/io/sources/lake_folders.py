@@ -1,7 +1,7 @@
 """Folders that are tables with a history: Delta Lake and Apache Iceberg, through their own libraries.
 
-Their folders also hold files of rows that were deleted or replaced. Only the log tells which files count, so
-such a folder is never read file by file.
+Their folders also hold files of deleted or replaced rows. Only the log tells which files count, so such a
+folder is never read file by file.
 """
 
 import re
@@ -20,7 +20,7 @@ _KINDS: Final = (_DELTA, _ICEBERG, _HUDI)
 
 
 def kind_of(folder: Path) -> str | None:
-    """Which kind of table a folder is, None for a plain one."""
+    """The kind of table of a folder, None for a plain one."""
     if not folder.is_dir():
         return None
     if (folder / "_delta_log").is_dir():
@@ -33,7 +33,7 @@ def kind_of(folder: Path) -> str | None:
 
 
 def require_no_lake_within(folder: Path) -> None:
-    """Raises InputError when the folder, or one inside it, is such a table."""
+    """Raise InputError when the folder, or one inside it, is such a table."""
     for marker in ("_delta_log", ".hoodie", "metadata"):
         for path in folder.rglob(marker):
             kind = kind_of(path.parent)
@@ -51,10 +51,7 @@ def require_no_lake_within(folder: Path) -> None:
 
 
 def open_table(folder: Path, kind: str) -> Table:
-    """Exactly the rows of the current version.
-
-    Raises InputError when it cannot be read, MissingExtraError without the library of its kind.
-    """
+    """The rows of the current version; InputError if unreadable, MissingExtraError without its library."""
     if kind == _HUDI:
         raise InputError(
             f"{folder.name} is a Hudi table, whose folder also holds deleted rows; export its current rows "
@@ -106,7 +103,7 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
 
 
 def _scanned(folder: Path, table: Any) -> tuple[pa.Schema, Any]:
-    """A table whose files alone do not tell its rows: deltalake's own engine reads it."""
+    """A table whose files alone do not give its rows: deltalake's own engine reads it."""
     from deltalake.exceptions import DeltaError
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The files that a path, a folder, a pattern or an address names, and what tells that they changed."""
+"""The files of a path, folder, pattern or address, and whether they changed."""
 
 import glob
 import os
@@ -21,10 +21,7 @@ BY_SPARK: Final = (
 
 
 def files(source: str | Path) -> Iterator[Path]:
-    """The files that a path, a folder or a pattern names, in the order of their names.
-
-    Raises InputError when there is none.
-    """
+    """The files of a path, a folder or a pattern, by name; InputError without one."""
     source = str(source)
     if (
         not source.strip()
@@ -64,7 +61,7 @@ def files(source: str | Path) -> Iterator[Path]:
 
 
 def require_outside(source: str | Path, *written: Path | None) -> None:
-    """Raise OutputError for what would be written into the folder of an input, and be read with it."""
+    """Raise OutputError for output inside the folder of an input, which would be read with it."""
     if "://" in str(source) or not Path(source).is_dir():
         return
     for path in written:
@@ -76,10 +73,10 @@ def require_outside(source: str | Path, *written: Path | None) -> None:
 
 
 def _within(folder: Path) -> list[Path]:
-    """The files in a folder that are read, also behind links.
+    """The files to read in a folder, also behind links.
 
-    A link to a folder that it lies in leads round in a circle, and nothing behind it is new. Raises
-    InputError for a folder that cannot be opened, a link that leads nowhere, and a table in a lake.
+    A link to a folder around it leads in a circle, and is not followed. Raises InputError for a folder that
+    cannot be opened, a broken link, and a table in a lake.
     """
 
     def refuse(error: OSError) -> None:
@@ -105,7 +102,6 @@ def _within(folder: Path) -> list[Path]:
 
 
 def _require_file(path: Path) -> None:
-    """Raises InputError for a link that leads nowhere, and for what is no file and cannot be read twice."""
     if not path.exists():
         raise InputError(f"{path.name} is a link to a file that is not there; mend or remove it")
     if not path.is_file():
@@ -117,10 +113,10 @@ def _require_file(path: Path) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """A file of an input: what tells that it is another one, or has other content.
+    """A file of an input, by what changes with its content.
 
-    changed_ns: when it was written, as its owner may set it. signs: two numbers that the system alone sets;
-    a store has none, and lets nobody set the time. path: on a disk.
+    changed_ns: when it was written, as its owner may set it. signs: two numbers that only the system sets; a
+    store has none, and lets no one set the time. path: on a disk.
     """
 
     name: str
@@ -131,10 +127,7 @@ class State:
 
 
 def states(source: str | Path) -> list[State]:
-    """The files of an input at this moment, in the order of their names.
-
-    Raises InputError when there is none, and for what is not in files.
-    """
+    """The files of an input now, by name; raises as ``files`` does, and for a server."""
     if isinstance(source, str) and servers.is_address(source):
         raise InputError(
             "rows of a server are not read in blocks, since they may differ when the work is continued; save "
@@ -151,7 +144,7 @@ def states(source: str | Path) -> list[State]:
 
 
 def _written(source: str | Path) -> Iterator[Path]:
-    """All files of a table in a lake, whose log says which of them count; else those that are read."""
+    """All files of a table in a lake, whose log says which count; else the files to read."""
     if "://" not in str(source) and lake_folders.kind_of(Path(source)) is not None:
         yield from sorted(path for path in Path(source).rglob("*") if path.is_file())
     else:

@@ -1,7 +1,7 @@
 """Files in object stores (``s3://``, ``gs://``, ``abfs://``), through the file systems of pyarrow.
 
-Parquet is read in place, only the columns that are needed; any other format is copied to a file of its own
-while it is read. Credentials come from the environment or the usual files of the store's own tools.
+Parquet is read in place, only in the needed columns; any other format is copied to a local file first.
+Credentials come from the environment or the usual files of the store's own tools.
 """
 
 import shutil
@@ -38,12 +38,10 @@ def is_address(source: str) -> bool:
 def files(
     address: str, reads: Callable[[PurePosixPath], bool], *, with_rows_of_others: bool = False
 ) -> tuple[Any, str, list[Any]]:
-    """The file system, the folder's path in it, and path, size and time of the files to read, in their order.
+    """The file system, the folder's path in it, and the files to read (path, size, time), in order.
 
-    with_rows_of_others: also of tables that hold deleted rows, for copying them as a whole.
-
-    Raises InputError when there is none, or the store cannot be reached. No message repeats the address,
-    which may hold a key.
+    with_rows_of_others: also of tables with deleted rows, to copy them as a whole. Raises InputError without
+    a file, or when the store cannot be reached. No message repeats the address, which may contain a key.
     """
     try:
         system, root = _opened(address)
@@ -69,7 +67,7 @@ def files(
 
 
 def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
-    """The table of one object. Raises InputError when it cannot be read."""
+    """The table of one object; InputError if unreadable."""
     name = PurePosixPath(path).name
     if name.lower().endswith(PARQUET):
         return open_source(name, lambda: system.open_input_file(path), far=True)
@@ -85,9 +83,9 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
 
 
 def _opened(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it; a store that stays silent is given up.
+    """The file system of an address, and the path in it; gives up on a silent store.
 
-    Characters that an address cannot hold, such as blanks, are taken as they are; "#" is one of a name.
+    Characters that an address cannot contain, such as blanks, are quoted; "#" is part of a name.
     """
     address = quote(address, safe=_WRITTEN_AS_THEY_ARE)
     if address.startswith(_GOOGLE) and "retry_limit_seconds=" not in address:
@@ -100,9 +98,9 @@ def _opened(address: str) -> tuple[Any, str]:
 
 
 def _require_answer(system: Any, root: str) -> None:
-    """Raise OSError when a store of S3's takes connections and says nothing; pyarrow waits for 106 s.
+    """Raise OSError when an S3 store accepts connections and stays silent; pyarrow waits for 106 s.
 
-    Only silence is given up here. A store that is busy or away for a moment is asked again as often as ever.
+    Only silence is given up: a store that is busy or briefly away is asked as often as ever.
     """
     _, (settings,) = system.__reduce__()  # as it is sent to other processes: an address cannot say these
     impatient = {
@@ -143,7 +141,6 @@ def _uncopied(name: str, error: Exception) -> InputError:
 
 
 def _credentials(address: str) -> str:
-    """Where the credentials of a store are looked for."""
     if address.startswith(_GOOGLE):
         return "for gs: the file that GOOGLE_APPLICATION_CREDENTIALS names, or gs://anonymous@BUCKET"
     if address.startswith("abfs"):
@@ -167,9 +164,10 @@ def holds(address: str, name: str) -> bool:
 
 
 def fetch(address: str, folder: Path) -> None:
-    """Copy all files below an address into a folder that exists, under the names that they have there.
+    """Copy all files below an address into an existing folder, under their names.
 
-    Raises InputError when there are none, when the store cannot be reached, or when a name leads elsewhere.
+    Raises InputError without a file, when the store cannot be reached, or when a name leads out of the
+    folder.
     """
     system, root, objects = files(address, lambda _: True, with_rows_of_others=True)
     for path in (entry.path for entry in objects):
@@ -186,10 +184,10 @@ def fetch(address: str, folder: Path) -> None:
 
 
 def store(folder: Path, address: str, *, last: str) -> None:
-    """Copy a folder into a new one of a store, one file last: without it nothing is complete.
+    """Copy a folder into a new one of a store, the file ``last`` at the end: without it nothing is complete.
 
-    Raises OutputError when something is there already, or the store cannot be written; what was copied then
-    stays, without the last file.
+    Raises OutputError when the address is not empty, or the store cannot be written; files copied so far
+    stay.
     """
     require_free(address, "--to")
     try:
@@ -208,7 +206,7 @@ def store(folder: Path, address: str, *, last: str) -> None:
 
 
 def require_free(address: str, option: str) -> None:
-    """Raise OutputError when a file lies at an address, given by ``option``, or the store cannot be asked."""
+    """Raise OutputError unless the address, given by ``option``, is empty and the store answers."""
     try:
         system, root = _opened(address)
         entries = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))

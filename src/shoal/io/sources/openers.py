@@ -1,4 +1,4 @@
-"""From what a caller names - a file, a folder, a pattern, a database, a frame - to the tables to read."""
+"""From the caller's source - a file, a folder, a pattern, a database, a frame - to the tables to read."""
 
 import os
 import sys
@@ -25,10 +25,9 @@ _BLANK_BYTES: Final = 1 << 12  # blank lines alone, at most; nobody writes more 
 
 
 def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
-    """A name for messages, and one call for each table of the source, in the order of the files' names.
+    """A name for messages, and one call for each table of the source, by file name.
 
-    Raises InputError when there is nothing to read, MisuseError when the source is neither a path nor a
-    frame.
+    Raises InputError when there is nothing to read, MisuseError for neither a path nor a frame.
     """
     if isinstance(source, str) and servers.is_address(source):
         return servers.NAME, [lambda: note_unused_settings(servers.open_table(source), reading)]
@@ -51,10 +50,9 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
 
 @dataclass(frozen=True, kw_only=True)
 class FileOpener:
-    """A file, which any process that reaches it can open, with the values that its folders' names hold.
+    """A file that any process can open, with the values of its folders' names (``day=2024-05-01``).
 
-    Those are like ``day=2024-05-01``. root: the folder that all files share. number: which file of its name
-    it is, for messages.
+    root: the common folder of all files. number: which file of its name it is, for messages.
     """
 
     reading: Reading
@@ -63,18 +61,18 @@ class FileOpener:
     number: str = ""
 
     def __call__(self) -> Table:
-        """The table; raises InputError where it cannot be opened."""
+        """Open the table; InputError if it cannot be opened."""
         return _open(self.reading, self.path, self.root, self.number)
 
     def size_bytes(self) -> int:
-        """How large it is; 0 when it is gone, which is told when its turn comes."""
+        """Its size; 0 when it is gone, which opening it reports."""
         try:
             return self.path.stat().st_size
         except OSError:
             return 0
 
     def is_blank(self) -> bool:
-        """Whether it is lines of text, and there are none, or blank ones alone."""
+        """Whether it is text without lines, or with blank lines alone."""
         try:
             if not is_lines(self.path.name) or self.path.stat().st_size > _BLANK_BYTES:
                 return False
@@ -83,7 +81,7 @@ class FileOpener:
             return False
 
     def parts(self) -> list[range]:
-        """What of it can be read apart, in order."""
+        """Ranges that tasks can read, in order."""
         return self().parts
 
 
@@ -97,17 +95,17 @@ class MemberOpener:
     size: int
 
     def __call__(self) -> Table:
-        """The table; raises InputError where it cannot be opened."""
+        """Open the table; InputError if it cannot be opened."""
         return zip_files.open_member(self.archive, self.member, partial(_open, self.reading))
 
     def is_blank(self) -> bool:
-        """Whether it is lines of text, and there are none."""
+        """Whether it is text without lines."""
         return is_lines(self.member) and self.size == 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectOpener:
-    """The same of an object in a store. size: in bytes, as listed."""
+    """An object in a store. size: in bytes, as listed."""
 
     reading: Reading
     system: Any
@@ -117,7 +115,7 @@ class ObjectOpener:
     number: str = ""
 
     def __call__(self) -> Table:
-        """The table; raises InputError where it cannot be opened."""
+        """Open the table; InputError if it cannot be opened."""
         within = PurePosixPath(self.path).relative_to(self.root)
         with _numbered(within.name, self.number):
             table = object_stores.open_object(
@@ -128,22 +126,22 @@ class ObjectOpener:
         return _with_folders(_numbering(table, self.number), within)
 
     def size_bytes(self) -> int:
-        """How large it is."""
+        """Its size."""
         return self.size
 
     def is_blank(self) -> bool:
-        """Whether it is lines of text, and there are none."""
+        """Whether it is text without lines."""
         return is_lines(self.path) and self.size == 0
 
     def parts(self) -> list[range]:
-        """What of it can be read apart, in order; nothing of what has to be copied first."""
+        """Ranges that tasks can read, in order; none of formats that need a copy."""
         return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
 
 
 def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
-    """These but for texts of zero bytes, as programs write them that found nothing; all if nothing else is.
+    """Openers without empty text files, which programs write without results; all, if no other is left.
 
-    What has a beginning or an end of its own, such as Parquet, JSON or packed text, was cut when so short.
+    Formats with a beginning or an end, such as Parquet, JSON or packed text, were cut when empty, and stay.
     """
     kinds = FileOpener | MemberOpener | ObjectOpener
     some = [opener for opener in waiting if not (isinstance(opener, kinds) and opener.is_blank())]
@@ -151,7 +149,6 @@ def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
 
 
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
-    """The tables of a path, a folder or a pattern; an archive gives one for each member that is read."""
     if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
         lake = Path(source)
         return lake.name, [lambda: note_unused_settings(lake_folders.open_table(lake, kind), reading)]
@@ -172,7 +169,6 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
 
 
 def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
-    """The tables of a folder or a file in an object store."""
     system, root, objects = object_stores.files(address, lambda path: is_read(Path(path)))
     names = [PurePosixPath(entry.path).name for entry in objects]
     return (names[0] if len(objects) == 1 else f"{len(objects)} files"), [
@@ -184,10 +180,7 @@ def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
 
 
 def _numbers(names: Sequence[str]) -> list[str]:
-    """Which file it is, in words, for those that share their name with another one; else nothing.
-
-    Folders are not named: they may be called by people.
-    """
+    """The number of each file that shares its name. Folders are not named: they may be people's names."""
     often = Counter(names)
     return [
         f" (file {number:,} of {len(names):,}, by path)" if often[name] > 1 else ""
@@ -197,7 +190,7 @@ def _numbers(names: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _numbered(name: str, number: str) -> Iterator[None]:
-    """Let messages about a file say which one of that name it is."""
+    """Add the number of the file to messages about it."""
     try:
         yield
     except InputError as error:
@@ -207,8 +200,6 @@ def _numbered(name: str, number: str) -> Iterator[None]:
 
 
 def _numbering(table: Table, number: str) -> Table:
-    """The table, whose messages say which file of its name it is."""
-
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         with _numbered(table.name, number):
             yield from table.batches(columns)
@@ -217,15 +208,10 @@ def _numbering(table: Table, number: str) -> Table:
 
 
 def _standard_input(reading: Reading) -> Table:
-    """What another program writes: kept in a file for as long as it is read."""
     return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading))
 
 
 def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
-    """One file, with the values that its folders' names hold (``day=2024-05-01``), and its own place.
-
-    root: the folder that all files share. number: which file of its name it is, for messages.
-    """
     try:
         with _numbered(path.name, number):
             table = _numbering(open_file(path, reading), number)
@@ -240,7 +226,6 @@ def _of_part(part: Any, reading: Reading) -> Table:
 
 
 def _with_folders(table: Table, within: PurePath) -> Table:
-    """The table with columns of what its folders' names say, and with its own path if a file is a person."""
     constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
     if table.owners:
         constants["path"] = within.as_posix()

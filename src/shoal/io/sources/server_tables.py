@@ -1,7 +1,7 @@
-"""Tables of PostgreSQL that are written whole or not at all, and read back; PostGIS and MobilityDB if there.
+"""Tables of PostgreSQL, written whole or not at all, and read back; with PostGIS and MobilityDB if present.
 
-Where the server has their types, geometry becomes ``geometry`` and a moving value ``stbox`` or
-``tgeompoint``. Where it has not, they stay ``bytea`` (well-known binary) and ``text``, which both take later.
+With their types, geometry becomes ``geometry`` and a moving value ``stbox`` or ``tgeompoint``. Without, they
+are ``bytea`` (well-known binary) and ``text``, which both can convert later.
 """
 
 import re
@@ -33,7 +33,7 @@ _LARGEST: Final = 1 << 28  # bytes of a file that is read back
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A table on a server: the address of the database (which may hold a password), schema and name."""
+    """A table on a server: the address of the database (may contain a password), schema and name."""
 
     address: str
     schema: str
@@ -41,20 +41,19 @@ class Place:
 
     @property
     def label(self) -> str:
-        """Without the address."""
+        """Schema and name, without the address."""
         return f"{self.schema}.{self.table}"
 
     def quoted(self, suffix: str = "") -> str:
-        """As a statement names it; schema and name hold letters, digits and _ alone."""
+        """The quoted name for a statement; schema and name consist of letters, digits and _."""
         return f'"{self.schema}"."{self.table}{suffix}"'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StoredTable:
-    """What was read back: rows in their order, files by name, and columns of extensions that kept their text.
+    """A table read back: rows in order, files by name, and columns of extension types.
 
-    numbered: whether the rows are numbered 0, 1, 2, ... unread: columns whose values the server writes in
-    ways of its own.
+    numbered: the rows are numbered 0, 1, 2, ... unread: columns that the server writes in its own way.
     """
 
     rows: pa.Table
@@ -69,7 +68,7 @@ def is_place(text: str) -> bool:
 
 
 def place_of(text: str) -> Place:
-    """The table that ``postgresql://USER@HOST/DATABASE#schema.table`` names; MisuseError for another text."""
+    """The table of ``postgresql://USER@HOST/DATABASE#schema.table``; MisuseError for another text."""
     match = _PLACE.fullmatch(text.strip())
     if match is None or len(match[3]) > _LONGEST or len(match[2] or "") > _LONGEST:
         raise MisuseError(
@@ -83,8 +82,8 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
     """Write rows and files as two new tables, in one transaction.
 
     rows: without metadata; geometry as well-known binary in degrees. moving: the column with MobilityDB's
-    text, if there is one, ``stbox`` or ``tgeompoint``. Raises OutputError when a table exists already, or
-    the server refuses; nothing was written then.
+    text, ``stbox`` or ``tgeompoint``, if any. Raises OutputError, with nothing written, when a table exists
+    already or the server refuses.
     """
     numbered = rows.append_column(ROW, pa.array(range(len(rows)), pa.int64()))
     scratch = "shoal_scratch"
@@ -114,7 +113,7 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
 
 
 def read_table(place: Place) -> StoredTable:
-    """Both tables; raises InputError when they are not there or the server refuses."""
+    """Both tables; InputError when one is missing or the server refuses."""
     with connect(place.address) as connection, explain_errors(place.address), connection.cursor() as cursor:
         for suffix in ("", FILES):
             if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is None:
@@ -155,7 +154,6 @@ _MOVING: Final = ("stbox", "tgeompoint")
 
 
 def _types_there(cursor: Any) -> frozenset[str]:
-    """Which of the extensions' types the server knows."""
     return frozenset(
         name
         for name in (GEOMETRY, *_MOVING)

@@ -1,6 +1,6 @@
-"""Databases on a server, through ADBC (extra ``postgresql``): queries in batches and read-only, connections.
+"""Databases on a server, through ADBC (extra ``postgresql``): read-only queries in batches, connections.
 
-The address may hold a password: no message repeats it.
+The address may contain a password: no message repeats it.
 """
 
 import re
@@ -26,10 +26,7 @@ def is_address(source: str) -> bool:
 
 
 def open_table(source: str) -> Table:
-    """The rows of a query: ``postgresql://USER@HOST/DATABASE SELECT ...``.
-
-    Raises InputError when there is no query, or the server refuses.
-    """
+    """Rows of ``postgresql://USER@HOST/DATABASE SELECT ...``; InputError when it cannot be read."""
     match = _ADDRESS.match(source.strip())
     if match is None:
         raise InputError(
@@ -60,7 +57,7 @@ def _schema(address: str, query: str) -> pa.Schema:
 
 
 def connect(address: str, *, writes: bool = False) -> Any:
-    """A connection, read-only unless it writes; raises InputError (OutputError) when the server refuses."""
+    """A connection, read-only unless ``writes``; InputError (OutputError) when the server refuses."""
     try:
         import adbc_driver_postgresql.dbapi as postgresql
     except ImportError as error:
@@ -78,7 +75,7 @@ def connect(address: str, *, writes: bool = False) -> Any:
 
 @contextmanager
 def explain_errors(address: str, *, writes: bool = False) -> Iterator[None]:
-    """Turn the driver's errors into one line, without the password and without values of rows."""
+    """Turn the driver's errors into one line, without the password and values of rows."""
     try:
         yield
     except Exception as error:

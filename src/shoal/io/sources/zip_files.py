@@ -1,8 +1,7 @@
-"""Archives (.zip), and what comes on standard input: kept in a folder of its own while it is read.
+"""Archives (.zip), and standard input: copied into a private folder for the time of reading.
 
-An export of Strava is one person's: only its activities are read. So is one of Dawarich, whose ``data.json``
-holds all points; the files that were imported into it lie beside it. Of an export of Google, the records of
-the Timeline are read.
+An export of Strava belongs to one person: only its activities are read. So does one of Dawarich, whose
+``data.json`` holds all points, next to the imported files. Of an export of Google, the Timeline is read.
 """
 
 import gzip
@@ -41,9 +40,9 @@ _ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
 
 
 def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
-    """The files of an archive that are to be read, in the order of their names, with their unpacked bytes.
+    """The files to read of an archive, by name, with their unpacked bytes.
 
-    Raises InputError when there is none, and for archives within the archive: what is in them would be lost.
+    Raises InputError without one, and for archives within the archive, whose content would be lost.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -82,10 +81,9 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
 
 
 def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
-    """One file of an archive.
+    """One file of an archive; InputError when it is damaged, or needs a password.
 
-    open_file: takes the unpacked file and the folder of the archive. Raises InputError when it is damaged, or
-    needs a password.
+    open_file: takes the unpacked file and the folder of the archive.
     """
     with folder_for_a_copy() as folder:
         inner = folder / path.stem / member
@@ -116,7 +114,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
 
 
 def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> Table:
-    """What comes on standard input; its first bytes tell the format."""
+    """Standard input; its first bytes tell the format."""
     with folder_for_a_copy() as folder:
         raw = folder / "input"
         with raw.open("wb") as file:
@@ -128,7 +126,6 @@ def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> T
 
 
 def _ending_of(path: Path) -> str:
-    """The format of a file without a name, by how it begins; delimited text if nothing else fits."""
     with path.open("rb") as file:
         start = file.read(4096)
     packed = ""
@@ -151,7 +148,6 @@ def _ending_of(path: Path) -> str:
 
 
 def _text_ending(start: bytes) -> str:
-    """The format of text by how it begins."""
     text = start.lstrip(b"\xef\xbb\xbf \r\n\t")
     if text.startswith(b"<"):
         return next((ending for root, ending in _ROOTS if root in text), ".csv")
@@ -168,7 +164,7 @@ def _text_ending(start: bytes) -> str:
 
 
 def _of_one_person(table: Table, path: Path) -> Table:
-    """An export of one account: everything in it is one person's, whatever the files are called."""
+    """An export of one account: all of it is one person, whatever the names of files."""
     person = stem_of(path.name)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -183,7 +179,6 @@ def _is_strava(names: Sequence[str]) -> bool:
 
 
 def _is_dawarich(archive: zipfile.ZipFile) -> bool:
-    """Whether an archive is the whole export of an account of Dawarich."""
     if _DAWARICH not in archive.namelist():
         return False
     try:
