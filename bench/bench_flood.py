@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpe
 
 from bench_phi import CONTRIBUTORS, city, fill
 from service_town import PLACES, identity_of, seed, vouched
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, Query, encode_query
@@ -79,7 +79,7 @@ def started(folder: str, pairs: int, sessions: int) -> tuple[int, str, Cylinder]
             Database(url), KEY, TERMS, PLACES, os.urandom, round_size=3, join_s=600, quota=10**9, quiet=True
         )
         probe(app, Path(folder) / "longest_ms")
-        server, listening, address = bound(app, "127.0.0.1", 0)
+        server, listening, address = open_server(app, "127.0.0.1", 0)
         os.write(writer, address.encode())
         server.run(sockets=[listening])
         os._exit(0)

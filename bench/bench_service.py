@@ -25,7 +25,7 @@ from fastapi import FastAPI
 from bench_phi import CONTRIBUTORS, city, fill, started_postgres
 from collect_costs import paper_messages
 from service_town import PLACES, device_for, identity_of, own_round_for, seed, vouched
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.http_client import RemoteServer, run_round
 from shoal_collect.matching.records import Query, encode_query
@@ -57,7 +57,7 @@ def start(url: str, terms: Terms, members: int) -> tuple[list[int], str, str]:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
-            server, listening, address = bound(make(), "127.0.0.1", 0)
+            server, listening, address = open_server(make(), "127.0.0.1", 0)
             os.write(writer, address.encode())
             server.run(sockets=[listening])
             os._exit(0)

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpe
 from bench_flood import memory_mib
 from bench_service import cpu_of
 from service_town import PLACES, TERMS, identity_of, seed
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.roles.requests import answer_digest, authorization, body_digest
@@ -63,7 +63,7 @@ def start(url: str) -> tuple[int, str]:
         app = collector_application(
             Database(url), KEY, TERMS, PLACES, os.urandom, round_size=3, join_s=600, quota=10, quiet=True
         )
-        server, listening, address = bound(app, "127.0.0.1", 0, at_once=AT_ONCE)
+        server, listening, address = open_server(app, "127.0.0.1", 0, at_once=AT_ONCE)
         os.write(writer, address.encode())
         server.run(sockets=[listening])
         os._exit(0)

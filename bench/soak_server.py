@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
 
 from service_town import PLACES, TERMS, identity_of, seed
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.crypto.signatures import signature
@@ -82,7 +82,7 @@ def start(url: str, terms: Terms) -> tuple[int, str]:
         app = collector_application(
             database, KEY, terms, PLACES, os.urandom, round_size=3, join_s=60, quota=5, quiet=True
         )
-        server, listening, address = bound(app, "127.0.0.1", 0)
+        server, listening, address = open_server(app, "127.0.0.1", 0)
         os.write(writer, address.encode())
         os.close(writer)
         server.run(sockets=[listening])

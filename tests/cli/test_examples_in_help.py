@@ -14,7 +14,7 @@ import pytest
 
 from command_line import Shoal
 from shoal.cli import main as cli
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal.synthetic import write_synthetic
 
 PARSED_ALONE = {
@@ -43,7 +43,12 @@ def walk(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
 
 
 COMMANDS = dict(walk(cli.shoal, "shoal"))
-LINES = [line for command in COMMANDS.values() if isinstance(command, Taught) for line, _ in command.examples]
+LINES = [
+    line
+    for command in COMMANDS.values()
+    if isinstance(command, ExampleCommand)
+    for line, _ in command.examples
+]
 
 
 def parse(line: str) -> click.Context:
@@ -59,7 +64,7 @@ def parse(line: str) -> click.Context:
 @pytest.mark.parametrize("path", COMMANDS)
 def test_every_command_has_one_to_three_examples_of_itself(path: str) -> None:
     command = COMMANDS[path]
-    assert isinstance(command, Taught)
+    assert isinstance(command, ExampleCommand)
     assert 1 <= len(command.examples) <= 3
     assert [line for line, _ in command.examples if not f"{line} ".startswith(f"{path} ")] == []
 

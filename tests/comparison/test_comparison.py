@@ -23,8 +23,8 @@ from shoal.io import read
 from shoal.methods import METHODS
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.report.facts.density import densities_alike
-from shoal.report.figures.svg import drawn
+from shoal.report.facts.density import comparable_densities
+from shoal.report.figures.svg import draw_svg
 from shoal.report.pages.comparison import RAW_DATA, frontier_figure
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -344,7 +344,7 @@ def test_shares_are_percent_and_what_is_no_anonymity_has_a_hollow_mark() -> None
 
 
 def frontier_of(points: list[Point]) -> Figure:
-    figure = drawn(frontier_figure(points, "higher", "samples covered", "share"), "risk and use")
+    figure = draw_svg(frontier_figure(points, "higher", "samples covered", "share"), "risk and use")
     return figures_of(f'<div class="plot" id="plot-it" data-figure>{figure}</div><figcaption>')["it"]
 
 
@@ -359,7 +359,7 @@ def test_the_raw_data_and_the_best_releases_lie_on_maps_of_one_window(finished: 
         "whole": Boxes.of_samples(np.arange(4), np.array([0, 10, 20, 30]), np.array([0, 10, 20, 30])),
         "half": Boxes.of_samples(np.arange(2), np.array([0, 10]), np.array([0, 500])),
     }
-    whole, half = densities_alike(everything, 32).values()
+    whole, half = comparable_densities(everything, 32).values()
     assert whole.window == half.window
     assert [whole.share_outside, half.share_outside] == pytest.approx([0.0, 0.5])
 

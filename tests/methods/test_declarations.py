@@ -31,8 +31,7 @@ from shoal.model.claims import KAnonymity
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.report.words.settings import method_name, settings_of
-from shoal.report.words.terms import techniques_of
+from shoal.report.words.settings import method_name, settings_of, techniques_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import town

@@ -37,8 +37,7 @@ from shoal.report.facts.density import density_map
 from shoal.report.figures.record import FIGURES
 from shoal.report.words.numbers import exact
 from shoal.report.words.numbers import number as plain_number
-from shoal.report.words.settings import method_name, settings_of
-from shoal.report.words.terms import techniques_of
+from shoal.report.words.settings import method_name, settings_of, techniques_of
 from shoal.runtime.randomness import Randomness
 from shoal.units import show_m, show_s
 from shoal.utility import METRICS, measure

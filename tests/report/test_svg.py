@@ -21,7 +21,7 @@ from shoal.report.figures.drawing import (
     Places,
 )
 from shoal.report.figures.maps import density_cells
-from shoal.report.figures.svg import drawn
+from shoal.report.figures.svg import draw_svg
 
 NASTY = "<script>alert('x')</script>\"&"
 SHARES = axes.of_shares("share")
@@ -31,9 +31,9 @@ def shown(
     *layers: Layer, x: Axis | None = None, y: Axis | None = None, numbers: str = ""
 ) -> tuple[str, Figure]:
     drawing = Drawing(
-        x=x or axes.numbered("across", 0, 10), y=y or SHARES, layers=layers, legend=True, numbers=numbers
+        x=x or axes.linear("across", 0, 10), y=y or SHARES, layers=layers, legend=True, numbers=numbers
     )
-    svg = drawn(drawing, "a label")
+    svg = draw_svg(drawing, "a label")
     page = f'<div class="plot" id="plot-it" data-figure>{svg}</div><figcaption>'
     return svg, figures_of(page)["it"]
 
@@ -93,7 +93,7 @@ def test_no_coordinate_reads_as_a_name_and_no_text_as_a_tag() -> None:
         Marks(name=NASTY, x=[1.0], y=[0.5], number=0, words=[NASTY]),
         Places(names=[NASTY], x=[1.0], y=[0.5]),
     ]
-    svg, figure = shown(*nasty, x=axes.numbered(NASTY, 0, 10))
+    svg, figure = shown(*nasty, x=axes.linear(NASTY, 0, 10))
     assert "<script" not in svg
     assert figure.legend == figure.names == [NASTY]
     assert figure.titles == [NASTY, "share"]
@@ -136,12 +136,12 @@ def test_of_many_marks_some_are_drawn_and_the_figure_says_so() -> None:
 @pytest.mark.parametrize(
     ("axis", "labels"),
     [
-        (axes.numbered("", 0, 0.31), ["0.0", "0.1", "0.2", "0.3"]),
-        (axes.numbered("", -7, 12), ["-5", "0", "5", "10"]),
-        (axes.numbered("", 3, 3), ["3.0", "3.2", "3.4", "3.6", "3.8", "4.0"]),
-        (axes.numbered("", 0, 4, whole=True), ["0", "1", "2", "3", "4"]),
-        (axes.numbered("", 0, 2_600_000), ["0", "1,000,000", "2,000,000"]),
-        (axes.numbered("", 0, 1e-9), ["0", "2e-10", "4e-10", "6e-10", "8e-10", "1e-09"]),
+        (axes.linear("", 0, 0.31), ["0.0", "0.1", "0.2", "0.3"]),
+        (axes.linear("", -7, 12), ["-5", "0", "5", "10"]),
+        (axes.linear("", 3, 3), ["3.0", "3.2", "3.4", "3.6", "3.8", "4.0"]),
+        (axes.linear("", 0, 4, whole=True), ["0", "1", "2", "3", "4"]),
+        (axes.linear("", 0, 2_600_000), ["0", "1,000,000", "2,000,000"]),
+        (axes.linear("", 0, 1e-9), ["0", "2e-10", "4e-10", "6e-10", "8e-10", "1e-09"]),
         (axes.from_zero("", [0.034, None], unit="share"), ["0 %", "1 %", "2 %", "3 %"]),
         (axes.from_zero("", [19_000.0], unit="m"), ["0 km", "5 km", "10 km", "15 km", "20 km"]),
         (axes.from_zero("", [900.0], unit="m"), ["0 m", "200 m", "400 m", "600 m", "800 m"]),
@@ -174,7 +174,7 @@ def test_a_map_is_to_scale_and_a_strip_gets_room() -> None:
         assert 0.3 <= height <= 1.35
         assert east.low <= x[0] <= x[1] <= east.high
         assert north.low <= y[0] <= y[1] <= north.high
-        svg = drawn(Drawing(x=east, y=north, layers=[], height=height, in_km=True), "a map")
+        svg = draw_svg(Drawing(x=east, y=north, layers=[], height=height, in_km=True), "a map")
         bar = re.search(r'class="scale" d="M (\S+) \S+ v 4 H (\S+) v -4"/><text[^>]*>([^<]*)<', svg)
         frame = re.search(r'class="inside" x="\S+" y="\S+" width="(\S+)"', svg)
         assert bar is not None

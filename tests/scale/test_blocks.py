@@ -39,7 +39,7 @@ from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import records_at
 from shoal.publishing.in_blocks import InBlocks
 from shoal.publishing.publish import Publication
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
+from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.report.words.numbers import exact
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
@@ -67,7 +67,7 @@ def in_blocks(
     run: Run | None = None,
     tries: int = 0,
     engine: Engine | None = None,
-    ground: MapGround = NOTHING_BEHIND,
+    ground: MapGround = NO_GROUND,
 ) -> Publication:
     people = InBlocks(source=source, reading=reading or Reading(), size=size, engine=engine or Run())
     return shoal.publish(

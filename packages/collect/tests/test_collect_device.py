@@ -22,7 +22,7 @@ from service_town import (
     seed,
 )
 from shoal.errors import InputError, MisuseError, OutputError
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.device.connection import connect
 from shoal_collect.device.disk import Kept, StateFolder
 from shoal_collect.device.http_client import RemoteServer, asking
@@ -139,7 +139,7 @@ def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
     for name in ("cert", "key"):
         (tmp_path / name).write_text("no PEM")
     with pytest.raises(InputError, match="not a certificate and its key"):
-        bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
+        open_server(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
 
 
 CUT_OFF = b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\nShoal-Signature: 00\r\n\r\n{"
@@ -170,7 +170,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(tmp_path: Path
     write_certificate(tmp_path)
     book, said = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset()), list[str]()
     app = authority_application(book, quiet=True)
-    server, listening, url = bound(app, "127.0.0.1", 0, tmp_path / "cert.pem", tmp_path / "key.pem")
+    server, listening, url = open_server(app, "127.0.0.1", 0, tmp_path / "cert.pem", tmp_path / "key.pem")
     thread = Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -198,7 +198,7 @@ def test_joining_waits_for_a_server_that_starts_later() -> None:
 
     def start_late() -> None:
         time.sleep(0.3)
-        server, listening, _ = bound(authority_application(book, quiet=True), "127.0.0.1", port)
+        server, listening, _ = open_server(authority_application(book, quiet=True), "127.0.0.1", port)
         servers.append(server)
         server.run(sockets=[listening])
 

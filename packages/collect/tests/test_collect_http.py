@@ -23,7 +23,7 @@ import pytest
 
 from service_town import PLACES, TERMS, identity_of, running, seed, vouched
 from shoal.errors import InputError, MisuseError
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import STATUS, PeerError
 from shoal_collect.faults import Kind as FaultKind
@@ -278,7 +278,7 @@ def test_no_more_is_read_at_once_than_the_budget_holds() -> None:
 
 def test_an_address_has_so_many_connections_and_no_description_of_the_interface(tmp_path: Path) -> None:
     app = new_application("bounded", Watch(dict, quiet=True), KEY)
-    server, listening, url = bound(app, "127.0.0.1", 0, of_an_address=3)
+    server, listening, url = open_server(app, "127.0.0.1", 0, of_an_address=3)
     thread = Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     where, head = (
@@ -457,7 +457,7 @@ def test_tls_by_configuration(tmp_path: Path) -> None:
     )
     with Database(None, AUTHORITY) as database:
         app = authority_application(ClaimBook(database, seed("authority"), frozenset()), quiet=True)
-        server, listening, url = bound(app, "127.0.0.1", 0, cert, key)
+        server, listening, url = open_server(app, "127.0.0.1", 0, cert, key)
         thread = Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
@@ -480,7 +480,7 @@ def test_addresses_that_lead_nowhere_are_named(site: Site) -> None:
     with pytest.raises(InputError, match="does not answer"):
         RemoteServer("http://127.0.0.1:1").about()
     with pytest.raises(InputError, match="nothing can listen"):
-        bound(authority_application(site.book), "127.0.0.1", urlsplit(site.url).port or 0)
+        open_server(authority_application(site.book), "127.0.0.1", urlsplit(site.url).port or 0)
 
 
 def test_what_is_there_at_the_start_is_never_looked_through_for_garbage() -> None:

@@ -19,7 +19,7 @@ from command_line import Shoal
 from desk_visits import FORM, PORT, Page, call
 from shoal.errors import InputError, MisuseError
 from shoal.local_pages.guard import Keys, Site
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.app import app as pages
 from shoal_collect.app.app import ENDINGS, participant_application
 from shoal_collect.app.house import Door, certificate, house_address, shown_digest
@@ -204,7 +204,7 @@ def test_tls_of_the_house() -> None:
     with certificate("127.0.0.1") as (cert, key, digest):
         site = Site(name="app", scheme="https", host="127.0.0.1")
         door: Any = Door(Nobody(), site, lambda _: None)  # type: ignore[arg-type]  # only the door is asked
-        server, listening, url = bound(door, "127.0.0.1", 0, cert, key)
+        server, listening, url = open_server(door, "127.0.0.1", 0, cert, key)
         trusting = ssl.create_default_context(cafile=cert)
         private = stat.S_IMODE(cert.parent.stat().st_mode)
     assert (private, cert.exists(), url.startswith("https://127.0.0.1:")) == (0o700, False, True)
@@ -449,7 +449,7 @@ def test_the_command_says_where_it_is_and_leaves_no_secret(
         assert [one.exists() for one in files if one is not None] == [True, True] * house
         return Stopped(), nullcontext(), f"{'https' if house else 'http'}://{host}:{port}"
 
-    monkeypatch.setattr("shoal_collect.app.serving.bound", bind)
+    monkeypatch.setattr("shoal_collect.app.serving.open_server", bind)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     urls = ("--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1")

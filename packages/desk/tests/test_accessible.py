@@ -14,7 +14,7 @@ import shoal.local_pages
 from browser import Browser
 from desk_visits import Visitor
 from shoal.local_pages.guard import COOKIE, HOST
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_desk.steps import STEPS
 from shoal_desk.words import LANGUAGES
 
@@ -107,7 +107,7 @@ def test_text_stands_out_from_its_ground(scheme: int) -> None:
 @pytest.fixture(scope="module")
 def address(released: Visitor) -> Iterator[str]:
     """Where the desk of somebody who has done everything answers."""
-    server, listening, at = bound(released.app, HOST, 0)  # type: ignore[arg-type]  # any ASGI application
+    server, listening, at = open_server(released.app, HOST, 0)  # type: ignore[arg-type]  # any ASGI application
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     yield f"{at}/{released.keys.prefix}"

@@ -9,7 +9,7 @@ import pytest
 
 from desk_visits import FORM, ORIGIN, PORT, Page, Visitor, call
 from shoal.local_pages.guard import COOKIE, HOST, Keys
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 
 OWN = {"Host": f"127.0.0.1:{PORT}", "Sec-Fetch-Site": "same-origin"}
 
@@ -118,7 +118,7 @@ def test_what_the_desk_keeps_is_for_its_owner_alone(visitor: Visitor) -> None:
 
 
 def test_it_listens_on_this_machine_alone(visitor: Visitor) -> None:
-    _, listening, address = bound(visitor.app, HOST, 0)  # type: ignore[arg-type]  # any ASGI application
+    _, listening, address = open_server(visitor.app, HOST, 0)  # type: ignore[arg-type]  # any ASGI application
     with listening:
         assert listening.getsockname()[0] == "127.0.0.1"
         assert address.startswith("http://127.0.0.1:")

@@ -25,7 +25,7 @@ from shoal.report.facts.towns import Town, towns_in
 from shoal.report.figures.axes import round_length
 from shoal.report.figures.drawing import Places
 from shoal.report.figures.maps import release_map
-from shoal.report.figures.svg import drawn
+from shoal.report.figures.svg import draw_svg
 from shoal_desk.maps import _lines, letters_map
 from tile_maker import write_mbtiles
 
@@ -140,10 +140,10 @@ def test_the_map_in_the_report_names_towns_too() -> None:
     assert isinstance(places, Places)
     assert places.names == ["Northport", "A & B <i>"]
     assert (places.x[0], places.y[0]) == pytest.approx((0, 0), abs=0.01)
-    svg = drawn(drawing, "a map")
+    svg = draw_svg(drawing, "a map")
     assert "GeoNames, CC BY 4.0" in svg
     assert ">A &amp; B &lt;i&gt;<" in svg
-    assert "GeoNames" not in drawn(
+    assert "GeoNames" not in draw_svg(
         release_map(density, Boxes.concatenate([]), Grid(), projected=True), "a map"
     )
 

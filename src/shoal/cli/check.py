@@ -1,4 +1,4 @@
-"""The command for files that other tools published: check. Heavy libraries load when it runs."""
+"""The command for files that other tools published: check."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     examples=(
         (
             "shoal check published.csv --raw calls.csv --row-by-row",
-            "what another tool's file gives away; its rows are in the order of yours",
+            "the risk of another tool's file; its rows are in the order of yours",
         ),
         (
             "shoal check published.csv --raw calls.csv --row-by-row --claim k-anonymity:5",
-            "is it as anonymous as they say? (exit 1: it is not)",
+            "verify a claim of k-anonymity (exit 1: it does not hold)",
         ),
     ),
-    epilog="Exit 0: what --claim expects holds, or nothing was expected and nothing found; 1: it does not; "
+    epilog="Exit 0: the --claim holds, or without a claim there are no findings; 1: it does not hold; "
     "2: bad input; 3: parts of it were not checked.",
 )
 @click.argument("file", metavar="FILE")
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 @click.option(
     "--claim",
     metavar="CLAIM",
-    help="What FILE must keep: k-anonymity:5 or k-anonymity:5,truthful. [default: nothing; it only tells]",
+    help="The claim to verify: k-anonymity:5 or k-anonymity:5,truthful. [default: none; only report]",
 )
 @click.option(
     "--linkage",
     type=PATH,
     metavar="TABLE",
-    help="Who became which record: columns uid and trajectory_id (secret).",
+    help="The person behind each record: columns uid and trajectory_id (secret).",
 )
 @click.option(
     "--row-by-row",
@@ -82,18 +82,18 @@ def check(
     file_crs: str | None,
     **options: Any,
 ) -> int:
-    """Check FILE, which another tool published: is it k-anonymous, is it true, what do attacks win.
+    """Check k-anonymity, truthfulness and attack success of FILE, which another tool published.
 
     FILE may hold points, ranges such as "[48.8, 48.9[", cells (H3, geohash) or shapes, with ids or not.
     """
-    from shoal.publishing.checking import check as look
+    from shoal.publishing.checking import check as check_file
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
 
     output, columns = OutputOptions.take(options), _columns(roles)
     seed, tries = options.pop("seed"), options.pop("tries")
     with Bars(quiet=output.quiet) as bars:
-        result = look(
+        result = check_file(
             file,
             raw,
             claim=claim,

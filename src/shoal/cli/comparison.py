@@ -1,7 +1,4 @@
-"""The commands that make several releases and compare them: compare, granularity.
-
-Heavy libraries load when a command runs.
-"""
+"""The commands that make several releases and compare them: compare, granularity."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -24,8 +21,8 @@ from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
 
 _NOTES: Final = (
-    "each release counts as if it were made, attacked and measured by commands of its own; hold_out, people "
-    "and what an earlier run has finished are not taken off",
+    "each release counts as if made, attacked and measured by separate commands; hold_out, people and the "
+    "finished parts of an earlier run are not subtracted",
 )
 
 
@@ -35,7 +32,7 @@ _NOTES: Final = (
         ("shoal compare calls.csv --config study.toml --output study --plan", "how long it would take"),
         (
             "shoal compare calls.csv --config study.toml --output study",
-            "every release that the study names, and which to take",
+            "all releases of the study, and a recommendation",
         ),
     ),
 )
@@ -53,12 +50,12 @@ _NOTES: Final = (
     type=PATH,
     required=True,
     metavar="DIR",
-    help="Folder for everything (secret); an earlier one goes on.",
+    help="Folder for all results (secret); an existing study continues.",
 )
 @click.option(
     "--frontier",
     type=click.Choice(("omit-at-most",)),
-    help="Also measure what leaving out 0 to 20 % of the samples would buy in each release of GLOVE.",
+    help="Also measure the gain from omitting 0 to 20 % of the samples in each release of GLOVE.",
 )
 @plan_option
 @input_options
@@ -73,7 +70,7 @@ def compare(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Make several releases of INPUT, attack and measure them alike, and recommend settings for a budget.
+    """Make several releases of INPUT, attack and measure all, and recommend settings for a budget.
 
     Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding
     to the study.
@@ -99,14 +96,14 @@ def compare(
         return print_plan("compare", counts, work, target=output, notes=notes, as_json=as_json)
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
-        original, given = read(source, run=run, **reading), None
+        original, as_given = read(source, run=run, **reading), None
         if any(setting.method.about.publishes == "points" for setting in study.settings):
-            given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
-        found = run_study(original, study, output, run, given=given)
+            as_given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
+        comparison = run_study(original, study, output, run, given=as_given)
     unit = next(
         (
             entry["unit"]
-            for result in found.results
+            for result in comparison.results
             for entry in result["measurements"]
             if entry["name"] == study.budget.utility
         ),
@@ -117,14 +114,14 @@ def compare(
             f"{point.label}: risk {format_value(point.risk, 'share')}, {study.budget.utility} "
             f"{format_value(point.utility, unit)}; strongest adversary {format_value(point.worst, 'share')} "
             f"({point.worst_by})" + ("" if is_anonymity(point.method) else "; no anonymity")
-            for point in found.ranking
+            for point in comparison.ranking
         ),
-        *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
-        f"recommended: {found.recommendation.label or 'none'}",
-        *(f"  {reason}" for reason in found.recommendation.reasons),
+        *(f"{label}: no release: {reason}" for label, reason in comparison.failed.items()),
+        f"recommended: {comparison.recommendation.label or 'none'}",
+        *(f"  {reason}" for reason in comparison.recommendation.reasons),
         f"report: {output / REPORT_FILE}",
     ]
-    print_result(as_json, {**found.to_json(), "report": str(output / REPORT_FILE)}, lines)
+    print_result(as_json, {**comparison.to_json(), "report": str(output / REPORT_FILE)}, lines)
     return 0
 
 
@@ -133,7 +130,7 @@ def compare(
     examples=(
         (
             "shoal granularity calls.csv --tau 30min --tau 2h",
-            "what kte-hide leaves, where people may be followed for so long",
+            "the precision of kte-hide if an observer may follow people for 30 min or 2 h",
         ),
     ),
     epilog="Lengths and durations take units: 30min, 1h.",
@@ -145,7 +142,7 @@ def compare(
     default=2,
     show_default=True,
     metavar="K",
-    help="Records that fit one person.",
+    help="Records that match every observation.",
 )
 @click.option(
     "--tau",
@@ -153,14 +150,14 @@ def compare(
     type=DURATION,
     multiple=True,
     metavar="DURATION",
-    help="How long an attacker may follow; may be repeated; epsilon is the same. [default: 10min, 30min, "
-    "1h, 2h and 4h]",
+    help="How long an observer may follow a person; may be repeated; epsilon is the same. "
+    "[default: 10min, 30min, 1h, 2h and 4h]",
 )
 @click.option(
     "--output",
     type=PATH,
     metavar="PAGE.html",
-    help="Draw the figures on this page, too; it must not exist yet.",
+    help="Also write the figures as this page; it must not exist yet.",
 )
 @config_option
 @input_options
@@ -174,12 +171,10 @@ def granularity(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Say what kte-hide leaves of INPUT for several tau.
+    """Compare the precision of kte-hide for several values of tau.
 
-    Extents in place and time, suppression, and each by time of day.
-
-    A release is made and verified for each tau; none is written. The figures help to choose the --tau of
-    `shoal anonymize`.
+    Prints extents in place and time and suppression, also by time of day. A release is made and verified for
+    each tau; none is written. The figures help to choose the --tau of `shoal anonymize`.
     """
     from shoal.comparison.granularity import TAUS_S, study_granularity
     from shoal.io import read
@@ -187,18 +182,18 @@ def granularity(
 
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
-        found = study_granularity(
+        study = study_granularity(
             read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output
         ).to_json()
     lines = [
-        f"tau {format_value(one['tau_s'], 's'):>8}: suppressed {format_value(one['suppressed'], 'share')}; "
-        f"dx + dy median {format_value(one['space_m']['median'], 'm')}, mean "
-        f"{format_value(one['space_m']['mean'], 'm')}; "
-        f"duration median {format_value(one['time_s']['median'], 's')}, "
-        f"mean {format_value(one['time_s']['mean'], 's')}"
-        for one in found["settings"]
+        f"tau {format_value(setting['tau_s'], 's'):>8}: suppressed "
+        f"{format_value(setting['suppressed'], 'share')}; dx + dy "
+        f"median {format_value(setting['space_m']['median'], 'm')}, mean {format_value(setting['space_m']['mean'], 'm')}; "
+        f"duration median {format_value(setting['time_s']['median'], 's')}, "
+        f"mean {format_value(setting['time_s']['mean'], 's')}"
+        for setting in study["settings"]
     ]
-    lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in found["failed"].items()]
+    lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in study["failed"].items()]
     lines += [] if output is None else [f"report: {output}"]
-    print_result(as_json, {**found, "report": None if output is None else str(output)}, lines)
+    print_result(as_json, {**study, "report": None if output is None else str(output)}, lines)
     return 0

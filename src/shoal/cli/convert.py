@@ -1,4 +1,4 @@
-"""The command that writes a release as files of other tools; heavy libraries load when it runs."""
+"""The command that converts a release for other tools: convert."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from shoal.units import counted
     examples=(
         (
             "shoal convert release tracks --box-as center",
-            "a GPX file for each record, the middle of each area as its point",
+            "a GPX file per record, with the center of each area as its point",
         ),
     ),
 )
@@ -28,20 +28,19 @@ from shoal.units import counted
     type=click.Choice(("gpx", "plt")),
     default="gpx",
     show_default=True,
-    help="Files that other tools read.",
+    help="Format of the files.",
 )
 @click.option(
     "--box-as",
     type=click.Choice(("center", "first-corner")),
-    help="Which point stands for an area and interval; must be said.",
+    help="The point for an area and interval; required for boxes.",
 )
 @output_options
 def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
     """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
 
-    A release of areas and intervals is converted only when --box-as says which point stands for a box: points
-    look exact where boxes were honest. Points stay as they are. Tools that read GeoParquet (QGIS, GeoPandas,
-    DuckDB) open release.parquet as it is.
+    A release of areas and intervals needs --box-as, because points look more exact than boxes are. Points
+    stay unchanged. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open release.parquet directly.
     """
     from shoal.io.formats.point_files import write_points
     from shoal.publishing.opening import open_release

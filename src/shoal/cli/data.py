@@ -1,7 +1,4 @@
-"""The commands that look at data or make it up: inspect, synthesize, assess.
-
-Heavy libraries load when a command runs.
-"""
+"""The commands for input data: inspect, synthesize, assess."""
 
 import shlex
 from collections.abc import Mapping
@@ -33,12 +30,12 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     examples=(
-        ("shoal inspect calls.csv", "what is in the file, and what had to be dropped"),
+        ("shoal inspect calls.csv", "contents of the file, and dropped rows"),
         (
             "shoal inspect calls.csv --id uid --time t --time-zone Europe/Paris",
-            "where columns or times are not recognized, say what they are",
+            "name columns and time zone that are not recognized",
         ),
-        ("shoal inspect release", "what a release says of itself"),
+        ("shoal inspect release", "the statements of a release"),
     ),
     epilog=UNITS,
 )
@@ -46,9 +43,9 @@ if TYPE_CHECKING:
 @input_options
 @output_options
 def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Describe INPUT, and say what had to be dropped or repaired.
+    """Describe INPUT, and list dropped and repaired rows.
 
-    INPUT is a file, a folder of files, or a pattern. Of a release it says what its manifest states.
+    INPUT is a file, a folder of files, or a pattern. For a release, print the statements of its manifest.
     """
     from shoal.io import describe, read
     from shoal.publishing.opening import open_release
@@ -60,7 +57,7 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     if is_release(source):
         with open_release(source) as opened:
             facts = facts_of(read_release(opened.folder))
-        notes = [f"  note: {told}" for told in opened.remarks]
+        notes = [f"  note: {remark}" for remark in opened.remarks]
         print_result(as_json, {**facts.to_json(), "notes": list(opened.remarks)}, [*facts.lines(), *notes])
         return 0
     with Bars(quiet=quiet) as bars:
@@ -73,19 +70,18 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
 
 
 def next_command(source: str, reading: Mapping[str, Any]) -> str:
-    """The command to run after inspect, on the same input with the same options, for a shell to take."""
+    """The command to run after inspect, on the same input with the same options, quoted for a shell."""
     options: list[str] = []
     for parameter in inspect.params:
         value = reading.get(parameter.name or "")
         if value is not None and isinstance(parameter, click.Option):
             flag = max(parameter.opts, key=len)
             options += [flag] if parameter.is_flag else [flag, _written(parameter, value)]
-    shown = "INPUT" if "://" in source else source  # an address may hold a password
-    return shlex.join(["shoal", "assess", shown, *options, "--output", "exposure.html"])
+    input_name = "INPUT" if "://" in source else source  # an address may hold a password
+    return shlex.join(["shoal", "assess", input_name, *options, "--output", "exposure.html"])
 
 
 def _written(parameter: click.Option, value: Any) -> str:
-    """A value as the command line takes it: lengths and durations with their units."""
     if parameter.name == "min_active_days" and value == -1:
         return "all"
     if parameter.name == "cell_m":
@@ -104,7 +100,7 @@ def _written(parameter: click.Option, value: Any) -> str:
     examples=(
         (
             "shoal synthesize people.parquet --subjects 500 --days 7",
-            "500 people who do not exist, over a week",
+            "500 synthetic people, over a week",
         ),
         (
             "shoal synthesize nation.parquet --subjects 1000 --days 2 --layout nation --seed 7",
@@ -113,9 +109,9 @@ def _written(parameter: click.Option, value: Any) -> str:
     ),
 )
 @click.argument("output", type=PATH, metavar="OUTPUT.parquet")
-@click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="How many people.")
+@click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="Number of people.")
 @click.option(
-    "--days", type=click.IntRange(min=1), default=14, show_default=True, metavar="D", help="How many days."
+    "--days", type=click.IntRange(min=1), default=14, show_default=True, metavar="D", help="Number of days."
 )
 @click.option(
     "--seed",
@@ -150,7 +146,7 @@ def synthesize(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Write data like call records, of people who do not exist, for demonstrations, tests and benchmarks."""
+    """Write synthetic call records for demonstrations, tests and benchmarks."""
     from shoal.runtime.run import Run
     from shoal.synthetic import read_stations, write_synthetic
 
@@ -174,7 +170,7 @@ def synthesize(
 @click.command(
     cls=Command,
     examples=(
-        ("shoal assess calls.csv --output exposure.html", "how exposed everybody is, as a page to read"),
+        ("shoal assess calls.csv --output exposure.html", "the exposure of the people, as a page"),
         ("shoal assess calls.csv --k 5 --k 10 --json", "for crowds of two sizes, as JSON"),
     ),
     epilog=UNITS,
@@ -186,14 +182,13 @@ def synthesize(
     type=click.IntRange(min=2),
     multiple=True,
     metavar="K",
-    help="Crowd sizes to look at. [default: 2 and 5]",
+    help="Sizes of crowds. [default: 2 and 5]",
 )
 @click.option("--output", type=PATH, metavar="REPORT.html", help="Also write the assessment as a report.")
 @click.option(
     "--exact-figures",
     is_flag=True,
-    help="Look at everybody, also of more than 2,000 people. [default: at 1,000 drawn at random, with "
-    "intervals]",
+    help="Measure everybody, also above 2,000 people. [default: 1,000 drawn at random, with intervals]",
 )
 @config_option
 @plan_option
@@ -209,7 +204,7 @@ def assess(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Measure how exposed the people in INPUT are before you publish: the k-gap, its parts and its tail."""
+    """Measure the exposure of the people in INPUT before you publish: the k-gap, its parts and its tail."""
     from shoal.publishing.publish import assess as assess_people
     from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
@@ -225,8 +220,8 @@ def assess(
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original = read_and_report(source, reading, bars, run)
-        wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
-        gaps = assess_people(original, wanted, run, output, exact_figures=exact_figures)
+        sizes = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
+        gaps = assess_people(original, sizes, run, output, exact_figures=exact_figures)
     lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]
     print_result(
         as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines

@@ -1,4 +1,4 @@
-"""The shape of what commands print of data with ``--json``, before a release: a part of DOCUMENTS."""
+"""The JSON documents of commands on data, before a release."""
 
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ class SamplesDocument(TypedDict):
 
 @closed
 class InspectDocument(TypedDict):
-    """What ``shoal inspect`` says of a data set."""
+    """A data set, of ``shoal inspect``."""
 
     subjects: int
     samples: int
@@ -80,7 +80,7 @@ class InspectDocument(TypedDict):
 
 @closed
 class ReleaseDocument(TypedDict):
-    """What ``shoal inspect`` says of a release: what its manifest states, unchecked."""
+    """The unchecked manifest of a release, of ``shoal inspect``."""
 
     release_of: Literal["boxes", "points"]
     method: str
@@ -101,7 +101,7 @@ class ReleaseDocument(TypedDict):
 
 @closed
 class SynthesizeDocument(TypedDict):
-    """What ``shoal synthesize`` wrote."""
+    """The data of ``shoal synthesize``."""
 
     output: str
     subjects: int
@@ -123,7 +123,7 @@ class AssessDocument(TypedDict):
 
 @closed
 class ShareDocument(TypedDict):
-    """What became of a track."""
+    """The result of ``shoal share``."""
 
     output: str
     points: int
@@ -136,7 +136,7 @@ class ShareDocument(TypedDict):
 
 @closed
 class StepDocument(TypedDict):
-    """What one task of a plan takes."""
+    """The cost of one task of a plan."""
 
     task: str
     cpu_s: float
@@ -146,7 +146,7 @@ class StepDocument(TypedDict):
 
 @closed
 class BlocksDocument(TypedDict):
-    """Blocks of a plan: how many, of at most how many people, and who works on them (null: a cluster)."""
+    """Blocks of a plan: their number, their most people, and their workers (null: a cluster)."""
 
     number: int
     people: int
@@ -157,7 +157,7 @@ class BlocksDocument(TypedDict):
 
 @closed
 class PlanDocument(TypedDict):
-    """What a command would take, of ``--plan``; times are CPU seconds, memory and disk are in MB (10^6).
+    """The cost of a command, of ``--plan``: CPU seconds, memory and disk in MB (10^6).
 
     seconds_at_least: by the clock, in blocks on this machine.
     """

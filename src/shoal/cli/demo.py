@@ -1,4 +1,4 @@
-"""The command that does the whole job on people who do not exist; heavy libraries load when it runs."""
+"""The command for a whole example on synthetic data: demo."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from shoal.runtime.json_values import null_for_nan
 
 @click.command(
     cls=Command,
-    examples=(("shoal demo", "a made-up city, hidden, checked and attacked; all of it in ./shoal-demo"),),
+    examples=(("shoal demo", "a synthetic city, anonymized, verified and attacked; all in ./shoal-demo"),),
 )
 @click.option(
     "--output",
@@ -21,13 +21,13 @@ from shoal.runtime.json_values import null_for_nan
     default=Path("shoal-demo"),
     show_default=True,
     metavar="DIR",
-    help="A new folder for everything.",
+    help="A new folder for all results.",
 )
 @output_options
 def demo(output: Path, as_json: bool, quiet: bool) -> int:
-    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 5.
+    """Anonymize, verify and attack a synthetic city of 1,000 phones over 7 days, at k = 5.
 
-    Shows what k = 2 would keep and give away beside it, and takes less than a minute.
+    Compares precision and risk with k = 2, and takes less than a minute.
     """
     from shoal.methods.glove.glove import Glove
     from shoal.publishing.ahead import compile_ahead
@@ -36,26 +36,32 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars, compile_ahead(Glove.about.name):
-        shown = demonstrate(output, Run(progress=bars))
-    beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
+        demonstration = demonstrate(output, Run(progress=bars))
+    files = {
+        "city": demonstration.city,
+        "assessment": demonstration.assessment,
+        "linkage": demonstration.linkage,
+    }
     at_k = [
         {
-            "k": each.k,
-            "kept": {row.name: null_for_nan(row.raw) for row in accuracy_rows(each.accuracy)},
-            "attacks": [rate.to_json() for rate in each.rates],
-            "cautions": list(each.cautions),
+            "k": outcome.k,
+            "kept": {row.name: null_for_nan(row.raw) for row in accuracy_rows(outcome.accuracy)},
+            "attacks": [rate.to_json() for rate in outcome.rates],
+            "cautions": list(outcome.cautions),
         }
-        for each in shown.at_k
+        for outcome in demonstration.at_k
     ]
     lines = [
-        f"k = {each.k}: "
-        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(each.accuracy)[:5])
+        f"k = {outcome.k}: "
+        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(outcome.accuracy)[:5])
         + "; won by the "
-        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in each.rates)
-        for each in shown.at_k
+        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in outcome.rates)
+        for outcome in demonstration.at_k
     ]
-    lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
+    lines += [
+        f"with k = {outcome.k}: {caution}" for outcome in demonstration.at_k for caution in outcome.cautions
+    ]
     print_publication(
-        shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines, ending=ending(output)
+        demonstration.publication, as_json, files, also={"at_k": at_k}, lines=lines, ending=ending(output)
     )
     return 0

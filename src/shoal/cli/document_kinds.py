@@ -1,4 +1,4 @@
-"""The two kinds of documents: closed ones hold what their type says, growing ones may hold more."""
+"""The two kinds of documents: closed ones, and growing ones that may have further entries."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
-"""The shape of what every command prints with ``--json``: one type for each, and its JSON Schema.
+"""The types of all ``--json`` documents, and their JSON Schemas.
 
-Documents may grow; no entry changes its meaning. When one must, VERSION rises. A command's tests hold each
-document that it prints to its type.
+Documents may grow; no entry changes its meaning. If one must, VERSION rises. A command's tests check each
+document that it prints against its type.
 """
 
 from collections.abc import Mapping
@@ -61,12 +61,12 @@ _DOCUMENTS: Final[Mapping[str, Any]] = {
 
 @cache
 def documents() -> Mapping[str, Any]:
-    """Return the type of each command's document, and of each file with a schema, by name."""
+    """The type of each command's document, and of each file with a schema, by name."""
     return {**_DOCUMENTS, **package_documents()}
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a command's document, or of a file; MisuseError for another name."""
+    """The JSON Schema of a command's document, or of a file; MisuseError for another name."""
     if name not in documents():
         raise MisuseError(
             f"'{name}' prints no document of a known shape; choose from {', '.join(documents())}"

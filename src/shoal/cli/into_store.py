@@ -1,4 +1,4 @@
-"""A release that goes into an object store: made, checked and named in a folder here, then moved there."""
+"""A release for an object store: made and checked in a local folder, then moved."""
 
 import shutil
 from dataclasses import dataclass

@@ -32,7 +32,7 @@ from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
-# Arrow's allocator hands what is freed to the system at once; it would keep it until it is asked again
+# Arrow's allocator returns freed memory to the system at once
 _ALLOCATOR: Final = {"MIMALLOC_PURGE_DELAY": "0"}
 
 _HELP: Final = """Hide each traveler in the crowd: assess, anonymize and verify movement data.
@@ -57,16 +57,16 @@ def shoal() -> None:
     """The group of all commands; its help is _HELP, whose layout a docstring cannot keep."""
 
 
-shoal.add_section("To try it", cli_demo.demo, cli_data.synthesize)
+shoal.add_section("Try it", cli_demo.demo, cli_data.synthesize)
 shoal.add_section(
     "Before a release", cli_data.inspect, cli_data.assess, cli_comparison.compare, cli_comparison.granularity
 )
 shoal.add_section("The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish)
-shoal.add_section("Its risk and its use", cli_risk.attack, cli_risk.measure)
-shoal.add_section("Files of other tools", cli_check.check, cli_convert.convert, cli_publish.schema)
+shoal.add_section("Risk and utility", cli_risk.attack, cli_risk.measure)
+shoal.add_section("Exchange with other tools", cli_check.check, cli_convert.convert, cli_publish.schema)
 shoal.add_section("In a browser", "desk", "record", "find")
 shoal.add_section("Reproduce the papers", "reproduce")
-shoal.add_section("Before people send anything", cli_share.share, "collect")
+shoal.add_section("Share one track, collect from many", cli_share.share, "collect")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             args=None if arguments is None else list(arguments), prog_name="shoal", standalone_mode=False
         )
     except (KeyboardInterrupt, click.Abort) as stopped:
-        told = str(stopped.__cause__ or "")  # click wraps what interrupts it
-        code = _complain(told or "interrupted; nothing half-written is left", INTERRUPTED, as_json=as_json)
+        reason = str(stopped.__cause__ or "")  # click wraps what interrupts it
+        code = _complain(reason or "interrupted; nothing half-written is left", INTERRUPTED, as_json=as_json)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         code = BAD
@@ -118,12 +118,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _stop(_signal: int, _frame: Any) -> None:
-    """Treat a request to end like Ctrl-C, so that unfinished work is cleaned up."""
     raise KeyboardInterrupt
 
 
 def _complain(message: str, code: int, *, as_json: bool) -> int:
-    """Print an error on one line, and pass its exit code on."""
     line = steady(message)
     if as_json:
         log_line("error", line, exit_code=code)

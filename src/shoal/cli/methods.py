@@ -1,8 +1,7 @@
-"""The options of the methods, derived from what each method declares about its parameters.
+"""The options of the methods, derived from the declarations of their parameters.
 
-Methods that share an option share its spelling; each keeps its own default and meaning. An option that the
-chosen method does not know is a usage error, never passed over. Methods are heavy to load, so their options
-are made on first use.
+Methods share the spelling of an option, each with its own default and meaning. An option that the chosen
+method does not have is a usage error. Methods are heavy to load, so their options are made on first use.
 """
 
 from collections.abc import Mapping
@@ -41,10 +40,7 @@ _METAVARS: Final = {
 
 
 class MethodCommand(Command):
-    """A command with --method and the options of all methods, placed before --config.
-
-    Its help shows the parameters of the chosen method only.
-    """
+    """A command with --method and the options of all methods; its help shows those of the chosen one."""
 
     _own: list[click.Parameter]
     _all: list[click.Parameter] | None
@@ -62,7 +58,7 @@ class MethodCommand(Command):
         self._own, self._all = parameters, None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Remember the method for the help, wherever it stands."""
+        """Remember the method for the help."""
         words = [part for word in args for part in word.split("=", 1)]
         if "--method" in words[:-1]:
             ctx.meta[_CHOSEN] = words[words.index("--method") + 1]
@@ -70,14 +66,12 @@ class MethodCommand(Command):
 
 
 class _MethodOption(Option):
-    """An option of some methods, with a meaning and default for each."""
-
     def __init__(self, *arguments: Any, meanings: Mapping[str, str], **facts: Any) -> None:
         super().__init__(*arguments, section="", help=_merged_meanings(meanings), **facts)
         self._meanings = meanings
 
     def row(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Its row in the help of the chosen method; None if that has no such option."""
+        """The row in the help of the chosen method; None without such an option."""
         chosen = _chosen_method(ctx)
         row = self.get_help_record(ctx)
         if chosen not in self._meanings or row is None:
@@ -180,7 +174,6 @@ def _method_option() -> click.Option:
 
 
 def _method_options(command_options: list[click.Parameter]) -> list[click.Parameter]:
-    """The options of all methods; one that the reading also has says there what else it means."""
     from shoal.methods import METHODS
     from shoal.methods.parameters import declared_parameters
 
@@ -203,7 +196,6 @@ def _method_options(command_options: list[click.Parameter]) -> list[click.Parame
 
 
 def _key(name: str, parameter: "Parameter") -> str:
-    """The name click gives an option: the reading's name where it has one, else with underscores."""
     return name if name in READING_FIELDS else parameter.option_of(name).replace("-", "_")
 
 

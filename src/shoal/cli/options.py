@@ -33,7 +33,7 @@ class Quantity(click.ParamType[float]):
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Meters or seconds; without a unit, a usage error that shows how to write one."""
+        """Meters or seconds; a usage error with an example for other text."""
         if isinstance(value, float):
             return value
         try:
@@ -48,7 +48,7 @@ class MemorySize(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes; otherwise a usage error that shows how to write a size."""
+        """Bytes; a usage error with an example for other text."""
         try:
             return value if isinstance(value, int) else size_bytes(str(value))
         except MisuseError as error:
@@ -61,7 +61,7 @@ class ActiveDays(click.ParamType[int]):
     name = "days"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number, -1 for all; a usage error for anything else."""
+        """The number of days, -1 for all; a usage error for other text."""
         if value == "all":
             return -1
         if not ((isinstance(value, int) and value >= -1) or (isinstance(value, str) and value.isdecimal())):
@@ -74,7 +74,7 @@ DURATION: Final = Quantity("duration", duration_s)
 
 
 class LocalPath(click.Path):
-    """A path of this machine; an address is refused before any work."""
+    """A path of this machine; an address is refused early."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path."""
@@ -94,7 +94,7 @@ class ReleasePlace(LocalPath):
 
 
 class NewRelease(LocalPath):
-    """Where a release is to go: a folder of this machine, or an address in an object store."""
+    """The place of a new release: a folder of this machine, or an address in an object store."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """A path, or the address as text."""
@@ -140,7 +140,7 @@ _INPUT_OPTIONS: Final = (
     _reading(
         "--per-day",
         is_flag=True,
-        help="Protect each person's UTC day on its own instead of the whole movement.",
+        help="Protect each UTC day of a person separately instead of the whole movement.",
     ),
     _reading(
         "--time-unit",
@@ -151,7 +151,7 @@ _INPUT_OPTIONS: Final = (
     _reading(
         "--time-format",
         metavar="FORMAT",
-        help="How times are written, e.g. '%d/%m/%Y %H:%M' or '%m/%d/%y %I:%M %p'. [default: recognized]",
+        help="Format of times, e.g. '%d/%m/%Y %H:%M' or '%m/%d/%y %I:%M %p'. [default: recognized]",
     ),
     _reading(
         "--time-zone",
@@ -159,9 +159,7 @@ _INPUT_OPTIONS: Final = (
         help="Zone of times without one, and of the hours of home, work and profiles, e.g. Europe/Paris. "
         "[default: UTC]",
     ),
-    _reading(
-        "--date", metavar="COLUMN", help="Column of dates, where --time is a column of clock times alone."
-    ),
+    _reading("--date", metavar="COLUMN", help="Column of dates, if --time holds only clock times."),
     _reading(
         "--columns",
         metavar="NAMES",
@@ -172,7 +170,7 @@ _INPUT_OPTIONS: Final = (
         metavar="NAME",
         help="Layout of a known data set, e.g. t-drive, d4d-3, porto. [default: recognized]",
     ),
-    _reading("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
+    _reading("--table", metavar="NAME", help="Table, sheet or layer, if INPUT holds several."),
     _reading(
         "--cells",
         metavar="FILE",
@@ -186,14 +184,14 @@ _INPUT_OPTIONS: Final = (
         "--min-samples-per-day",
         type=click.FloatRange(min=0),
         metavar="N",
-        help="Leave out, and count, people with fewer samples a day on average. [default: nobody]",
+        help="Leave out people with fewer samples a day on average, and report them. [default: none]",
     ),
     _reading(
         "--min-active-days",
         type=ActiveDays(),
         metavar="N|all",
-        help="Leave out, and count, people with samples on fewer days (UTC); all: of every day of the data. "
-        "[default: nobody]",
+        help="Leave out people with samples on fewer days (UTC), and report them; all: require every day "
+        "of the data. [default: none]",
     ),
 )
 _GRID_OPTIONS: Final = (
@@ -209,7 +207,7 @@ _GRID_OPTIONS: Final = (
         is_flag=True,
         flag_value=False,
         default=None,
-        help="Keep points as given (not for boxes).",
+        help="Leave points unrounded (not for boxes).",
     ),
 )
 
@@ -217,7 +215,7 @@ STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--streets-nodes": {
         "type": PATH,
         "metavar": "FILE",
-        "help": "Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it); "
+        "help": "Street graph: its nodes (Parquet, CSV), or the whole graph (.graphml, as OSMnx writes it); "
         "reach-locations works on it.",
     },
     "--streets-edges": {"type": PATH, "metavar": "FILE", "help": "Street graph: its edges (Parquet, CSV)."},
@@ -229,7 +227,7 @@ STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 
 def take_streets(options: dict[str, Any]) -> Any:
-    """Take the options of the street graph, and read it; None when none was given."""
+    """Take the options of the street graph, and read it; None without them."""
     nodes, edges, crs = (
         options.pop(name, None) for name in ("streets_nodes", "streets_edges", "streets_crs")
     )
@@ -245,38 +243,38 @@ def take_streets(options: dict[str, Any]) -> Any:
 _TILES: Final[dict[str, Any]] = {
     "type": PATH,
     "metavar": "FILE.mbtiles",
-    "help": "Raster tiles (PNG or JPEG) of yours; nothing is asked of a network.",
+    "help": "Your own raster tiles (PNG or JPEG); no network is used.",
 }
 
 
 def take_ground(options: dict[str, Any]) -> Any:
-    """Take the options of what is drawn behind maps: a street graph and tiles."""
-    from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
+    """Take the options of the ground of maps: a street graph and tiles."""
+    from shoal.report.facts.ground import NO_GROUND, MapGround
 
     streets, tiles = take_streets(options), options.pop("tiles")
     if streets is None and tiles is None:
-        return NOTHING_BEHIND
+        return NO_GROUND
     from shoal.io.formats.tile_files import read_tiles
 
     return MapGround(streets=streets, tiles=None if tiles is None else read_tiles(tiles))
 
 
 def ground_options(command: Command) -> Command:
-    """Add the options for streets and tiles behind maps."""
+    """Add the options for streets and tiles of maps."""
     for option, facts in reversed((STREET_OPTIONS | {"--tiles": _TILES}).items()):
         command = click.option(option, cls=Option, section=GROUND, **facts)(command)
     return command
 
 
 def street_options(command: Command) -> Command:
-    """Add the options that name a street graph."""
+    """Add the options for a street graph."""
     for option, facts in reversed(STREET_OPTIONS.items()):
         command = click.option(option, **facts)(command)
     return command
 
 
 def input_options(command: Command) -> Command:
-    """Add the options that say how to read an input."""
+    """Add the options of the reading."""
     for option in reversed((*_INPUT_OPTIONS, *_GRID_OPTIONS)):
         command = option(command)
     return command
@@ -292,7 +290,7 @@ def input_argument(command: Command) -> Command:
         expose_value=False,
         callback=_remember_query,
         metavar="'ADDRESS QUERY'",
-        help="In the place of INPUT: a query on a server, e.g. 'postgresql://USER@HOST/DB SELECT ...'.",
+        help="Instead of INPUT: a query on a server, e.g. 'postgresql://USER@HOST/DB SELECT ...'.",
     )(command)
 
 
@@ -329,17 +327,17 @@ def output_options(command: Command) -> Command:
         is_eager=True,
         expose_value=False,
         callback=_remember_log,
-        help="How messages and progress are written to standard error: for people, or a JSON object a line.",
+        help="Format of messages and progress on standard error: text, or one JSON object per line.",
     )(command)
     command = _running(
         "--quiet",
         is_flag=True,
         is_eager=True,
         callback=_remember_quiet,
-        help="Print nothing where all is well, but what --json asks for.",
+        help="Print only failures, and the document of --json.",
     )(command)
     return _running(
-        "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."
+        "--json", "as_json", is_flag=True, help="Print only one JSON document on standard output."
     )(command)
 
 
@@ -361,8 +359,7 @@ def earlier_option(command: Command) -> Command:
         "--earlier",
         multiple=True,
         metavar="FOLDER=LINKAGE.parquet",
-        help="An earlier release of the same people, and its linkage: what do all of them reveal together? "
-        "May be repeated.",
+        help="An earlier release of the same people, and its linkage, to combine. May be repeated.",
     )(command)
 
 
@@ -392,7 +389,7 @@ def config_option(command: Command) -> Command:
 
 
 def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
-    """Take the options of the reading, except ``but``; return those that were given."""
+    """Take the options of the reading, except ``but``; return those that are set."""
     values = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
     return {
         name: value for name, value in values.items() if value is not None and (name != "per_day" or value)
@@ -400,7 +397,7 @@ def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[
 
 
 def refuse_unused(why: str, *names: str) -> None:
-    """Raise UsageError for these options, by parameter name, where they have no effect.
+    """Raise UsageError for options, by parameter name, that are set without effect.
 
     why: continues the sentence after "has no effect".
     """
@@ -447,7 +444,7 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
 
 @contextmanager
 def needs_extra(package: str) -> Iterator[None]:
-    """Turn a missing library into an error that says what to install, such as ``shoal-collect[server]``."""
+    """Turn a missing library into an error with the package to install, such as ``shoal-collect[server]``."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -466,7 +463,7 @@ def page_in_a_browser(port: int) -> Callable[[Callable[..., Any]], Callable[...,
             type=click.IntRange(0, 65535),
             default=port,
             show_default=True,
-            help="0 takes a free one and says which.",
+            help="0 for any free port, which is printed.",
         )(command)
 
     return added

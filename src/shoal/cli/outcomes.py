@@ -1,4 +1,4 @@
-"""Printed results of releases that were made, verified or attacked: outcome, losses, rates and files."""
+"""Printed results of releases: outcome, losses, rates and files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,12 +33,12 @@ def verdict_lines(verdict: "Verdict") -> list[str]:
 
 
 def no_anonymity_lines(claim: "Claim") -> list[str]:
-    """A warning for claims that are no anonymity."""
+    """A warning for claims without anonymity."""
     return [f"this is no anonymity: {claim.no_anonymity}"] if claim.no_anonymity else []
 
 
 def verification_lines(result: "VerificationResult") -> list[str]:
-    """What was verified: the claim in full, whom it protects, and how RAW was read."""
+    """The verified claim in full, its unit of protection, and the reading of RAW."""
     from shoal.model.claims.expected import numbers_in_words
 
     grid, intake = result.manifest.grid, result.intake
@@ -98,7 +98,7 @@ def print_publication(
     timings: Timings | None = None,
     ending: Sequence[str] = (),
 ) -> None:
-    """Print what was published and where, what was lost, and the costs.
+    """Print what was published and where, the losses, and the costs.
 
     other_files: further files by name, and the places of release and report if they moved.
     """

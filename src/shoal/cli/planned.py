@@ -86,7 +86,7 @@ def print_plan(
 
 
 def publication_tasks(method: "Method", tries: int | None, people: int, reading: Reading) -> list["Task"]:
-    """The tasks of anonymize; raises MisuseError where it would refuse these people or this reading."""
+    """The tasks of anonymize; raises MisuseError if it would refuse these people or this reading."""
     from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import RECORD_TRIES, Task, require_possible
 
@@ -107,7 +107,7 @@ def block_plan(
     *,
     in_one_piece: str | None,
 ) -> "tuple[Blocks, Sequence[Task]] | None":
-    """The blocks of anonymize and its tasks; None where everyone is worked on at once.
+    """The blocks of anonymize and its tasks; None if everyone is processed at once.
 
     in_one_piece: an option that needs everyone at once.
     """

@@ -1,4 +1,4 @@
-"""The commands for what comes after shoal: publish, schema. Heavy libraries load when one runs."""
+"""The commands that export a release and its schemas: publish, schema."""
 
 from pathlib import Path
 from typing import Final
@@ -45,7 +45,7 @@ _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a databa
 def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -> int:
     """Write the folder RELEASE in another format, which shoal verify accepts as well.
 
-    The manifest and the page come along. In a folder, datapackage.json lists every file with its digest and
+    The manifest and the page are included. In a folder, datapackage.json lists every file with its digest and
     is written last; tables of a server are written in one transaction.
     """
     from shoal.io.sources.object_stores import is_address as is_store
@@ -94,15 +94,15 @@ def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -
 @click.command(
     cls=Command,
     examples=(
-        ("shoal schema", "everything that has a schema"),
-        ("shoal schema attack", "the shape of what shoal attack --json prints"),
+        ("shoal schema", "list all schemas"),
+        ("shoal schema attack", "the schema of shoal attack --json"),
     ),
 )
 @click.argument("name", metavar="[NAME]", required=False)
 def schema(name: str | None) -> int:
-    """Print the JSON Schema of what the command NAME prints with --json, or of a release's manifest.
+    """Print the JSON Schema of the --json document of command NAME, or of a release's manifest.
 
-    Without NAME, list everything that has one.
+    Without NAME, list all names.
     """
     import json
 

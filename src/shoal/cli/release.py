@@ -1,4 +1,4 @@
-"""The command that makes a release: anonymize; heavy libraries load when it runs."""
+"""The command that makes a release: anonymize."""
 
 import os
 import shlex
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     examples=(
         (
             "shoal anonymize calls.csv --k 5 --output release --linkage linkage.parquet",
-            "everybody in a crowd of at least 5, and who became whom (secret)",
+            "crowds of at least 5 people, and the secret linkage of people to records",
         ),
         (
             "shoal anonymize calls.csv --method kte-hide --tau 1h --output followed",
-            "against somebody who follows a person for an hour, and no more",
+            "against an observer who follows a person for up to an hour",
         ),
         (
             "shoal anonymize calls.csv --k 5 --memory 4GiB --output large --plan",
-            "what the work would take, in at most 4 GiB; nothing is written",
+            "the cost in at most 4 GiB; nothing is written",
         ),
     ),
     epilog=UNITS,
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     "--linkage",
     type=PATH,
     metavar="FILE.parquet",
-    help="Also write who became which record (secret; outside DIR).",
+    help="Also write the person behind each record (secret; outside DIR).",
 )
 @click.option(
     "--private-report",
@@ -89,13 +89,13 @@ if TYPE_CHECKING:
     "--record",
     type=PATH,
     metavar="FILE.toml",
-    help="Purpose, recipients, contact and so on: what you state in the report (public).",
+    help="Your statements for the report: purpose, recipients, contact and more (public).",
 )
 @click.option(
     "--risk-tries",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Victims of each attack in the report: 0 plays no attack, 1000 or more play further ones. [default: "
+    help="Victims of each attack in the report: 0 for no attacks, 1000 or more for further ones. [default: "
     "200]",
 )
 @click.option(
@@ -107,7 +107,7 @@ if TYPE_CHECKING:
 @click.option(
     "--resume",
     is_flag=True,
-    help="Keep finished parts in DIR.parts (secret; removed at the end), and continue from those there.",
+    help="Keep finished parts in DIR.parts (secret; removed at the end), and continue from existing ones.",
 )
 @click.option(
     "--blocks",
@@ -120,33 +120,33 @@ if TYPE_CHECKING:
     "--memory",
     type=MemorySize(),
     metavar="SIZE",
-    help="What all processes may take together, such as 4GiB: all at once where that is enough, else in "
-    "blocks as large as fit (glove only). [default: no bound]",
+    help="Memory for all processes together, such as 4GiB: all at once if that is enough, else in the "
+    "largest blocks that fit (glove only). [default: no bound]",
 )
 @click.option(
     "--engine",
     metavar="NAME",
-    help="What works on the blocks: local, local:N, dask, dask:ADDRESS, spark, spark:MASTER or threads. "
+    help="The workers of the blocks: local, local:N, dask, dask:ADDRESS, spark, spark:MASTER or threads. "
     "[default: local]",
 )
 @click.option(
     "--exact-figures",
     is_flag=True,
-    help="Look at everybody for the k-gaps and the least extents of the report, in time that grows with the "
-    "square of their number. [default: at 1,000 and 100 drawn at random, with intervals]",
+    help="Measure everybody for the k-gaps and the least extents of the report, in time that grows with the "
+    "square of their number. [default: 1,000 and 100 drawn at random, with intervals]",
 )
 @click.option(
     "--as-published",
     "--paper",
     "as_published",
     is_flag=True,
-    help="Run the method as its paper does, where shoal has other defaults; further options still win.",
+    help="Use the defaults of the paper of the method; further options still win.",
 )
 @click.option(
     "--timings",
     "timed",
     is_flag=True,
-    help="Also say what each stage took: seconds, CPU seconds, peak memory.",
+    help="Also print the cost of each stage: seconds, CPU seconds, peak memory.",
 )
 @config_option
 @plan_option
@@ -156,7 +156,7 @@ if TYPE_CHECKING:
 def anonymize(source: str, method: str, output: Path | str, **options: Any) -> int:
     """Write a verified release of INPUT: release.parquet, manifest.json and report.html in a new folder.
 
-    The release is checked before it is written, and is not written if it does not keep its promise.
+    The release is checked first, and not written if it does not keep its promise.
     """
     chosen = AnonymizeOptions.take(options)
     timings = Timings() if chosen.timed else None
@@ -265,7 +265,7 @@ class AnonymizeOptions:
 
     @property
     def needs_everyone(self) -> str | None:
-        """An option that cannot be kept in blocks."""
+        """An option that blocks do not allow, if set."""
         if self.private_report is not None:
             return "--private-report"
         return "--exact-figures" if self.exact_figures else None
@@ -309,7 +309,7 @@ class AnonymizeOptions:
         )
 
     def files_at_once(self, trace: "Trace | None") -> dict[str, Path | str | None]:
-        """The secret files, by name, of a release that is made at once."""
+        """The secret files, by name, of a release made at once."""
         from shoal.model.trace import TRACE_FILE
 
         traced = self.linkage is not None and trace is not None
@@ -358,7 +358,7 @@ def _sizes_in_words(block_sizes: Sequence[int]) -> str:
 
 @contextmanager
 def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
-    """Say which secret parts are left behind, the command that removes them, and how to continue."""
+    """Report leftover secret parts, the command that removes them, and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
     from shoal.runtime.staging import explain_write_errors, find_partials
 

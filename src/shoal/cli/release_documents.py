@@ -1,4 +1,4 @@
-"""The shape of what commands print of a release with ``--json``: made, checked, attacked, handed over."""
+"""The JSON documents of commands on a release."""
 
 from typing import Any, Literal, NotRequired
 
@@ -11,7 +11,7 @@ Outcome = Literal["HOLDS", "DOES NOT HOLD", "NOT CHECKED"]
 
 @closed
 class FindingDocument(TypedDict):
-    """One way in which a release breaks its promise."""
+    """One broken promise of a release."""
 
     kind: str
     message: str
@@ -32,7 +32,7 @@ class VerdictDocument(TypedDict):
 
 @closed
 class RateDocument(TypedDict):
-    """How often an attack wins."""
+    """The success rate of an attack."""
 
     name: str
     knowledge: str
@@ -61,7 +61,7 @@ class KeptDocument(TypedDict):
 
 @closed
 class LossesDocument(TypedDict):
-    """What a release does not hold."""
+    """The losses of a release."""
 
     rows: Counts
     samples_suppressed: int
@@ -73,7 +73,7 @@ class LossesDocument(TypedDict):
 
 @closed
 class CostDocument(TypedDict):
-    """What a stage took."""
+    """The cost of a stage."""
 
     stage: str
     seconds: float
@@ -83,7 +83,7 @@ class CostDocument(TypedDict):
 
 @growing
 class PublicationDocument(TypedDict):
-    """What was published, where, and what it cost; paths of secret files stand beside these."""
+    """A published release, its place and its cost, with the paths of secret files."""
 
     output: str
     report: str
@@ -118,7 +118,7 @@ class TogetherDocument(TypedDict):
 
 @closed
 class VerifiedDocument(TypedDict):
-    """What a verdict is about."""
+    """The subject of a verdict."""
 
     method: str
     claim: dict[str, Any]
@@ -144,7 +144,7 @@ class VerifyDocument(VerdictDocument):
 
 @closed
 class CheckDocument(VerdictDocument):
-    """What a file of another tool shows."""
+    """The check of a file of another tool."""
 
     outcome: Outcome
     k: int
@@ -159,7 +159,7 @@ class CheckDocument(VerdictDocument):
 
 @closed
 class AttackDocument(TypedDict):
-    """How often adversaries win; one entry for each attack and target."""
+    """Success rates of adversaries; one entry for each attack and target."""
 
     attacks: list[RateDocument]
     notes: list[str]
@@ -168,7 +168,7 @@ class AttackDocument(TypedDict):
 
 @growing
 class MeasurementDocument(TypedDict):
-    """One metric of what a release is still good for; bounds and counts where there are any."""
+    """One metric of utility, with bounds and counts if there are any."""
 
     name: str
     value: float | None
@@ -202,7 +202,7 @@ class CompareDocument(TypedDict):
 
 @closed
 class GranularityDocument(TypedDict):
-    """What kte-hide leaves for several tau."""
+    """The precision of kte-hide for several tau."""
 
     k: int
     people: int
@@ -215,7 +215,7 @@ class GranularityDocument(TypedDict):
 
 @closed
 class ConvertDocument(TypedDict):
-    """Point files that were written."""
+    """The written point files."""
 
     output: str
     files: int

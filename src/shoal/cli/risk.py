@@ -1,5 +1,6 @@
-"""The commands that judge a release: attack, measure; heavy libraries load when one runs."""
+"""The commands that measure a release: attack, measure."""
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,14 +23,12 @@ from shoal.model.intake import Reading
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
 _ATTACK_NOTES: Final = (
-    "each kind of knowledge counts the same here; noisy takes about half of the default selection, and "
-    "--earlier and --control come on top",
+    "every kind of knowledge counts the same here; noisy takes about half of the default selection; "
+    "--earlier and --control are not included",
 )
 
 
 class _KnowledgeOption(click.Option):
-    """Says in its help what the table of attacks holds, which loads only then."""
-
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from shoal.attacks.knowledge import forms_in_words
 
@@ -37,17 +36,37 @@ class _KnowledgeOption(click.Option):
         return super().get_help_record(ctx)
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttackOptions:
+    """The options of ``attack`` other than those of its input."""
+
+    knowledge: tuple[str, ...]
+    tries: int
+    control: str | None
+    like: str | None
+    earlier: tuple[str, ...]
+    seed: int | None
+    planned: bool
+    as_json: bool
+    quiet: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> "AttackOptions":
+        """Take these options from all others."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
+
+
 @click.command(
     cls=Command,
     examples=(
         (
             "shoal attack calls.csv release --linkage linkage.parquet --json > attacks.json",
-            "a selection of adversaries, kept for the record to sign",
+            "a selection of adversaries, for the record to sign",
         ),
         (
             "shoal attack calls.csv release --linkage linkage.parquet --knowledge points:4 --knowledge "
             "home-work",
-            "who knows four times and places, and who knows which record it is",
+            "attackers who know four times and places, or home and work",
         ),
     ),
     epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.",
@@ -59,7 +78,7 @@ class _KnowledgeOption(click.Option):
     type=PATH,
     required=True,
     metavar="FILE",
-    help="Who became which record: tells who was right.",
+    help="The person behind each record, to count successes.",
 )
 @click.option(
     "--knowledge",
@@ -73,7 +92,7 @@ class _KnowledgeOption(click.Option):
     default=1000,
     show_default=True,
     metavar="N",
-    help="Victims drawn for each attack.",
+    help="Number of victims of each attack.",
 )
 @click.option(
     "--control",
@@ -83,38 +102,24 @@ class _KnowledgeOption(click.Option):
 @click.option(
     "--like",
     metavar="TRAJECTORY_ID",
-    help="Take as victims only the people whose records equal this one. [default: everybody]",
+    help="Only victims whose records equal this one. [default: everybody]",
 )
 @earlier_option
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     metavar="S",
-    help="Draw the same victims and samples again; nothing is published here.",
+    help="Draw the same victims and samples again.",
 )
 @plan_option
 @input_options
 @output_options
-def attack(
-    raw: str,
-    release: Path | str,
-    linkage: Path,
-    knowledge: tuple[str, ...],
-    tries: int,
-    control: str | None,
-    like: str | None,
-    earlier: tuple[str, ...],
-    seed: int | None,
-    planned: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
-    """Play adversaries with knowledge from RAW against the folder RELEASE, and say how often they win.
+def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
+    """Attack the folder RELEASE with knowledge from RAW, and print success rates.
 
-    Each is also played against RAW itself (what publishing it as it is would risk) and with people who are
-    not in RELEASE (control). With --earlier the records of both releases are joined, and who could be whom is
-    intersected. Releases of other raw data, such as another week, are only joined: ask --knowledge series.
+    Each attack is repeated against RAW itself (the risk of publishing it unchanged) and with people who are
+    not in RELEASE (control). With --earlier, the records of both releases are joined and the candidates
+    intersected. Releases of other raw data, such as another week, are only joined: use --knowledge series.
     """
     from dataclasses import replace
 
@@ -131,41 +136,43 @@ def attack(
     from shoal.runtime.run import Run
     from shoal.verification.composition.several import reveal_together
 
-    before = take_earlier(earlier)
+    chosen = AttackOptions.take(options)
+    knowledge, quiet, as_json = chosen.knowledge, chosen.quiet, chosen.as_json
+    before = take_earlier(chosen.earlier)
     require_played(knowledge, series=bool(before))
     reading = _take_reading(options)
-    if planned:
+    if chosen.planned:
         counts = count_input(raw, Reading(**reading), quiet=quiet)
-        work = attack_tasks(knowledge, tries, counts.people)
+        work = attack_tasks(knowledge, chosen.tries, counts.people)
         return print_plan("attack", counts, work, notes=_ATTACK_NOTES, as_json=as_json)
     with Bars(quiet=quiet) as bars, open_release(release) as opened:
         folder = opened.folder
-        given, known = _read_as_given(raw, folder, reading, bars), read_linkage(linkage)
-        published = _read_release(folder, given)
-        others = None if control is None else _read_as_given(control, folder, reading, bars)
-        rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
+        original, links = _read_as_given(raw, folder, reading, bars), read_linkage(linkage)
+        published = _read_release(folder, original)
+        others = None if chosen.control is None else _read_as_given(chosen.control, folder, reading, bars)
+        rng = Randomness.from_system() if chosen.seed is None else Randomness.for_research(chosen.seed)
         run = Run(progress=bars)
         last = [(read_release(earlier_folder), read_linkage(file)) for earlier_folder, file in before[:1]]
-        found = evaluate(
-            given,
+        result = evaluate(
+            original,
             published,
-            known,
+            links,
             knowledge=knowledge or None,
             rng=rng,
-            tries=tries,
-            scope=AttackScope(control=others, earlier=last[0] if last else None, like=like),
+            tries=chosen.tries,
+            scope=AttackScope(control=others, earlier=last[0] if last else None, like=chosen.like),
             run=run,
         )
         if before and set(knowledge) != {"series"}:
             issued = read_issued_releases(raw, folder, linkage, before, run, **reading)
             reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
             joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
-            found = replace(found, rates=(*found.rates, *joint))
+            result = replace(result, rates=(*result.rates, *joint))
         digest = sha256_of(folder / RELEASE_FILE)
-    document = {**found.to_json(), "release_sha256": digest}
-    document["notes"] = [*found.notes, *opened.remarks]
+    document = {**result.to_json(), "release_sha256": digest}
+    document["notes"] = [*result.notes, *opened.remarks]
     print_result(
-        as_json, document, [*rate_lines(found.rates), *(f"  note: {note}" for note in document["notes"])]
+        as_json, document, [*rate_lines(result.rates), *(f"  note: {note}" for note in document["notes"])]
     )
     return 0
 
@@ -175,22 +182,22 @@ def attack(
     examples=(
         (
             "shoal measure calls.csv release --linkage linkage.parquet",
-            "what analysts still find, metric by metric",
+            "the utility for analysts, metric by metric",
         ),
     ),
 )
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
-@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="The person behind each record.")
 @plan_option
 @input_options
 @output_options
 def measure(
     raw: str, release: Path | str, linkage: Path, planned: bool, as_json: bool, quiet: bool, **options: Any
 ) -> int:
-    """Say what the folder RELEASE is still good for, compared with RAW.
+    """Measure the utility of the folder RELEASE, compared with RAW.
 
-    Each metric with its unit and the direction that is better.
+    Prints each metric with its unit and the better direction.
     """
     from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_linkage
@@ -202,10 +209,10 @@ def measure(
             "measure", count_input(raw, Reading(**reading), quiet=quiet), measure_tasks(), as_json=as_json
         )
     with Bars(quiet=quiet) as bars, open_release(release) as opened:
-        given, known = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
-        document = compute(given, _read_release(opened.folder, given), known).to_json()
-    for told in opened.remarks:
-        bars.say(f"note: {told}")
+        original, links = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
+        document = compute(original, _read_release(opened.folder, original), links).to_json()
+    for remark in opened.remarks:
+        bars.say(f"note: {remark}")
     facts, points = document["measurements"], document.get("points", {})
     lines = [
         f"{fact['name']:20} {format_value(fact['value'], fact['unit']):>10}  "
@@ -218,7 +225,6 @@ def measure(
 
 
 def _bounds(fact: dict[str, Any]) -> str:
-    """What the boxes leave open of a value."""
     if "low" not in fact or "high" not in fact:
         return ""
     return (
@@ -227,17 +233,17 @@ def _bounds(fact: dict[str, Any]) -> str:
 
 
 def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """The reading's options, which may name columns anew; a usage error for a grid, which a manifest says."""
-    given = take_reading(options)
-    if any(name in given for name in _GRID):
+    """The options of the reading; a usage error for a grid, which the manifest gives."""
+    reading = take_reading(options)
+    if any(name in reading for name in _GRID):
         raise click.UsageError(
             "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
         )
-    return given
+    return reading
 
 
 def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars) -> Any:
-    """The raw data, read as the release's manifest says (points: as they are)."""
+    """The raw data, read as the manifest says (points: unrounded)."""
     from shoal.io import read_with
     from shoal.release_folder.folder import raw_reading
     from shoal.runtime.run import Run
@@ -246,7 +252,6 @@ def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars)
 
 
 def _read_release(folder: Path, original: Any) -> Any:
-    """The release in a folder, when it can be one of this raw data."""
     from shoal.model.linkage_checks import require_boxes_near_data
     from shoal.release_folder.folder import read_release
 

@@ -1,4 +1,4 @@
-"""Help in sections: commands in the order of work, options by what they are about."""
+"""Help in sections: commands in the order of work, options by subject."""
 
 import re
 import sys
@@ -24,39 +24,39 @@ Example = tuple[str, str]
 
 
 class Option(click.Option):
-    """An option with the section of the help that it stands in."""
+    """An option with its section of the help."""
 
     def __init__(self, *arguments: Any, section: str = OPTIONS, **facts: Any) -> None:
         super().__init__(*arguments, **facts)
         self.section = section
 
     def row(self, ctx: click.Context) -> Row | None:
-        """How it is written, and what it means for this command; None where it does not concern it."""
+        """The option and its meaning for this command; None if it does not apply."""
         return self.get_help_record(ctx)
 
 
-class Taught(click.Command):
-    """A command whose help has examples of real use before its options; tests run or parse each of them."""
+class ExampleCommand(click.Command):
+    """A command whose help shows examples before its options; tests run or parse each of them."""
 
     def __init__(self, *arguments: Any, examples: Sequence[Example], **facts: Any) -> None:
         super().__init__(*arguments, **facts)
         self.examples = examples
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the command is for, and its examples."""
+        """Write the purpose of the command, and its examples."""
         super().format_help_text(ctx, formatter)
         with formatter.section("Examples"):
             indent = " " * formatter.current_indent
             for line, does in self.examples:
-                shown = (f"# {does}", *_broken(line, formatter.width - formatter.current_indent))
-                formatter.write("".join(f"{indent}{each}\n" for each in shown))
+                lines = (f"# {does}", *_break_line(line, formatter.width - formatter.current_indent))
+                formatter.write("".join(f"{indent}{text}\n" for text in lines))
 
 
-class Group(Taught, click.Group):
+class Group(ExampleCommand, click.Group):
     """The same for a group of commands."""
 
 
-class Command(Taught):
+class Command(ExampleCommand):
     """A command that works on data, with its options shown in sections."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -68,7 +68,7 @@ class Command(Taught):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one list of options for each section; those of reading and running come last."""
+        """Write one list of options per section; those of reading and running come last."""
         sections: dict[str, list[Row]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option):
@@ -83,7 +83,7 @@ class Command(Taught):
 
 
 class Program(click.Group):
-    """A group whose commands stand in sections, in the order of work.
+    """A group with its commands in sections.
 
     Commands of other packages are loaded when one of them runs, or when all are listed.
     """
@@ -128,8 +128,8 @@ class Program(click.Group):
                 formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
 
 
-def _broken(line: str, width: int) -> list[str]:
-    """A command line in lines as wide as fit, which a shell takes as one; options keep their values."""
+def _break_line(line: str, width: int) -> list[str]:
+    """A command line broken to a width for a shell; options keep their values."""
     parts: list[str] = []
     for word in _WORD.findall(line):
         if not parts or word.startswith(("-", ">")):
@@ -147,20 +147,18 @@ def _broken(line: str, width: int) -> list[str]:
 
 
 class _NoPandas:
-    """A finder of modules for which pandas is not there."""
-
     @staticmethod
     def find_spec(name: str, *_: Any) -> None:
-        """Nothing; other finders go on, but for pandas."""
+        """Raise for pandas; other finders handle the rest."""
         if name == "pandas":
             raise ModuleNotFoundError(name)
 
 
 def _leave_pandas_out() -> None:
-    """Have Arrow find no pandas when it looks for it, once, at its first number or array.
+    """Let Arrow's one search for pandas, at its first number or array, find none.
 
-    Where pandas is installed loading it takes a tenth of a demo, and no command hands Arrow an object of it.
-    Whatever asks for pandas itself, Arrow's own conversions included, still gets it.
+    Loading pandas takes a tenth of a demo, and no command gives Arrow an object of it. Other imports of
+    pandas, Arrow's conversions included, still work.
     """
     import pyarrow as pa
 

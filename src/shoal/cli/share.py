@@ -1,4 +1,4 @@
-"""The command for one's own tracks: share. Heavy libraries load when it runs."""
+"""The command for one's own tracks: share."""
 
 from pathlib import Path
 
@@ -15,23 +15,22 @@ from shoal.units import counted
     examples=(
         (
             "shoal share ride.gpx --hide 48.8566,2.3522:300m --output shared.gpx",
-            "a ride without what lies around your home",
+            "a ride without the surroundings of your home",
         ),
         (
             "shoal share ride.gpx --detect --no-times --output shared.geojson",
-            "find the places by itself, and leave out the times",
+            "find the places automatically, and leave out the times",
         ),
     ),
     epilog="The state (a key, and the places so far) is as secret as the places. Keep it: with a new one the "
-    "same place gets another zone, and two zones of one place tell where it is.",
+    "same place gets another zone, and two zones of one place reveal it.",
 )
 @click.argument("track", type=PATH, metavar="TRACK")
 @click.option(
     "--hide",
     multiple=True,
     metavar="LAT,LON[:DISTANCE]",
-    help="A place, and how far around it everything is hidden, e.g. 48.8566,2.3522:300m. May be "
-    "repeated; places "
+    help="A place and the distance to hide around it, e.g. 48.8566,2.3522:300m. May be repeated; places "
     "hidden before stay hidden. [default: 300m]",
 )
 @click.option(
@@ -70,9 +69,9 @@ def share(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Write TRACK (GPX, FIT, GeoJSON ...) without what lies around your places; say what it still tells.
+    """Write TRACK (GPX, FIT, GeoJSON ...) without the surroundings of your places, and list remaining risks.
 
-    Nothing but places and times is written: no name, no device, no heart rate.
+    Only places and times are written: no name, no device, no heart rate.
     """
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -93,7 +92,7 @@ def share(
     lines = [
         f"{output}: {shared.points - shared.hidden:,} of {counted(shared.points, 'point')}, in "
         f"{counted(shared.pieces, 'piece')}; {counted(len(shared.zones), 'zone is', 'zones are')} hidden",
-        *(f"  a stranger could learn: {each}" for each in shared.learned),
+        *(f"  a stranger could learn: {sentence}" for sentence in shared.learned),
         *(f"  note: {note}" for note in shared.notes),
     ]
     print_result(as_json, {"output": str(output), **shared.to_json()}, lines)

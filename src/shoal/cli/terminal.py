@@ -1,4 +1,4 @@
-"""What a person at a terminal sees.
+"""Output on a terminal.
 
 Results go to standard output; messages, and bars for work of over two seconds, to standard error.
 """
@@ -33,7 +33,7 @@ _COMPILING: Final = (
 
 
 class Bars:
-    """Progress for a Run: bars on a terminal, now and then a line elsewhere, nothing when quiet or quick."""
+    """Progress for a Run: bars on a terminal, lines elsewhere, nothing when quiet or quick."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -63,7 +63,7 @@ class Bars:
             self.tell(message)
 
     def tell(self, message: str) -> None:
-        """Print what goes with an error, also when quiet."""
+        """Print a message about an error, also when quiet."""
         message = steady(message)
         if self._as_json:
             log_line("info", message)
@@ -73,12 +73,12 @@ class Bars:
             print(message, file=sys.stderr, flush=True)  # noqa: T201  (the place that prints messages)
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Show how far a piece of work has got."""
+        """Show the progress of a task."""
         if self._file is not None:
             self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
         pace = self._paces.setdefault(label, Pace(done, now))
-        anew, began = pace.update(done, now), pace.began_s
+        restarted, began = pace.update(done, now), pace.began_s
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
         if self._as_json:
@@ -86,20 +86,20 @@ class Bars:
                 self._last_line = now
                 log_line("progress", label, done=done, total=total)
         elif sys.stderr.isatty():
-            self._show_bar(label, done, total, anew=anew)
+            self._show_bar(label, done, total, restarted=restarted)
         elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
             left_s = pace.remaining_s(total, now)
-            left = "" if left_s is None else f", about {show_s(round(left_s))} left"
+            rest = "" if left_s is None else f", about {show_s(round(left_s))} left"
             share = 100 * done // max(total, 1)
-            print(f"{label}: {share} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)
+            print(f"{label}: {share} %{rest}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)
 
     def _tell_of_compiling(self) -> None:
         if COMPILING.seconds > _PATIENCE_S:
             COMPILING.listeners.remove(self._tell_of_compiling)
             self.say(_COMPILING)
 
-    def _show_bar(self, label: str, done: int, total: int, *, anew: bool) -> None:
+    def _show_bar(self, label: str, done: int, total: int, *, restarted: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -114,20 +114,20 @@ class Bars:
             self._bars.start()
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total)
-        elif anew:
+        elif restarted:
             self._bars.reset(self._tasks[label], completed=done, total=total)
         self._bars.update(self._tasks[label], completed=done, total=total)
 
 
 def log_line(level: str, message: str, **more: Any) -> None:
-    """One JSON object on a line of standard error: when (UTC), how grave, and what."""
+    """One JSON object on a line of standard error: time (UTC), level and message."""
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     entry = {"time": moment, "level": level, "message": message, **more}
     print(json.dumps(entry, ensure_ascii=False), file=sys.stderr, flush=True)  # noqa: T201  (prints messages)
 
 
 def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> Any:
-    """Read the input; say on standard error what was dropped, repaired and assumed."""
+    """Read the input; report dropped, repaired and assumed rows on standard error."""
     from shoal.io import read_with
 
     with run.stage("reading"):
@@ -137,7 +137,7 @@ def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> 
 
 
 def report_reading(original: Any, bars: Bars) -> None:
-    """Say on standard error what was dropped, repaired and assumed."""
+    """Report dropped, repaired and assumed rows on standard error."""
     intake = original.intake
     bars.say(
         f"read {counted(original.n_samples, 'sample')} of {counted(original.n_subjects, 'subject')} "
@@ -149,10 +149,7 @@ def report_reading(original: Any, bars: Bars) -> None:
 
 
 def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], *, well: bool = True) -> None:
-    """Print one JSON document and nothing else, or the lines for people.
-
-    The lines are left out with --quiet where all is well.
-    """
+    """Print only one JSON document, or the lines for people, which --quiet omits on success."""
     context = click.get_current_context(silent=True)
     if as_json:
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
@@ -166,5 +163,5 @@ def listed(rows: Mapping[str, int]) -> str:
 
 
 def steady(line: str) -> str:
-    """A line that cannot steer the terminal, whatever somebody's file or folder puts into it."""
+    """A line without control characters, whatever a file or folder contains."""
     return "".join(char if char.isprintable() else " " for char in line)

@@ -1,4 +1,4 @@
-"""The command that checks a release against the data it was made from; heavy libraries load when it runs."""
+"""The command that checks a release against its raw data: verify."""
 
 import shlex
 from dataclasses import replace
@@ -27,14 +27,14 @@ from shoal.cli.terminal import Bars, print_result
 @click.command(
     cls=Command,
     examples=(
-        ("shoal verify calls.csv release --linkage linkage.parquet", "does the release keep what it claims?"),
+        ("shoal verify calls.csv release --linkage linkage.parquet", "verify the claim of the release"),
         (
             "shoal verify calls.csv release --linkage linkage.parquet --claim k-anonymity:5,truthful",
-            "and does it claim as much as you asked for?",
+            "and require at least this claim",
         ),
     ),
     epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
-    "output; 2: bad input; 3: nothing was found, but parts of the claim were not checked.",
+    "output; 2: bad input; 3: no findings, but parts of the claim were not checked.",
 )
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
@@ -42,17 +42,17 @@ from shoal.cli.terminal import Bars, print_result
     "--linkage",
     type=PATH,
     metavar="FILE",
-    help="Who became which record; without it the check is partial (exit 3).",
+    help="The person behind each record; without it the check is partial (exit 3).",
 )
 @click.option(
     "--streamed",
     is_flag=True,
-    help="Check with little memory and secret scratch files beside RELEASE; needs --linkage.",
+    help="Check with little memory and secret scratch files next to RELEASE; needs --linkage.",
 )
 @click.option(
     "--engine",
     metavar="NAME",
-    help="What works on the parts of a --streamed check: local, local:N, dask, dask:ADDRESS, spark, "
+    help="The workers of a --streamed check: local, local:N, dask, dask:ADDRESS, spark, "
     "spark:MASTER or threads. [default: this process, on one part after the other]",
 )
 @click.option(
@@ -60,7 +60,7 @@ from shoal.cli.terminal import Bars, print_result
     "claim",
     metavar="CLAIM",
     help="The least that the release must claim, e.g. k-anonymity:5,truthful or "
-    "kte-anonymity:5,tau=30min,epsilon=30min. [default: what releases of its method claim]",
+    "kte-anonymity:5,tau=30min,epsilon=30min. [default: the usual claim of its method]",
 )
 @earlier_option
 @street_options
@@ -76,12 +76,12 @@ def verify(
     earlier: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing in the folder.
+    """Check the folder RELEASE against the data RAW that it was made from, without trust in the folder.
 
     RELEASE may lie in an object store (s3://BUCKET/FOLDER) or on a server
     (postgresql://USER@HOST/DATABASE#schema.table), and be what `shoal publish` wrote.
 
-    With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
+    With --earlier, also check that everybody stays hidden among k people if all these releases are combined.
     """
     from shoal.model.claims.expected import ExpectedClaim
     from shoal.publishing.against_raw import (

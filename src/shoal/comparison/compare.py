@@ -20,7 +20,7 @@ from shoal.measures.query import boxes_of
 from shoal.model.argument_checks import require_one_region, require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_release
-from shoal.report.facts.density import Density, densities_alike
+from shoal.report.facts.density import Density, comparable_densities
 from shoal.report.pages.comparison import RAW_DATA, comparison_page
 from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
@@ -153,9 +153,7 @@ def compare(
         comparison_page(
             comparison.to_json(),
             points,
-            better=better,
-            words=METRICS[study.budget.utility].question,
-            unit=METRICS[study.budget.utility].unit,
+            metric=METRICS[study.budget.utility],
             people=(published.n_subjects, 0 if control is None else control.n_subjects),
             maps=_maps(published, points, better, results, output),
             grid=grid,
@@ -189,4 +187,4 @@ def _maps(
     best = [point.label for point in frontier(points, better)[:_MOST_MAPS]]
     raw, _, grid = boxes_of(published)
     of = {RAW_DATA: raw} | {label: read_release(folders[label]).as_boxes(grid).boxes for label in best}
-    return densities_alike(of, _PIXELS)
+    return comparable_densities(of, _PIXELS)

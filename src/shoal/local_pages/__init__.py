@@ -1,1 +1,1 @@
-"""What pages that a person serves on their own machine need: a guard, forms, drawings, a server."""
+"""Shared parts of pages served on the user's own machine: a guard, forms, drawings, a server."""

@@ -1,4 +1,4 @@
-"""Drawings as SVG: no script, no style of their own, and names of towns on a map."""
+"""SVG drawings without script or inline style, and names of towns on a map."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _LINE: Final = 3.2
 
 
 def svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    """A drawing with its title, which screen readers say."""
+    """A drawing with its title, which screen readers read."""
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(label)}">'
         f"<title>{escape(label)}</title>{''.join(parts)}</svg>"
@@ -22,9 +22,9 @@ def svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """Where a map lies on the plane, and how wide its columns are and how high its rows.
+    """The place of a map on the plane, and the size of its columns and rows. crs: None if unknown.
 
-    crs: of the plane, None where it is not known; then no town can be named.
+    Then no town is named.
     """
 
     west_m: float
@@ -43,28 +43,31 @@ class Ground:
 
 
 def town_names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:
-    """Towns as dots with their names, the largest first, as long as no name lies on another."""
+    """Towns as dots with their names, the largest first, without overlapping names."""
     parts: list[str] = []
-    taken: list[tuple[float, float, float, float]] = []
+    occupied: list[tuple[float, float, float, float]] = []
     for town in towns:
         x = (town.x_m - ground.west_m) / ground.column_m
         y = height - (town.y_m - ground.south_m) / ground.row_m * aspect
         wide = _SIGN * len(town.name) + 1
         to_left = x + wide > ground.columns
-        left = x - wide if to_left else x
-        place = (left, y - _LINE / 2, left + wide, y + _LINE / 2)
-        outside = left < 0 or place[1] < 0 or place[3] > height
-        if outside or any(_overlap(place, other) for other in taken):
+        x_left = x - wide if to_left else x
+        place = (x_left, y - _LINE / 2, x_left + wide, y + _LINE / 2)
+        outside = x_left < 0 or place[1] < 0 or place[3] > height
+        if outside or any(_overlap(place, other) for other in occupied):
             continue
-        taken.append(place)
+        occupied.append(place)
         at = f'x="{x - 1.1 if to_left else x + 1.1:.3g}" y="{y + 0.9:.3g}"'
         anchor = ' text-anchor="end"' if to_left else ""
         parts.append(f'<circle class="town" cx="{x:.3g}" cy="{y:.3g}" r=".6"/>')
-        parts += [f'<text class="{one}" {at}{anchor}>{escape(town.name)}</text>' for one in ("halo", "label")]
-        if len(taken) == _MOST_NAMES:
+        parts += [
+            f'<text class="{css_class}" {at}{anchor}>{escape(town.name)}</text>'
+            for css_class in ("halo", "label")
+        ]
+        if len(occupied) == _MOST_NAMES:
             break
     return parts
 
 
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(first: tuple[float, float, float, float], second: tuple[float, float, float, float]) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]

@@ -1,4 +1,4 @@
-"""What a form may say: its fields as text, within limits, and refusals that name a sentence."""
+"""Forms: their fields as text, within limits, and refusals with the key of a sentence."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -21,32 +21,25 @@ _LONGEST: Final = 4_000
 
 
 class RefusedError(Exception):
-    """What somebody entered cannot be used.
+    """An entry cannot be used.
 
-    key: of the sentence that says why; beside: sentences that stand at fields, by their names; values: what
-    is filled into the sentence.
+    key: of the sentence that says why; field_messages: sentences by field; values: to fill into the sentence.
     """
 
-    def __init__(self, key: str, *, beside: Mapping[str, str] | None = None, **values: Any) -> None:
+    def __init__(self, key: str, *, field_messages: Mapping[str, str] | None = None, **values: Any) -> None:
         super().__init__(key)
-        self.key, self.beside, self.values = key, beside or {}, values
+        self.key, self.field_messages, self.values = key, field_messages or {}, values
 
 
 class Form:
-    """The fields of one form.
-
-    Parameters
-    ----------
-    fields
-        Texts by name.
-    """
+    """The fields of one form: texts by name."""
 
     def __init__(self, fields: Mapping[str, list[str]]) -> None:
         self._fields = fields
 
     @classmethod
     def of(cls, body: bytes) -> "Form":
-        """A body as browsers send it; raises RefusedError for one that no form of the desk sends."""
+        """Parse a body as browsers send it; raises RefusedError if no form of the desk sends it."""
         try:
             fields = parse_qs(
                 body.decode("utf-8"),
@@ -65,42 +58,42 @@ class Form:
         return name in self._fields
 
     def one(self, name: str) -> str:
-        """A field without blanks around it; empty when it is not there."""
+        """A field, stripped; empty when absent."""
         text = self._fields.get(name, [""])[-1].strip()
         if any(ord(char) < 32 and char not in "\r\n\t" for char in text):
             raise RefusedError("error.signs")
         return text.replace("\r\n", "\n")
 
-    def shown(self, name: str) -> str:
-        """The same for the page that is shown again, whatever it holds."""
+    def printable(self, name: str) -> str:
+        """The field without the check, for the page that shows it again."""
         return "".join(char for char in self._fields.get(name, [""])[-1].strip() if char.isprintable())
 
     def many(self, name: str) -> tuple[str, ...]:
-        """Every value of a field that may be there several times, without those that are empty."""
+        """Every value of a repeated field except empty ones."""
         return tuple(text.strip() for text in self._fields.get(name, []) if text.strip())
 
     def number(self, name: str, least: int, most: int) -> int:
-        """A whole number within bounds; raises RefusedError for anything else."""
-        return whole(self.one(name), least, most)
+        """A whole number within bounds; raises RefusedError otherwise."""
+        return whole_number(self.one(name), least, most)
 
 
-def whole(text: str, least: int, most: int) -> int:
-    """The whole number that a text is; raises RefusedError for another one."""
+def whole_number(text: str, least: int, most: int) -> int:
+    """Parse a whole number within bounds; raises RefusedError otherwise."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
         raise RefusedError("error.number", text=text, least=least, most=most)
     return int(text)
 
 
-def accepted(read: Callable[[], Value]) -> Value:
-    """What a function of shoal makes of an entry; its complaint becomes a refusal."""
+def read_entry(read: Callable[[], Value]) -> Value:
+    """Call a function of shoal on an entry; its error becomes a refusal."""
     try:
         return read()
     except ShoalError as error:
         raise RefusedError("error.said", message=str(error)) from error
 
 
-def absolute(text: str) -> Path:
-    """A path as people write it, from the home folder on."""
+def absolute_path(text: str) -> Path:
+    """A path as people write it, relative to the home folder."""
     try:
         path = Path(text).expanduser()
         return path if path.is_absolute() else Path.home() / path
@@ -109,7 +102,7 @@ def absolute(text: str) -> Path:
 
 
 async def form_of(request: Request) -> Form:
-    """The form that was sent; raises RefusedError for files and for what is too long."""
+    """The form of a request; raises RefusedError for files and for too long bodies."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != FORM_TYPE:
         raise RefusedError("error.upload")
     body = b""
@@ -132,7 +125,7 @@ def form_messages(language: str = "en") -> dict[str, str]:
 
 
 def messages_of(package: str, language: str) -> dict[str, str]:
-    """Return the sentences in a package's file of messages by key: a table and a name, joined by a dot."""
+    """The sentences in a package's file of messages by key: a table and a name, joined by a dot."""
     text = files(package).joinpath("messages", f"{language}.toml").read_text(encoding="utf-8")
     return dict(_flat(tomllib.loads(text), ""))
 

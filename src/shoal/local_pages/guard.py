@@ -1,14 +1,14 @@
-"""Who may use pages of one's own: one browser profile of one person on this machine, and nobody else.
+"""Access to local pages: one browser profile of one person on this machine.
 
 The desk and the app of participants share these rules.
 
-- The server listens at 127.0.0.1 alone (the app, where it is asked to, at an address of the house over TLS).
-- ``Host`` must be that address, so that no name that somebody points at it (DNS rebinding) reaches the desk.
-- ``Origin`` must be the desk's own where a browser sends one, and must be there on every form;
-  ``Sec-Fetch-Site`` must say "same-origin" or "none". So no other page can send a form or read an answer, not
-  even one of another server on this machine.
-- The address that is printed holds a token. It is exchanged for a cookie (HttpOnly, SameSite=Strict), which
-  is sent to the desk's own secret path alone: cookies do not tell ports apart, paths they do.
+- The server listens at 127.0.0.1 alone (the app, if asked, at an address of the house over TLS).
+- ``Host`` must be that address, so that no name that points at it (DNS rebinding) reaches the desk.
+- ``Origin`` must be the desk's own if a browser sends one, and every form must have it; ``Sec-Fetch-Site``
+  must say "same-origin" or "none". So no other page can send a form or read an answer, not even one of
+  another server on this machine.
+- The printed address holds a token. It is exchanged for a cookie (HttpOnly, SameSite=Strict) for the desk's
+  own secret path alone: cookies do not distinguish ports, but they do distinguish paths.
 """
 
 import os
@@ -51,7 +51,7 @@ HEADERS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Whose pages these are, and the only address that they are served at."""
+    """The name of the pages, and the only address that they are served at."""
 
     name: str = "shoal desk"
     cookie: str = COOKIE
@@ -68,7 +68,7 @@ DESK: Final = Site()
 
 @dataclass(frozen=True)
 class Keys:
-    """The secrets of a desk. Prefix and cookie outlive a restart, so that open windows go on."""
+    """The secrets of a desk. Prefix and cookie outlive a restart, so that open windows keep working."""
 
     prefix: str
     cookie: str
@@ -76,7 +76,7 @@ class Keys:
 
     @classmethod
     def of(cls, folder: Path) -> "Keys":
-        """Those in the folder of a case, made when absent; raises InputError for a file that holds none."""
+        """Those in the folder of a case, made when absent; raises InputError for a damaged file."""
         file = folder / KEY_FILE
         if not file.exists():
             write_private(file, f"{secrets.token_hex(_MARK_BYTES)} {secrets.token_hex(_MARK_BYTES)}\n")
@@ -90,23 +90,15 @@ class Keys:
 
     @classmethod
     def fresh(cls) -> "Keys":
-        """New ones, which are kept nowhere and end with the server."""
+        """New keys that are not stored and end with the server."""
         return cls(*(secrets.token_hex(_MARK_BYTES) for _ in range(3)))
 
 
 class Guard:
-    """Lets through what comes from the desk's own pages; everything else gets a short refusal.
+    """Pass requests of the desk's own pages to ``app``; refuse all others.
 
-    Parameters
-    ----------
-    app
-        What answers those who may come in; it sees paths without the prefix, which is its ``root_path``.
-    keys
-        The secrets.
-    site
-        Where the pages are served.
-    by_token
-        Whether the address with the token lets in; else only ``admission`` does, for who else may ask.
+    ``app`` sees paths without the prefix, which is its ``root_path``. by_token: whether the address with the
+    token gives access; otherwise only ``admission`` does.
     """
 
     def __init__(self, app: Application, keys: Keys, site: Site = DESK, *, by_token: bool = True) -> None:
@@ -132,7 +124,7 @@ class Guard:
             await self._app(inner, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope, headers: "Headers", prefix: str, *, entering: bool) -> str | None:
-        """Why a request is refused, None when it is not."""
+        """Why a request is refused, or None."""
         unknown = "open the address that it printed last"
         sites = headers.all("sec-fetch-site")
         rules = (
@@ -140,26 +132,30 @@ class Guard:
             (not scope["path"].startswith(prefix), unknown),
             (not entering and not self._knows(headers.all("cookie")), unknown),
         )
-        return foreign(scope, headers, self._site) or next((why for broken, why in rules if broken), None)
+        return reason_foreign(scope, headers, self._site) or next(
+            (why for broken, why in rules if broken), None
+        )
 
     def _knows(self, cookies: list[str]) -> bool:
         for text in cookies:
             try:
-                found = SimpleCookie(text).get(self._site.cookie)
+                morsel = SimpleCookie(text).get(self._site.cookie)
             except CookieError:
                 continue
-            if found is not None and secrets.compare_digest(found.value.encode(), self._keys.cookie.encode()):
+            if morsel is not None and secrets.compare_digest(
+                morsel.value.encode(), self._keys.cookie.encode()
+            ):
                 return True
         return False
 
     async def _enter(self, scope: Scope, send: Send) -> None:
         """Exchange the token for the cookie.
 
-        The page moves on by itself: after a redirect the browser would count the visit as one from elsewhere,
-        and leave the cookie out.
+        The page refreshes itself: after a redirect the browser would count the visit as cross-site and omit
+        the cookie.
         """
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if not secrets.compare_digest(given.encode(), self._keys.token.encode()):
+        submitted = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if not secrets.compare_digest(submitted.encode(), self._keys.token.encode()):
             await answer(
                 send,
                 403,
@@ -169,7 +165,7 @@ class Guard:
         await self.admission(send)
 
     async def admission(self, send: Send) -> None:
-        """Hand out the cookie, to somebody who has shown that she may have it."""
+        """Hand out the cookie to an authorized person."""
         prefix, name = f"/{self._keys.prefix}/", self._site.name
         secure = "; Secure" if self._site.scheme == "https" else ""
         cookie = f"{self._site.cookie}={self._keys.cookie}; Path={prefix}; HttpOnly; SameSite=Strict{secure}"
@@ -182,20 +178,20 @@ class Guard:
         await answer(send, 200, page, {"set-cookie": cookie, "content-type": "text/html; charset=utf-8"})
 
 
-def foreign(scope: Scope, headers: "Headers", site: Site) -> str | None:
+def reason_foreign(scope: Scope, headers: "Headers", site: Site) -> str | None:
     """Why a request comes from elsewhere: by another name, or from another page."""
     host, origins = site.authority(scope), headers.all("origin")
-    own = f"{site.scheme}://{host}"
+    origin_here = f"{site.scheme}://{host}"
     rules = (
         (headers.all("host") != [host], "this is not its address"),
-        (len(origins) > 1 or any(origin != own for origin in origins), ELSEWHERE),
+        (len(origins) > 1 or any(origin != origin_here for origin in origins), ELSEWHERE),
         (scope["method"] not in ("GET", "HEAD") and not origins, "a form must come from its own pages"),
     )
     return next((why for broken, why in rules if broken), None)
 
 
 class Headers:
-    """The headers of a request, by name in small letters."""
+    """The headers of a request, by name in lower case."""
 
     def __init__(self, scope: Scope) -> None:
         self._raw = [
@@ -204,16 +200,14 @@ class Headers:
 
     def all(self, name: str) -> list[str]:
         """Every value of a header, in order."""
-        return [value for one, value in self._raw if one == name]
+        return [value for header, value in self._raw if header == name]
 
 
 def _with_headers(send: Send) -> Send:
-    """Add the headers of every page, unless the page has stricter ones."""
-
     async def add(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            there = {name.decode("latin-1").lower() for name, _ in message["headers"]}
-            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name not in there]
+            present = {name.decode("latin-1").lower() for name, _ in message["headers"]}
+            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name not in present]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 

@@ -21,8 +21,8 @@ from shoal.runtime.staging import write_private
 _HEAD_LIMIT_S: Final = 30.0
 
 
-class Punctual(H11Protocol):
-    """Closes a connection when the head of a request is late, so that idle ones shut nobody out."""
+class PunctualProtocol(H11Protocol):
+    """Close a connection when the head of a request is late, so that idle ones block no one."""
 
     _late: asyncio.TimerHandle | None = None
     most_of_an_address: ClassVar[int] = 0  # connections at once; 0 for any number
@@ -46,7 +46,7 @@ class Punctual(H11Protocol):
         self._watch_head()
 
     def on_response_complete(self) -> None:
-        """Look at the next head, which may have begun already."""
+        """Watch the next head, which may have begun already."""
         super().on_response_complete()
         self._watch_head()
 
@@ -69,10 +69,10 @@ class Punctual(H11Protocol):
 
 
 class _Stopping(uvicorn.Server):
-    """Lets go of requests that wait for news before it stops; else it would wait for them.
+    """Release requests that wait for news before it stops; otherwise it would wait for them.
 
-    What is there at the start is kept out of garbage collection: to look it all through held up every request
-    for 50 ms, whenever a flood of requests led to it.
+    Objects of the start are frozen for garbage collection: to scan them delayed every request by 50 ms during
+    a flood.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -81,7 +81,7 @@ class _Stopping(uvicorn.Server):
         gc.freeze()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer what is open, and stop."""
+        """Answer open requests, and stop."""
         gc.unfreeze()
         if isinstance(self.config.app, FastAPI) and hasattr(self.config.app.state, "release"):
             self.config.app.state.release()
@@ -100,27 +100,16 @@ def serve(
 ) -> None:
     """Run until interrupted.
 
-    Parameters
-    ----------
-    app
-        What answers.
-    host, port
-        Where to listen; port 0 takes a free one.
-    tls_cert, tls_key
-        Certificate and private key in PEM format; None for plain HTTP.
-    ready
-        Is told the address once the socket listens.
-    of_an_address
-        How many connections one address may have at once; 0 for any number.
-    at_once
-        How many connections there may be at once.
+    port: 0 takes a free one. tls_cert, tls_key: PEM files; None for plain HTTP. ready: called with the
+    address once the socket listens. of_an_address, at_once: most connections of one address (0 = any number)
+    and in all.
     """
-    server, listening, url = bound(app, host, port, tls_cert, tls_key, of_an_address, at_once)
+    server, listening, url = open_server(app, host, port, tls_cert, tls_key, of_an_address, at_once)
     ready(url)
     server.run(sockets=[listening])
 
 
-def bound(
+def open_server(
     app: FastAPI,
     host: str,
     port: int,
@@ -129,21 +118,9 @@ def bound(
     of_an_address: int = 0,
     at_once: int = 1000,
 ) -> tuple[uvicorn.Server, socket.socket, str]:
-    """Open a socket for an application; the parameters are those of ``serve``.
+    """Open a socket for an application: server, socket and address; the parameters are those of ``serve``.
 
-    Returns
-    -------
-    uvicorn.Server
-        The server, ready to run.
-    socket.socket
-        The socket that it runs on.
-    str
-        Its address.
-
-    Raises
-    ------
-    InputError
-        If the address cannot be had, or the certificate does not fit its key.
+    Raises InputError if the address is not available, or the certificate does not fit its key.
     """
     config = uvicorn.Config(
         app,
@@ -158,7 +135,7 @@ def bound(
         h11_max_incomplete_event_size=16_384,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
-        http=type("Bounded", (Punctual,), {"most_of_an_address": of_an_address, "_open": Counter()}),
+        http=type("Bounded", (PunctualProtocol,), {"most_of_an_address": of_an_address, "_open": Counter()}),
     )
     try:
         config.load()
@@ -175,11 +152,11 @@ def bound(
             f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --host or "
             "--port"
         ) from error
-    shown = f"[{host}]" if ":" in host else host
+    bracketed_host = f"[{host}]" if ":" in host else host
     return (
         _Stopping(config),
         listening,
-        f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}",
+        f"{'https' if tls_cert else 'http'}://{bracketed_host}:{listening.getsockname()[1]}",
     )
 
 

@@ -18,8 +18,8 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.writing import Candidate, PublicationJob, require_holds, write_manifest_of
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest
 from shoal.release_folder.tables import write_table
-from shoal.report.facts.evidence import Evidence, rate_shown
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, around
+from shoal.report.facts.evidence import Evidence, publishable_rate
+from shoal.report.facts.ground import NO_GROUND, MapGround, bounds_around
 from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
 from shoal.runtime.memory import release_idle_memory
@@ -121,7 +121,7 @@ class CandidateInMemory:
     @property
     def strongest(self) -> Rate | None:
         """The strongest attack in the report; None when none was played."""
-        return rate_shown(self._evidence.assessment)
+        return publishable_rate(self._evidence.assessment)
 
     def _page(self, *, private: bool) -> str:
         statement, ground = self._options.statement, self._options.ground
@@ -134,9 +134,9 @@ class CandidateInMemory:
 
 def require_ground_over(original: Trajectories, ground: MapGround) -> None:
     """Raise InputError, before any work, when the map's ground does not cover any of the data."""
-    if ground is not NOTHING_BEHIND:
+    if ground is not NO_GROUND:
         cell_m = 1.0 if original.grid is None else original.grid.cell_m
-        ground.require_over(around(original.x * cell_m, original.y * cell_m), original.crs)
+        ground.require_over(bounds_around(original.x * cell_m, original.y * cell_m), original.crs)
 
 
 def _identity(job: PublicationJob, original: Trajectories) -> dict[str, Any]:

@@ -36,8 +36,8 @@ from shoal.publishing.block_records import (
 )
 from shoal.publishing.writing import Candidate, PublicationJob, write_manifest_of
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest
-from shoal.report.facts.evidence import Evidence, rate_shown
-from shoal.report.facts.ground import NOTHING_BEHIND, around
+from shoal.report.facts.evidence import Evidence, publishable_rate
+from shoal.report.facts.ground import NO_GROUND, bounds_around
 from shoal.report.pages.record import page_of_facts
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
@@ -213,7 +213,7 @@ class CandidateOnDisk:
     @property
     def strongest(self) -> Rate | None:
         """The strongest attack in the report; None when none was played."""
-        return None if self._evidence is None else rate_shown(self._evidence.assessment)
+        return None if self._evidence is None else publishable_rate(self._evidence.assessment)
 
     @cached_property
     def _evidence(self) -> Evidence | None:
@@ -244,9 +244,9 @@ def _read_people(
             block_input.require_unchanged()
         original.on_read(people)
         require_one_region(people.intake.notes)
-        if ground is not NOTHING_BEHIND:
+        if ground is not NO_GROUND:
             x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
-            ground.require_over(around(x_m, y_m), people.crs)
+            ground.require_over(bounds_around(x_m, y_m), people.crs)
         return people, _decide_blocks(people, method, original.size, checkpoint)
 
 

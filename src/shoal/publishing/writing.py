@@ -24,7 +24,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import require_places_on_earth
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
+from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.files import sha256_of
 from shoal.runtime.memory import release_idle_memory
@@ -54,7 +54,7 @@ class PublishOptions:
     """
 
     statement: Statement = NOTHING_STATED
-    ground: MapGround = NOTHING_BEHIND
+    ground: MapGround = NO_GROUND
     private_report: Path | str | None = None
     exact_figures: bool = False
     resume: bool = False

@@ -1,1 +1,1 @@
-"""Results to one self-contained HTML file; templates apart from computation."""
+"""Reports and records: results to one self-contained HTML file."""

@@ -1,4 +1,4 @@
-"""Share one track: hide places, write the rest, and say what a stranger could still learn."""
+"""Share one track: hide places, write the rest, and list what a stranger could still learn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +26,8 @@ _LEAST_POINTS: Final = 2
 class Shared:
     """The result of sharing a track.
 
-    points, hidden: points of the track, and points left out. pieces: the number of pieces written. zones:
-    those
-    that the track touched. learned: what a stranger could still learn, in sentences. notes: on the reading.
+    points, hidden: points of the track, and points left out. pieces: the number written. zones: those that
+    the track touched. learned: what a stranger could still learn, in sentences. notes: on the reading.
     """
 
     points: int
@@ -136,9 +135,8 @@ def share(
 def cut(track: Track, zones: Sequence[Zone], rng: Randomness) -> tuple[list[Track], int, tuple[Zone, ...]]:
     """The pieces outside all zones, the number of hidden points, and the zones that the track touched.
 
-    A line between two points may cross a zone that holds neither; such a step is cut, too. At each cut up to
-    100 m
-    more are left out, drawn each time, so that ends do not draw the circle.
+    A step whose line crosses a zone is cut, too. At each cut up to 100 m more are left out, drawn each time,
+    so that ends do not trace the circle.
     """
     inside: Flags = np.zeros(len(track), dtype=np.bool_)
     crossed: Flags = np.zeros(max(len(track) - 1, 0), dtype=np.bool_)

@@ -2,8 +2,7 @@
 
 A stranger with many tracks sees the circle where all of them break off. Its center must not be the place
 (Hassan et al. 2018), so a secret key puts it elsewhere, and always at the same spot: new centers would
-average
-out. The state is one private file; it reveals the places.
+average out. The state is one private file; it reveals the places.
 """
 
 import hmac
@@ -113,9 +112,8 @@ class State:
     def with_place(self, lat: float, lon: float, hidden_m: float | None) -> "State":
         """The state that hides this place, too.
 
-        A known place keeps its zone. Raises InputError when another distance is asked for: two zones of one
-        place
-        would reveal it.
+        A known place keeps its zone. Raises InputError for another distance: two zones of one place would
+        reveal it.
         """
         number = self.nearest(lat, lon)
         if number is None:

@@ -13,7 +13,7 @@ from typing import Any
 from fastapi import FastAPI
 from nacl.bindings import crypto_sign_seed_keypair
 
-from shoal.local_pages.serving import bound
+from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.disk import Kept, read_state, state_text
 from shoal_collect.faults import PeerError
@@ -263,7 +263,7 @@ def volunteers(store: PhiStore, n: int, day: int, points: list[Point] = WAY) -> 
 @contextmanager
 def running(app: FastAPI) -> Iterator[str]:
     """A real web server in a thread; its address."""
-    server, listening, url = bound(app, "127.0.0.1", 0)
+    server, listening, url = open_server(app, "127.0.0.1", 0)
     thread = Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

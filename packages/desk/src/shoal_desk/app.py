@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from shoal.errors import ShoalError
-from shoal.local_pages.forms import Form, RefusedError, form_of, redirect, whole
+from shoal.local_pages.forms import Form, RefusedError, form_of, redirect, whole_number
 from shoal.local_pages.guard import Guard, Keys
 from shoal.release_folder.manifest import REPORT_FILE
 from shoal_desk.case import Choices, OvertakenError
@@ -157,7 +157,7 @@ class Pages:
             folder=str(self._desk.folder),
             jobs=jobs,
             refused=None if refused is None else words(refused.key, **refused.values),
-            beside={} if refused is None else refused.beside,
+            beside={} if refused is None else refused.field_messages,
             entered=entered,
             **({"answer": None} | content | more),
         )
@@ -168,7 +168,7 @@ class Pages:
         work = self._work(request)
         action, _, name = form.one("do").partition(":")
         try:
-            seen = whole(form.one("seen"), 0, 10**9 - 1)
+            seen = whole_number(form.one("seen"), 0, 10**9 - 1)
             if action == "cancel":
                 job = self._job(work, step, name)
                 if job is not None:

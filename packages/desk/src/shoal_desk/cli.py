@@ -18,13 +18,13 @@ from shoal.cli.options import (
     take_ground,
     take_reading,
 )
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         ("shoal desk", "your browser opens; what you do there is kept in ./shoal-desk"),
         ("shoal desk --folder case-7 --port 0 --no-browser", "another case, at a free port that is printed"),
@@ -57,7 +57,7 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --output "
@@ -168,7 +168,7 @@ def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal find release --at 2026-03-02T08:10,48.85,2.35 --at 2026-03-02T18:40,48.86,2.37",

@@ -10,7 +10,7 @@ from shoal.io.formats.street_files import read_streets
 from shoal.io.formats.tile_files import read_tiles
 from shoal.model.release import Release
 from shoal.release_folder.folder import read_release
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
+from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal_desk.case import Case, Choices
 from shoal_desk.commands import (
     Plan,
@@ -57,7 +57,7 @@ class Desk:
             try:
                 self._ground = {key: ground_of(choices.streets)}
             except ShoalError:
-                return NOTHING_BEHIND
+                return NO_GROUND
         return self._ground[key]
 
     def release(self, choices: Choices) -> Release:

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from shoal.io.sources.named_files import STANDARD_INPUT, files
 from shoal.io.sources.servers import is_address
-from shoal.local_pages.forms import RefusedError, absolute, accepted
+from shoal.local_pages.forms import RefusedError, absolute_path, read_entry
 
 
 def checked_source(text: str) -> str:
@@ -33,9 +33,9 @@ def checked_source(text: str) -> str:
         raise RefusedError("error.address")
     if text == STANDARD_INPUT:
         raise RefusedError("error.standard_input")
-    path = absolute(text)
+    path = absolute_path(text)
     try:
-        found = accepted(lambda: next(iter(files(path)), None))
+        found = read_entry(lambda: next(iter(files(path)), None))
         if found is not None:
             with found.open("rb"):
                 pass
@@ -48,7 +48,7 @@ def new_path(text: str, key: str) -> Path:
     """Where something new shall be written; raises RefusedError for a place that cannot be used."""
     if not text or "\n" in text or "\0" in text:
         raise RefusedError(key)
-    path = absolute(text)
+    path = absolute_path(text)
     try:
         taken = path.exists() or path.is_symlink()
         parent = next(one for one in path.parents if one.exists())

@@ -12,7 +12,7 @@ from shoal.local_pages.drawing import Ground, svg, town_names
 from shoal.model.release import Release
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Window, expected_density, window_around
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, Tile, streets_in, tiles_in
+from shoal.report.facts.ground import NO_GROUND, MapGround, Tile, streets_in, tiles_in
 from shoal.report.facts.towns import CREDIT, towns_in
 from shoal.report.figures.axes import round_length
 from shoal.report.figures.svg import picture
@@ -26,7 +26,7 @@ _LETTER_HEIGHT: Final = 2  # a letter is about twice as high as wide
 _LETTERS_ACROSS: Final = 64  # of a credit
 
 
-def letters_map(found: Mapping[str, Any], label: str, behind: MapGround = NOTHING_BEHIND) -> str:
+def letters_map(found: Mapping[str, Any], label: str, behind: MapGround = NO_GROUND) -> str:
     """The map of ``shoal inspect``: darker where more samples are. found: what it printed."""
     lines: Sequence[str] = found["map"]
     west_m, south_m, east_m, north_m = found["map_bounds_m"]
@@ -47,7 +47,7 @@ def letters_map(found: Mapping[str, Any], label: str, behind: MapGround = NOTHIN
     return _drawn(cells, ground, label, behind, aspect=_LETTER_HEIGHT)
 
 
-def density_map(release: Release, label: str, behind: MapGround = NOTHING_BEHIND, *, style: str = "") -> str:
+def density_map(release: Release, label: str, behind: MapGround = NO_GROUND, *, style: str = "") -> str:
     """How densely the boxes or points of a release lie on the plane, each box spread over its area.
 
     style: of the drawing, where what shows it does not pass on that of the page, as makers of PDFs.

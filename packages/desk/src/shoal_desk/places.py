@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.io.formats.table import ARCHIVE, FORMATS
-from shoal.local_pages.forms import RefusedError, absolute
+from shoal.local_pages.forms import RefusedError, absolute_path
 
 _MOST: Final = 400  # of what a folder holds
 
@@ -32,7 +32,7 @@ class Folder:
 
 def folder_at(text: str) -> Folder:
     """A folder of this machine, the home folder for no text; raises RefusedError when it cannot be read."""
-    path = absolute(text) if text else Path.home()
+    path = absolute_path(text) if text else Path.home()
     try:
         path = path.resolve()
         found = sorted(path.iterdir(), key=lambda one: (not one.is_dir(), one.name.lower()))

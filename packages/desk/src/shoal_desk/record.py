@@ -26,9 +26,8 @@ from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
 from shoal.release_folder.statement import Statement
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
-from shoal.report.words.settings import method_name
-from shoal.report.words.terms import techniques_of
+from shoal.report.facts.ground import NO_GROUND, MapGround
+from shoal.report.words.settings import method_name, techniques_of
 from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
@@ -92,7 +91,7 @@ def sign_off(
     recipients: Mapping[str, Sequence[str]],
     statement: Statement,
     language: str = "en",
-    ground: MapGround = NOTHING_BEHIND,
+    ground: MapGround = NO_GROUND,
     pdf: Path | None = None,
     run: Run | None = None,
     **overrides: Any,
@@ -208,7 +207,7 @@ def record_page(
     statement: Statement,
     digests: Mapping[str, str | None],
     words: Words,
-    ground: MapGround = NOTHING_BEHIND,
+    ground: MapGround = NO_GROUND,
 ) -> str:
     """The page itself: one file without scripts."""
     manifest: Manifest = read_manifest(folder)

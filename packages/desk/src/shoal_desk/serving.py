@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from shoal.errors import InputError, OutputError
 from shoal.local_pages.guard import HOST, Keys
-from shoal.local_pages.serving import bound, open_page
+from shoal.local_pages.serving import open_page, open_server
 from shoal_desk.app import desk_application
 from shoal_desk.desk import Desk
 from shoal_desk.work import held
@@ -43,7 +43,7 @@ def serve_desk(folder: Path, port: int, ready: Callable[[str], None], *, open_br
         if lock is None:
             raise OutputError(f"another desk works in {folder}; end it, or name another --folder")
         try:
-            server, listening, address = bound(cast("Any", desk_application(desk, keys)), HOST, port)
+            server, listening, address = open_server(cast("Any", desk_application(desk, keys)), HOST, port)
         except InputError as error:
             raise InputError(f"nothing can listen at port {port}; choose another with --port") from error
         with listening:

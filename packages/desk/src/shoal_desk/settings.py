@@ -87,7 +87,7 @@ def settings_from(form: Form, method: str, chosen: Mapping[str, str]) -> dict[st
             said[_named_first(sentence, own)] = sentence
     if said:
         shown = {PREFIX + option: sentence for option, sentence in said.items()}
-        raise RefusedError("error.settings", beside=shown, n=len(shown))
+        raise RefusedError("error.settings", field_messages=shown, n=len(shown))
     return {option: text for option, text in texts.items() if text and text != default_text(own[option][1])}
 
 

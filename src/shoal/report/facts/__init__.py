@@ -1,1 +1,1 @@
-"""The numbers of the pages, computed before anything is drawn or worded."""
+"""The numbers of the pages, computed before drawing and wording."""

@@ -1,4 +1,4 @@
-"""Distributions reduced to what a public page may hold: a few hundred steps, none the value of one person."""
+"""Distributions reduced to what a public page may show: at most 200 steps, none the value of one person."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,9 +14,9 @@ LEAST_PEOPLE: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """A cumulative distribution: ``share`` of the whole lies at or below ``value``; both ascend.
+    """A cumulative distribution: ``share`` of all lies at or below ``value``; both ascend.
 
-    Empty when it may not be shown.
+    Empty when not publishable.
     """
 
     value: tuple[float, ...] = ()
@@ -26,20 +26,19 @@ class Curve:
 def curve_of_people(values: Floats) -> Curve:
     """The distribution of one value per person, each point the mean of at least ten neighbors in order.
 
-    Neither the least nor the greatest value is shown, as each belongs to one person. Nan is left out. Empty
-    for fewer than twenty people.
+    The extremes are not shown, as each belongs to one person. Nan is left out. Empty below twenty people.
     """
-    known = np.sort(values[np.isfinite(values)])
-    blocks = min(STEPS, len(known) // LEAST_PEOPLE)
+    finite = np.sort(values[np.isfinite(values)])
+    blocks = min(STEPS, len(finite) // LEAST_PEOPLE)
     if blocks < 2:
         return Curve()
-    edges = np.linspace(0, len(known), blocks + 1).astype(np.int64)
-    means = np.add.reduceat(known, edges[:-1]) / np.diff(edges)
-    return Curve(value=_short(means), share=_short((edges[:-1] + edges[1:]) / 2 / len(known)))
+    edges = np.linspace(0, len(finite), blocks + 1).astype(np.int64)
+    means = np.add.reduceat(finite, edges[:-1]) / np.diff(edges)
+    return Curve(value=_short(means), share=_short((edges[:-1] + edges[1:]) / 2 / len(finite)))
 
 
 def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
-    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles; empty of none."""
+    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles."""
     if not extents.n_samples:
         return Curve()
     shares = np.arange(1, STEPS + 1) / STEPS
@@ -49,12 +48,11 @@ def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
 
 def quantile_of_people(values: Floats, share: float) -> float | None:
     """A quantile over people; None when fewer than ten lie on either side, as it would show one of them."""
-    known = values[np.isfinite(values)]
-    if len(known) * min(share, 1 - share) < LEAST_PEOPLE:
+    finite = values[np.isfinite(values)]
+    if len(finite) * min(share, 1 - share) < LEAST_PEOPLE:
         return None
-    return float(np.quantile(known, share))
+    return float(np.quantile(finite, share))
 
 
 def _short(values: Floats) -> tuple[float, ...]:
-    """To five significant digits: more would only make the file larger."""
     return tuple(float(f"{value:.5g}") for value in values)

@@ -1,4 +1,4 @@
-"""The density on the map of a record: how many boxes are expected where, each spread over its area."""
+"""The density on the map of a record: the expected number of boxes per pixel, each spread over its area."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _FAR_OUT: Final = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """A part of the plane as square pixels. x, y: its lower corner in cells; side: of a pixel, in cells."""
+    """A part of the plane in square pixels. x, y: lower corner in cells; side: of a pixel, in cells."""
 
     x: float
     y: float
@@ -28,14 +28,14 @@ class Window:
     rows: int
 
     def bounds_m(self, cell_m: float) -> tuple[float, float, float, float]:
-        """West, south, east and north in meters, where a cell is so wide."""
+        """West, south, east and north in meters."""
         east, north = self.x + self.columns * self.side, self.y + self.rows * self.side
         return self.x * cell_m, self.y * cell_m, east * cell_m, north * cell_m
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Density:
-    """expected: [rows, columns] boxes expected in a pixel; share_outside: of all boxes, beyond the window."""
+    """expected: [rows, columns] boxes per pixel; share_outside: the share of boxes beyond the window."""
 
     window: Window
     expected: Floats
@@ -43,13 +43,13 @@ class Density:
 
 
 def density_map(boxes: Boxes) -> Density:
-    """The expected density of at least one box over a window that shows nearly all of them."""
+    """The expected density over a window that shows nearly all boxes."""
     window = window_around(boxes)
     return density_in(window, expected_density(boxes, window), len(boxes))
 
 
-def densities_alike(of: Mapping[str, Boxes], pixels: int) -> dict[str, Density]:
-    """The densities of several tables over one window, that of the first."""
+def comparable_densities(of: Mapping[str, Boxes], pixels: int) -> dict[str, Density]:
+    """The densities of several tables over the window of the first."""
     window = window_around(next(iter(of.values())), pixels)
     return {
         name: density_in(window, expected_density(boxes, window), len(boxes)) for name, boxes in of.items()
@@ -57,14 +57,14 @@ def densities_alike(of: Mapping[str, Boxes], pixels: int) -> dict[str, Density]:
 
 
 def density_in(window: Window, expected: Floats, n_boxes: int) -> Density:
-    """The density of so many boxes, some of which may lie outside the window."""
+    """The density of ``n_boxes`` boxes, some of which may lie outside the window."""
     return Density(
         window=window, expected=expected, share_outside=max(0.0, 1 - float(expected.sum()) / n_boxes)
     )
 
 
 def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
-    """All boxes; where a few lie far out, the part that holds the middle 98 in 100 and some room."""
+    """All boxes; if a few lie far out, the middle 98 % with a margin."""
     lows, highs = zip(
         _shown_range(boxes.x_min, boxes.x_max), _shown_range(boxes.y_min, boxes.y_max), strict=True
     )
@@ -77,10 +77,9 @@ def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
 
 
 def expected_density(boxes: Boxes, window: Window) -> Floats:
-    """float64 [rows, columns]: the sum over boxes of the share of each box's area that lies in the pixel.
+    """float64 [rows, columns]: the sum over boxes of the share of their area in the pixel.
 
-    Each box is written as 4 x 4 changes at its edges, and all changes are summed up once. So the cost does
-    not depend on the areas of the boxes.
+    Each box is 4 x 4 changes at its edges, all summed once, so the cost does not depend on the areas.
     """
     corners = np.zeros((16, window.rows + 2, window.columns + 2))
     add_density_changes(
@@ -103,7 +102,7 @@ def some_boxes(boxes: Boxes) -> Boxes:
 
 
 def _first_of_each(columns: Sequence[Integers]) -> Integers:
-    """The first row of each different one, in the order of the columns."""
+    """The first row of each distinct combination, in the order of the columns."""
     least = [int(column.min()) for column in columns]
     spans = [int(column.max()) - low + 1 for column, low in zip(columns, least, strict=True)]
     keys = list(columns)
@@ -122,7 +121,6 @@ def _first_of_each(columns: Sequence[Integers]) -> Integers:
 
 
 def _shown_range(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """The range to show along one axis, in cells."""
     middle = (low + high) / 2
     near, far = np.quantile(middle, [0.01, 0.99])
     room = (far - near) / 4 + 1

@@ -1,8 +1,8 @@
-"""What is measured for the record of a release, and what of it a public page may show.
+"""Measurements for the record of a release, and the part that a public page may show.
 
-The rule: a public figure can be computed from the release folder alone, or speaks of at least ten people.
-Where few people may stand behind a figure (by area, by hour), it is a share in steps of 5 %, so that no count
-of single people comes back by subtraction. The counts behind the steps are for the private page.
+A public figure can be computed from the release folder alone, or speaks of at least ten people. Where few
+people may account for a figure (by area, by hour), it is a share in steps of 5 %, so that subtraction reveals
+no count of single people. The counts themselves are for the private page.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.attacks.rate import Rate
+from shoal.model.release import Boxes
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
-from shoal.report.facts.release import ReleaseFacts, release_facts
-from shoal.runtime.arrays import Floats
+from shoal.report.facts.release import ReleaseFacts, crowds_of, release_facts
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.memory import release_idle_memory
 from shoal.utility import METRICS, Facts, Measurement, measure_facts
 from shoal.utility.vanished import Presence, Vanished, vanished_of
@@ -27,25 +28,16 @@ _PLACES_SHOWN: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """Of how many people, in whole crowds, something was measured, and of how many they were drawn."""
+    """The number of people measured, in whole crowds, and the number they were drawn from."""
 
     people: int
     of: int
 
 
 class Evidence:
-    """Everything that a record measures: facts, the three questions, utility, and who vanished.
+    """All measurements of a record, each computed once, at first use.
 
-    Each part is computed once, when it is first asked for.
-
-    Parameters
-    ----------
-    facts
-        The facts of the release.
-    tries
-        Victims of each attack; 0 = no attack is played.
-    sampled
-        Where the facts are those of a sample: of how many people.
+    tries: victims of each attack; 0 = no attacks. sampled: set when the facts are those of a sample.
     """
 
     def __init__(self, facts: Facts, *, tries: int = TRIES, sampled: Sampled | None = None) -> None:
@@ -54,12 +46,12 @@ class Evidence:
         self._tries = tries
 
     def measure_exposure(self) -> None:
-        """Measure the k-gaps, which take more memory than all else but the attacks, and give it back."""
+        """Measure the k-gaps, which need the most memory after the attacks, and free that memory."""
         _ = self.facts.gaps
         release_idle_memory()
 
     def measure(self) -> None:
-        """Measure all of it but the attacks, which take most memory."""
+        """Measure everything but the attacks, which need the most memory."""
         _ = self.release_facts, self.vanished, self.omission, self.utility
         self.facts.drop_on_grid()
 
@@ -71,7 +63,7 @@ class Evidence:
 
     @cached_property
     def assessment(self) -> Assessment | None:
-        """The three questions, None when no attack is played."""
+        """The three questions; None without attacks."""
         facts = self.facts
         if not self._tries:
             return None
@@ -82,7 +74,7 @@ class Evidence:
 
     @cached_property
     def utility(self) -> tuple[Measurement, ...]:
-        """The metrics of a record of this payload, as far as they speak of at least ten people."""
+        """The metrics for this payload that speak of at least ten people."""
         kind = self.facts.release.kind
         names = [name for name, metric in METRICS.items() if kind in metric.in_record_of]
         return tuple(
@@ -91,18 +83,18 @@ class Evidence:
 
     @cached_property
     def vanished(self) -> Vanished | None:
-        """Where and when raw samples were lost; None where the linkage cannot tell."""
+        """Where and when raw samples were lost; None if the linkage does not say."""
         with self.facts.run.stage("who vanished"):
             return vanished_of(self.facts)
 
     @cached_property
     def omission(self) -> OmissionFrontier | None:
-        """What leaving samples out buys, where that was done; None for fewer than ten people."""
+        """The gain from omitting samples, if any were omitted; None below ten people."""
         if not made_with_omission(self.facts.release):
             return None
         with self.facts.run.stage("omission"):
-            found = omission_frontier(self.facts)
-        return found if found is not None and found.people >= LEAST_PEOPLE else None
+            frontier = omission_frontier(self.facts)
+        return frontier if frontier is not None and frontier.people >= LEAST_PEOPLE else None
 
     def _people_behind(self, one: Measurement) -> int:
         facts = self.facts if one.metric.as_given else self.facts.on_grid
@@ -111,7 +103,7 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class VanishedPlace:
-    """A zone: its middle in meters of the plane, the share lost in steps of 5 %, and the counts behind it."""
+    """A zone: its center in meters of the plane, the share lost in steps of 5 %, and the counts."""
 
     east_m: float
     north_m: float
@@ -122,24 +114,24 @@ class VanishedPlace:
     losers: int
 
 
-def may_be_shown(answer: Answer) -> bool:
+def is_publishable(answer: Answer) -> bool:
     """Whether a rate speaks of at least ten people."""
     return min(answer.release.tries, answer.raw.tries) >= LEAST_PEOPLE
 
 
-def strongest_shown(assessment: Assessment | None) -> Answer | None:
-    """The strongest attack whose rate may be shown, None where there is none."""
+def strongest_publishable(assessment: Assessment | None) -> Answer | None:
+    """The strongest attack with a publishable rate, or None."""
     answers = () if assessment is None else assessment.strongest_first
-    return next((answer for answer in answers if may_be_shown(answer)), None)
+    return next((answer for answer in answers if is_publishable(answer)), None)
 
 
-def rate_shown(assessment: Assessment | None) -> Rate | None:
-    """How often that attack wins against the release."""
-    strongest = strongest_shown(assessment)
+def publishable_rate(assessment: Assessment | None) -> Rate | None:
+    """The rate of that attack against the release."""
+    strongest = strongest_publishable(assessment)
     return None if strongest is None else strongest.release
 
 
-def shown_shares(presence: Presence) -> Floats:
+def publishable_shares(presence: Presence) -> Floats:
     """The share of raw samples lost in each place or hour, in steps of 5 %; nan below ten people."""
     shares = np.full(len(presence.samples), np.nan)
     enough = presence.people >= LEAST_PEOPLE
@@ -148,13 +140,15 @@ def shown_shares(presence: Presence) -> Floats:
 
 
 def hidden_places(vanished: Vanished) -> int:
-    """Zones that some people were in, but fewer than ten."""
-    return int(np.count_nonzero((vanished.by_zone.people > 0) & np.isnan(shown_shares(vanished.by_zone))))
+    """The number of zones with some people, but fewer than ten."""
+    return int(
+        np.count_nonzero((vanished.by_zone.people > 0) & np.isnan(publishable_shares(vanished.by_zone)))
+    )
 
 
 def places_that_lost_most(vanished: Vanished) -> list[VanishedPlace]:
-    """Up to eight zones with at least ten people, the greatest shares first, none that rounds to 0."""
-    shares, zones, presence = shown_shares(vanished.by_zone), vanished.zones, vanished.by_zone
+    """Up to eight zones with at least ten people, greatest shares first, none that rounds to 0."""
+    shares, zones, presence = publishable_shares(vanished.by_zone), vanished.zones, vanished.by_zone
     order = [z for z in np.argsort(-shares, kind="stable").tolist() if shares[z] > 0][:_PLACES_SHOWN]
     columns = len(zones.x_m) - 1
     return [
@@ -169,3 +163,37 @@ def places_that_lost_most(vanished: Vanished) -> list[VanishedPlace]:
         )
         for z in order
     ]
+
+
+_MOST_BOXES: Final = 60
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Example:
+    """One crowd, for the holder of the raw data alone: (t, x, y) in slots and cells by member, and boxes."""
+
+    members: tuple[tuple[Integers, Integers, Integers], ...]
+    boxes: Boxes
+
+
+def typical_crowd(facts: Facts) -> Example | None:
+    """The crowd of the most frequent size with the median number of boxes, up to sixty.
+
+    None without linkage.
+    """
+    original, release, records = facts.original, facts.release, facts.records
+    linked = np.flatnonzero(records >= 0)
+    if not len(linked):
+        return None
+    crowd = crowds_of(release)[records[linked]]
+    size = np.bincount(crowd)
+    candidates = np.flatnonzero(size == np.bincount(size[size > 0]).argmax())
+    boxes_of = np.zeros(len(size), dtype=np.int64)
+    boxes_of[crowd] = np.diff(release.offsets)[records[linked]]
+    n_boxes = min(_MOST_BOXES, float(np.median(boxes_of[candidates])))
+    chosen = candidates[np.argmin(np.abs(boxes_of[candidates] - n_boxes))]
+    members = linked[crowd == chosen]
+    return Example(
+        members=tuple(original.samples_of(member) for member in members.tolist()),
+        boxes=release.record(int(records[members[0]])),
+    )

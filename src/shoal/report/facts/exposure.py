@@ -1,4 +1,4 @@
-"""What hiding at each k would cost and who the tail is, from the k-gap and the data, as numbers."""
+"""The cost of hiding at each k and the traits of the tail, as numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _NOTICEABLE: Final = 1.15
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A median over the tail against the median over everybody, in numbers and as text."""
+    """A median over the tail against the median over everybody."""
 
     name: str
     what: str
@@ -36,10 +36,10 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class ExposureFacts:
-    """Everything that the page of an assessment shows.
+    """All numbers of the page of an assessment.
 
-    tail_*: of the 5 % with the largest gap at the smallest k, none of fewer than 200 people. time_shares,
-    tail_weights: of the smallest k. mostly_time: share of the people for whom time costs more than place.
+    tail_*: of the 5 % with the largest gap at the smallest k; empty below 200 people. time_shares,
+    tail_weights: of the smallest k. mostly_time: share of people for whom time costs more than place.
     """
 
     subjects: int
@@ -66,7 +66,7 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
     shares = np.divide(first.time, first.gap, out=np.full(len(first.gap), np.nan), where=first.gap > 0)
     facts = tuple(gap_facts(original.n_subjects, gap) for gap in sorted(gaps, key=lambda gap: gap.k))
     tail = tail_of(first)
-    shown = original if first.subjects is None else original.keep(first.subjects)
+    measured = original if first.subjects is None else original.keep(first.subjects)
     return ExposureFacts(
         subjects=original.n_subjects,
         samples=original.n_samples,
@@ -85,12 +85,12 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
         heavy_in_space=_share_above(first.tail_weight_space, 1.5, or_at=True),
         tail_people=int(tail.sum()),
         tail_threshold=float(np.quantile(first.gap, 1 - _TAIL)) if tail.any() else None,
-        tail=compare_tail(shown, first, tail) if tail.any() else (),
+        tail=compare_tail(measured, first, tail) if tail.any() else (),
     )
 
 
 def tail_of(gap: KGap) -> npt.NDArray[np.bool_]:
-    """The people above the 95th percentile of the gap; nobody when they would be fewer than ten."""
+    """Which people are above the 95th percentile of the gap; none if fewer than ten."""
     above = gap.gap > np.quantile(gap.gap, 1 - _TAIL)
     return above if np.count_nonzero(above) >= LEAST_PEOPLE else np.zeros_like(above)
 
@@ -169,10 +169,7 @@ def gyration_m(original: Trajectories) -> Floats:
 
 
 def share_in_quiet_hours(original: Trajectories) -> Floats:
-    """float64 [n]: the share of each subject's samples in the eight hours of the day with the fewest samples.
-
-    The data itself tells which hours those are, so that no time zone need be known.
-    """
+    """float64 [n]: the share of samples in the eight hours of the day with the fewest samples in the data."""
     hour = (original.t * original.snapped_grid().slot_s // 3600 % 24).astype(np.int64)
     quiet = np.argsort(np.bincount(hour, minlength=24), kind="stable")[:_QUIET_HOURS]
     return np.asarray(
@@ -182,7 +179,6 @@ def share_in_quiet_hours(original: Trajectories) -> Floats:
 
 
 def _verdict(inside: float, everybody: float, more: str, less: str) -> str:
-    """A few words where the tail's median is noticeably above or below everybody's, else nothing."""
     if everybody <= 0 or not np.isfinite(inside / everybody):
         return more if inside > everybody else ""
     ratio = inside / everybody
@@ -194,12 +190,11 @@ def _verdict(inside: float, everybody: float, more: str, less: str) -> str:
 
 
 def _median(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else float("nan")
 
 
 def _share_above(values: Floats, bound: float, *, or_at: bool = False) -> float:
-    """Share of the known values above a bound; nan when none is known."""
-    known = values[np.isfinite(values)]
-    above = known >= bound if or_at else known > bound
-    return float(above.mean()) if len(known) else float("nan")
+    finite = values[np.isfinite(values)]
+    above = finite >= bound if or_at else finite > bound
+    return float(above.mean()) if len(finite) else float("nan")

@@ -1,4 +1,4 @@
-"""The k-gap in a few numbers, with their 95 % intervals where only some people were looked at."""
+"""The k-gap in a few numbers, with 95 % intervals if only some people were measured."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,10 +25,9 @@ _UPPER: Final = 0.95
 class GapFacts:
     """One k-gap in a few numbers.
 
-    people: who were looked at. of: how many there are. cost_space_m, cost_time_s: mean stretch per sample of
-    the tenth of people around the median gap. hidden: people whose gap is 0. upper: what 95 in 100 people
-    stay below, None for fewer than 200 people. ranges: 95 % intervals of median, mean, upper, share_hidden,
-    cost_space_m and cost_time_s for everybody; empty where everybody was looked at.
+    people: measured. of: in the data. cost_space_m, cost_time_s: mean stretch per sample of the tenth of
+    people around the median gap. hidden: people whose gap is 0. upper: the 95th percentile, None below 200
+    people. ranges: 95 % intervals for everybody; empty if everybody was measured.
     """
 
     k: int
@@ -45,14 +44,14 @@ class GapFacts:
 
 
 def gap_facts(n_people: int, gap: KGap) -> GapFacts:
-    """One k-gap in a few numbers; raises MisuseError when it is not of so many people."""
+    """Summarize a k-gap; raises MisuseError when it is of another number of people."""
     n = len(gap.gap)
     of_others = n != n_people if gap.subjects is None else bool((gap.subjects >= n_people).any())
     if of_others:
         raise MisuseError(
             f"the k-gap is of {n} people and the data of {n_people}; compute it from the same data"
         )
-    values = {name: float(found[0]) for name, found in _figures(gap, np.arange(n)[None]).items()}
+    values = {name: float(figure[0]) for name, figure in _figures(gap, np.arange(n)[None]).items()}
     return GapFacts(
         k=gap.k,
         people=n,
@@ -69,23 +68,20 @@ def gap_facts(n_people: int, gap: KGap) -> GapFacts:
 
 
 def _ranges(gap: KGap) -> dict[str, Range]:
-    """95 % intervals of each figure: the middle of what draws of as many people from these people give.
-
-    The share of the hidden has Wilson's interval instead, which is right for a share of 0, too.
-    """
+    """95 % intervals by resampling people; Wilson's for the share hidden, which is right for 0, too."""
     rng, n = np.random.default_rng(_RESAMPLING_SEED), len(gap.gap)
     draws = np.sort([rng.integers(0, n, n) for _ in range(_RESAMPLES)], axis=1)
-    found = {name: np.quantile(drawn, _MIDDLE_95) for name, drawn in _figures(gap, draws).items()}
-    ranges = {name: (float(low), float(high)) for name, (low, high) in found.items()}
+    quantiles = {name: np.quantile(drawn, _MIDDLE_95) for name, drawn in _figures(gap, draws).items()}
+    ranges = {name: (float(low), float(high)) for name, (low, high) in quantiles.items()}
     if quantile_of_people(gap.gap, _UPPER) is None:
         del ranges["upper"]
     return {**ranges, "share_hidden": wilson(int(np.count_nonzero(gap.gap == 0)), n)}
 
 
 def _figures(gap: KGap, draws: Integers) -> dict[str, Floats]:
-    """[d] each figure of the people of each draw, [d, n]; the costs are of the tenth around the median gap.
+    """[d]: each figure for draws of people [d, n].
 
-    Of ten people at least, or of all there are.
+    Costs of the tenth (at least ten) around the median gap.
     """
     gaps = gap.gap[draws]
     n = gaps.shape[1]

@@ -1,6 +1,6 @@
-"""What lies behind a map: the user's own tiles and streets, brought to the plane of the data.
+"""The ground of a map: the user's own tiles and streets, on the plane of the data.
 
-What is shown of them depends on the window of the map alone, never on who is in it.
+The selection depends on the window of the map alone, never on the people in it.
 """
 
 import base64
@@ -34,13 +34,13 @@ Bounds = tuple[float, float, float, float]  # west, south, east, north in meters
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MapGround:
-    """What a user has to lay behind maps: a street graph, a file of tiles, both or none."""
+    """The publisher's street graph and file of tiles, either may be None."""
 
     streets: StreetGraph | None = None
     tiles: TileFile | None = None
 
     def require_over(self, bounds_m: Bounds, crs: str | None) -> None:
-        """Raise InputError where a map of this part of the plane would show nothing of it."""
+        """Raise InputError if a map of this part of the plane would show none of it."""
         if self.streets is not None and not len(_streets_in(self.streets.on_plane(crs), bounds_m)):
             raise InputError("no street of the graph lies where the data is; leave it out or give another")
         if self.tiles is not None:
@@ -49,12 +49,12 @@ class MapGround:
                 raise InputError(f"{placed.note}; leave it out or give another")
 
 
-NOTHING_BEHIND: Final = MapGround()
+NO_GROUND: Final = MapGround()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """A picture: its north-west corner, and how far its north and its west side reach, in meters."""
+    """A picture: its north-west corner, and the vectors of its north and its west side, in meters."""
 
     address: str
     corner: tuple[float, float]
@@ -64,7 +64,7 @@ class Tile:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Tiles of a map, or why there are none. heavy: they are there, and would be too much for a page."""
+    """Tiles of a map, or why there are none. heavy: they exist, but exceed what a page may hold."""
 
     tiles: tuple[Tile, ...] = ()
     note: str = ""
@@ -74,17 +74,17 @@ class Placed:
 NO_TILES: Final = Placed()
 
 
-def around(x_m: Floats, y_m: Floats) -> Bounds:
-    """The part of the plane that nearly all of these places lie in, with some room."""
-    (west, east), (south, north) = (np.quantile(each, [0.01, 0.99]) for each in (x_m, y_m))
+def bounds_around(x_m: Floats, y_m: Floats) -> Bounds:
+    """The part of the plane that holds nearly all of these places, with a margin."""
+    (west, east), (south, north) = (np.quantile(coordinates, [0.01, 0.99]) for coordinates in (x_m, y_m))
     room = 0.25 * max(east - west, north - south) + 50.0
     return float(west - room), float(south - room), float(east + room), float(north + room)
 
 
 def streets_in(streets: StreetGraph | None, bounds_m: Bounds, crs: str | None) -> Floats:
-    """float64 [n, 4]: streets as straight lines x, y, x, y in meters; few enough for a page.
+    """float64 [n, 4]: streets as lines x, y, x, y in meters, few enough for a page.
 
-    None where they cannot be brought to the plane.
+    None if they have no known system.
     """
     if streets is None:
         return np.empty((0, 4))
@@ -95,12 +95,14 @@ def streets_in(streets: StreetGraph | None, bounds_m: Bounds, crs: str | None) -
 
 
 def _streets_in(graph: StreetGraph, bounds_m: Bounds) -> Floats:
-    """Ends are rounded to ever coarser steps until few enough lines are left."""
+    """Ends are rounded to ever coarser steps until few enough lines remain."""
     west_m, south_m, east_m, north_m = bounds_m
     inside = (graph.x >= west_m) & (graph.x <= east_m) & (graph.y >= south_m) & (graph.y <= north_m)
-    met = inside[graph.u] | inside[graph.v]
+    touching = inside[graph.u] | inside[graph.v]
     corner = np.array([west_m, south_m, west_m, south_m])
-    all_ends = np.column_stack([graph.x[graph.u], graph.y[graph.u], graph.x[graph.v], graph.y[graph.v]])[met]
+    all_ends = np.column_stack([graph.x[graph.u], graph.y[graph.u], graph.x[graph.v], graph.y[graph.v]])[
+        touching
+    ]
     step = max(east_m - west_m, north_m - south_m) / _STEPS
     while True:
         ends = np.rint((all_ends - corner) / step)
@@ -113,7 +115,7 @@ def _streets_in(graph: StreetGraph, bounds_m: Bounds) -> Floats:
 
 
 def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed:
-    """The tiles over a part of a plane, of the zoom that shows it best and is not too much for a page."""
+    """The tiles over a part of a plane, at the best zoom that a page can hold."""
     if file is None:
         return NO_TILES
     if crs is None:
@@ -138,11 +140,11 @@ def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed
         west, east, north, south = (
             min(n - 1, int(end * n)) for end in (across.min(), across.max(), down.min(), down.max())
         )
-        wanted = (east - west + 1) * (south - north + 1)
-        if wanted > _MOST_TILES:
+        n_squares = (east - west + 1) * (south - north + 1)
+        if n_squares > _MOST_TILES:
             continue
         sizes = {square: size for square, size in file.sizes(zoom, west, north, east, south).items() if size}
-        if len(sizes) / wanted <= most:
+        if len(sizes) / n_squares <= most:
             continue
         if _AS_TEXT * sum(sizes.values()) > MOST_TILE_BYTES:
             heavy = True
@@ -152,7 +154,7 @@ def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed
         ):
             bent = True
         else:
-            best, most = (zoom, sizes), len(sizes) / wanted
+            best, most = (zoom, sizes), len(sizes) / n_squares
     if best is None:
         return Placed(note=_why_none(file, fitting, heavy=heavy, bent=bent, coarse=coarse), heavy=heavy)
     zoom, sizes = best
@@ -181,7 +183,7 @@ def _mercator(lon_deg: Floats, lat_deg: Floats) -> tuple[Floats, Floats]:
 
 
 def _corners(zoom: int, squares: dict[Square, int], crs: str) -> Iterator[Floats]:
-    """[4, 2] for each square: north-west, north-east, south-west, south-east, in meters."""
+    """[4, 2] per square: north-west, north-east, south-west, south-east, in meters."""
     steps = np.array([(0, 0), (1, 0), (0, 1), (1, 1)])
     places = (np.array(list(squares))[:, None, :] + steps) / 2**zoom
     lon = places[..., 0] * 360 - 180
@@ -191,12 +193,11 @@ def _corners(zoom: int, squares: dict[Square, int], crs: str) -> Iterator[Floats
 
 
 def _misfit(corners: Floats) -> float:
-    """How far the corners lie from those of the parallelogram that fits best, in meters."""
+    """The distance in meters of the corners from those of the best parallelogram."""
     return float(np.abs(corners[0] - corners[1] - corners[2] + corners[3]).max()) / 4
 
 
 def _tile(media: str, data: bytes, corners: Floats) -> Tile:
-    """A picture over the parallelogram that fits its corners best."""
     nw, ne, sw, se = corners
     along_north, along_west = ((ne - nw) + (se - sw)) / 2, ((sw - nw) + (se - ne)) / 2
     corner = corners.mean(axis=0) - (along_north + along_west) / 2

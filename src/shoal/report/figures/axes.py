@@ -1,4 +1,4 @@
-"""Axes: what they span, and round values on them with labels that have room."""
+"""Axes: their range, and round labels that fit."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _DURATIONS_S: Final = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Axis:
-    """One side of a drawing: what it spans, values with labels, and how a value on it is written."""
+    """One side of a figure: its range, ticks with labels, and the format of a value."""
 
     title: str
     low: float
@@ -38,23 +38,22 @@ class Axis:
     lines: bool = True
 
     def share(self, value: float) -> float:
-        """How far along a value lies: 0 at the low end, 1 at the high one."""
+        """The position of a value: 0 at the low end, 1 at the high one."""
         low, high = self.low, self.high
         if self.log:
             low, high, value = math.log(low), math.log(high), math.log(value)
         return (value - low) / (high - low)
 
 
-def wide(text: str) -> float:
-    """About how wide a text is."""
+def text_width(text: str) -> float:
+    """The approximate width of a text."""
     return _LETTER * FONT * len(text)
 
 
-def numbered(title: str, low: float, high: float, *, unit: str = "", whole: bool = False) -> Axis:
-    """An axis of equal steps.
+def linear(title: str, low: float, high: float, *, unit: str = "", whole: bool = False) -> Axis:
+    """An axis of equal steps. unit: as metrics have it ("share", "m", "s" or none).
 
-    unit: of the values, as metrics have it ("share", "m", "s" or none). whole: only whole numbers are
-    labeled.
+    whole: label whole numbers only.
     """
     if not high > low:
         high = low + 1.0
@@ -64,21 +63,21 @@ def numbered(title: str, low: float, high: float, *, unit: str = "", whole: bool
         step = _round_step((high - low) / factor / most, 1.0 if whole else 0.0)
         places = _multiples(low / factor, high / factor, step)
         ticks = tuple((place * factor, _label(place, step) + after) for place in places)
-        if sum(wide(label) + _APART for _, label in ticks) <= _ROOM:
+        if sum(text_width(label) + _APART for _, label in ticks) <= _ROOM:
             break
     return Axis(title=title, low=low, high=high, ticks=ticks, show=lambda value: show(value, unit))
 
 
 def from_zero(title: str, values: Sequence[float | None], *, unit: str = "", whole: bool = False) -> Axis:
     """An axis from 0 to a little beyond the largest value."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    return numbered(title, 0.0, max([0.0, *known]) * 1.06, unit=unit, whole=whole)
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    return linear(title, 0.0, max([0.0, *finite]) * 1.06, unit=unit, whole=whole)
 
 
 def around(title: str, values: Sequence[float | None]) -> Axis:
     """An axis from a little below the smallest value to a little beyond the largest."""
-    low, high = around_all(values)
-    return numbered(title, low, high) if high > low else numbered(title, low - 0.5, high + 0.5)
+    low, high = range_with_margin(values)
+    return linear(title, low, high) if high > low else linear(title, low - 0.5, high + 0.5)
 
 
 def of_shares(title: str) -> Axis:
@@ -94,11 +93,8 @@ def of_hours(title: str) -> Axis:
 
 
 def of_names(title: str, names: Sequence[str], *, upright: bool = False) -> Axis:
-    """Names at 0, 1, 2, ...; where they have no room, only every second, third, ... is written.
-
-    upright: they stand on one another, not side by side.
-    """
-    needed = sum(FONT if upright else wide(name) + _APART for name in names)
+    """Names at 0, 1, 2, ...; if there is no room, every second, third, ... upright: names are stacked."""
+    needed = sum(FONT if upright else text_width(name) + _APART for name in names)
     ticks = tuple((float(at), names[at]) for at in range(0, len(names), max(1, math.ceil(needed / _ROOM))))
     return Axis(
         title=title,
@@ -111,7 +107,7 @@ def of_names(title: str, names: Sequence[str], *, upright: bool = False) -> Axis
 
 
 def of_extents(title: str, low: float, high: float, reference: float, *, spatial: bool) -> Axis:
-    """Lengths in meters or durations in seconds, in equal ratios, labeled outwards from a reference."""
+    """Lengths in meters or durations in seconds, logarithmic, labeled outwards from a reference."""
     words = show_m if spatial else show_s
     apart = math.log10(high / low) / 5.5
     ticks = [reference] if low <= reference <= high else []
@@ -124,22 +120,22 @@ def of_extents(title: str, low: float, high: float, reference: float, *, spatial
     return Axis(title=title, low=low, high=high, ticks=labels, show=words, log=True)
 
 
-def around_all(*values: Sequence[float | None]) -> tuple[float, float]:
-    """From a little below the smallest of all to a little beyond the largest."""
-    known = [value for each in values for value in each if value is not None] or [0.0]
-    room = 0.05 * (max(known) - min(known))
-    return min(known) - room, max(known) + room
+def range_with_margin(*values: Sequence[float | None]) -> tuple[float, float]:
+    """From a little below the smallest of all values to a little beyond the largest."""
+    numbers = [value for series in values for value in series if value is not None] or [0.0]
+    room = 0.05 * (max(numbers) - min(numbers))
+    return min(numbers) - room, max(numbers) + room
 
 
 def of_a_map(
     x_title: str, y_title: str, x: tuple[float, float], y: tuple[float, float]
 ) -> tuple[Axis, Axis, float]:
-    """East and north to one scale, and the height to the width; a strip gets room at its sides."""
+    """East and north to one scale, and height over width; a strip gets a margin at its sides."""
     across, up = (max(high - low, 0.1) for low, high in (x, y))
     height = min(max(up / across, _FLATTEST), _STEEPEST)
     across, up = max(across, up / height), max(up, across * height)
     axes = [
-        numbered(title, middle - length / 2, middle + length / 2)
+        linear(title, middle - length / 2, middle + length / 2)
         for title, middle, length in ((x_title, sum(x) / 2, across), (y_title, sum(y) / 2, up))
     ]
     return axes[0], axes[1], height
@@ -166,7 +162,7 @@ def _multiples(low: float, high: float, step: float) -> list[float]:
 
 
 def _unit_for(high: float, unit: str) -> tuple[float, str]:
-    """The unit of labels: how many of the values' own it is, and what stands behind a number."""
+    """The unit of labels: its size in the unit of the values, and its suffix."""
     if unit == "share":
         return 0.01, " %"
     sizes = METERS if unit == "m" else SECONDS if unit == "s" else {}
@@ -175,7 +171,6 @@ def _unit_for(high: float, unit: str) -> tuple[float, str]:
 
 
 def _label(value: float, step: float) -> str:
-    """A round value with the digits that tell it from its neighbors."""
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     text = f"{value:,.{digits}f}" if digits <= _FINEST else f"{value:.3g}"
     return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text

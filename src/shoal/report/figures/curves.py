@@ -26,13 +26,10 @@ def gap_cdfs(gaps: Sequence[GapFacts]) -> Drawing:
 def cdfs(
     curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, unit_range: bool = False
 ) -> Drawing:
-    """Cumulative distributions over people, on a linear axis from 0 to the largest value.
-
-    unit_range: the scale ends at 1.
-    """
+    """Cumulative distributions over people on a linear axis from 0. unit_range: the axis ends at 1."""
     end = max((curve.value[-1] for _, curve in curves if curve.value), default=1.0) * 1.08 or 1.0
     return Drawing(
-        x=axes.numbered(x_title, 0.0, min(end, 1.0) if unit_range else end),
+        x=axes.linear(x_title, 0.0, min(end, 1.0) if unit_range else end),
         y=axes.of_shares(y_title),
         layers=[
             Line(name=name, x=curve.value, y=curve.share, number=number)
@@ -44,9 +41,9 @@ def cdfs(
 
 
 def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
-    """CDF of dx + dy, or of the durations, over raw and published samples.
+    """CDF of dx + dy, or of the durations, over raw and published samples (Gramaglia and Fiore 2015, Fig.
 
-    Source: Gramaglia and Fiore 2015, Fig. 7.
+    7).
     """
     grid = accuracy.raw.grid
     curves = [
@@ -71,7 +68,7 @@ def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
 
 
 def omission(frontier: OmissionFrontier) -> Drawing:
-    """Extents over those with everything covered, by the share of samples that is missing."""
+    """Extents relative to full coverage, by the share of missing samples."""
     whole = frontier.rows[0]
     missing = [row.samples_missing for row in frontier.rows]
     lines = [

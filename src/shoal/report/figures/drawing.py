@@ -1,7 +1,7 @@
-"""A figure in plain values: two axes, and in layers what stands between them. ``svg`` draws it.
+"""A figure in plain values: two axes and layers. ``svg`` draws it.
 
-Colors are numbers of a palette, that of Okabe and Ito, told apart by people who see colors differently.
-Lines differ in their dashes as well as in their colors, and marks in their shapes.
+Colors are numbers of the palette of Okabe and Ito, which suits all kinds of color vision. Lines differ in
+dashes as well, and marks in shape.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,9 @@ SYMBOLS: Final = ("circle", "diamond", "square", "plus", "triangle", "cross", "s
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Line:
-    """Points that are joined, with dashes by its number.
+    """Joined points, with color and dashes by number.
 
-    steps: across first, then up. marked: with a mark at each point.
-    margins: how far an interval reaches below and above each value.
+    steps: across first, then up. marked: a mark at each point. margins: reach of an interval on both sides.
     """
 
     name: str
@@ -35,10 +34,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Marks:
-    """A mark at each point.
-
-    words: what is said of each. ranges: where an interval along x begins and ends.
-    """
+    """A mark at each point. words: a tooltip for each. ranges: start and end of an interval along x."""
 
     name: str
     x: Values
@@ -52,7 +48,7 @@ class Marks:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bars:
-    """A bar from zero at each x; none where the height is None."""
+    """A bar from zero at each x; none if the height is None."""
 
     name: str
     x: Sequence[float]
@@ -77,9 +73,9 @@ class Areas:
 class Cells:
     """A raster of shades over a rectangle; south first, west first; None = blank.
 
-    shades: numbers of a scale of colors, 0 the palest, ``MOST_SHADES`` the darkest. palette: "blues" or
-    "reds". words: what is said of each cell, if anything. scale: the shades from left to right that the key
-    shows, with labels at (edges between them, counted from 0).
+    shades: 0 the palest, ``MOST_SHADES`` the darkest. palette: "blues" or "reds". words: a tooltip for each
+    cell. scale: the shades in the key from left to right, with labels at (edges between them, counted from
+    0).
     """
 
     x: tuple[float, float]
@@ -94,7 +90,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Places:
-    """Names beside dots."""
+    """Names next to dots."""
 
     names: Sequence[str]
     x: Sequence[float]
@@ -103,9 +99,9 @@ class Places:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pictures:
-    """Pictures of the ground, laid over parallelograms.
+    """Pictures over parallelograms. addresses: data in the page.
 
-    addresses: data in the page. frames: [n, 6] the corner of each (x, y), and the two sides from there.
+    frames: [n, 6] corner (x, y) and both sides.
     """
 
     addresses: Sequence[str]
@@ -114,7 +110,7 @@ class Pictures:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Streets:
-    """Straight lines from x, y to x, y, without a name."""
+    """Unnamed straight lines from x, y to x, y."""
 
     lines: Sequence[tuple[float, float, float, float]]
 
@@ -126,12 +122,11 @@ MOST_SHADES: Final = 8
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Drawing:
-    """Layers between two axes, the first below the others.
+    """Layers between two axes, the first at the bottom.
 
-    height: of what lies between the axes, as a share of its width. legend: whether layers are named. at:
-    where a line goes from the bottom to the top. in_km: whether it is a map, which has a bar for its scale.
-    numbers: how the values of lines and bars are written below: "" = not at all, "each" = one row for each x,
-    "levels" = where each line first reaches some heights. credit: whom the names of places are from.
+    height: of the plot area, over its width. legend: whether layers are named. at: a vertical line. in_km: a
+    map, with a scale bar. numbers: the table below: "" = none, "each" = a row per x, "levels" = where each
+    line first reaches some heights. credit: the source of the names of places.
     """
 
     x: Axis

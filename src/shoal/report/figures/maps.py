@@ -1,4 +1,4 @@
-"""Maps: how densely a release lies on the plane, what was lost where, and boxes as rectangles."""
+"""Maps: the density of a release, losses by place, and boxes as rectangles."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from shoal.model.plotting import rectangles
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
-from shoal.report.facts.evidence import shown_shares
+from shoal.report.facts.evidence import publishable_shares
 from shoal.report.facts.ground import NO_TILES, Placed
 from shoal.report.facts.towns import CREDIT, Town
 from shoal.report.figures import axes
@@ -37,8 +37,7 @@ def release_map(
 ) -> Drawing:
     """Boxes or points per square kilometer in shades, with rectangles of some boxes and names of towns.
 
-    of: what they are called. tiles, streets: what the user has to lay behind it; streets are [n, 4] lines in
-    meters.
+    of: the name of the payload. tiles, streets: the publisher's ground; streets are [n, 4] lines in meters.
     """
     plane = "km (projected)" if projected else "km (local)"
     west_m, south_m, east_m, north_m = density.window.bounds_m(grid.cell_m)
@@ -52,7 +51,7 @@ def release_map(
         *([Streets(lines=(streets / 1000).tolist())] if streets is not None and len(streets) else []),
         *([Areas(name="some boxes", x=box_x, y=box_y, number=_BOXES, filled=False)] if len(examples) else []),
     ]
-    named = _apart(towns, (north_m - south_m) / 12)
+    named = _spaced_apart(towns, (north_m - south_m) / 12)
     if named:
         layers.append(
             Places(
@@ -66,7 +65,6 @@ def release_map(
 
 
 def _pictures(placed: Placed) -> Pictures:
-    """In kilometers."""
     sides = [(*tile.corner, *tile.along_north, *tile.along_west) for tile in placed.tiles]
     return Pictures(
         addresses=[tile.address for tile in placed.tiles],
@@ -75,7 +73,7 @@ def _pictures(placed: Placed) -> Pictures:
 
 
 def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float], of: str) -> Cells:
-    """Shades of half a power of ten each, of the uppermost four; the palest also holds what is less."""
+    """Shades of half a power of ten, four powers at most; the palest also holds everything less."""
     seen = per_km2[per_km2 > 0]
     top = math.floor(2 * math.log10(seen.max())) + 1 if len(seen) else 0
     low = math.floor(2 * math.log10(seen.min())) if len(seen) else 0
@@ -88,8 +86,8 @@ def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float
         x=x,
         y=y,
         shades=[
-            [one if known else None for one, known in zip(line, there, strict=True)]
-            for line, there in zip(shade.tolist(), (per_km2 > 0).tolist(), strict=True)
+            [one if occupied else None for one, occupied in zip(line, row, strict=True)]
+            for line, row in zip(shade.tolist(), (per_km2 > 0).tolist(), strict=True)
         ],
         palette="blues",
         title=f"{of} per km²",
@@ -102,20 +100,20 @@ def _power(of_ten: int) -> str:
     return f"{10**of_ten:,}" if of_ten >= 0 else f"{10.0**of_ten:.4g}"
 
 
-def _apart(towns: Sequence[Town], least_m: float) -> list[Town]:
-    """Some towns, the largest first, no two of them nearly at one height, so that no names meet."""
-    shown: list[Town] = []
+def _spaced_apart(towns: Sequence[Town], least_m: float) -> list[Town]:
+    """Some towns, the largest first, at clearly different heights, so that names do not collide."""
+    chosen: list[Town] = []
     for town in towns:
-        if len(shown) < _MOST_NAMES and all(abs(town.y_m - other.y_m) >= least_m for other in shown):
-            shown.append(town)
-    return shown
+        if len(chosen) < _MOST_NAMES and all(abs(town.y_m - other.y_m) >= least_m for other in chosen):
+            chosen.append(town)
+    return chosen
 
 
 def vanished_by_place(vanished: Vanished) -> Drawing:
-    """The share of raw samples lost in each zone, in steps of 5 %; blank where fewer than ten people were."""
+    """The share of raw samples lost in each zone, in steps of 5 %; blank below ten people."""
     zones = vanished.zones
     x, y = ((float(edges[0]) / 1000, float(edges[-1]) / 1000) for edges in (zones.x_m, zones.y_m))
-    shares = shown_shares(vanished.by_zone).reshape(len(zones.y_m) - 1, len(zones.x_m) - 1).tolist()
+    shares = publishable_shares(vanished.by_zone).reshape(len(zones.y_m) - 1, len(zones.x_m) - 1).tolist()
     x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", x, y)
     cells = Cells(
         x=x,

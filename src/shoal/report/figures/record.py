@@ -1,4 +1,4 @@
-"""The figures of a record: one table of names and what each draws, which the templates place by name.
+"""The figures of a record: a table of names and functions; templates place them by name.
 
 To add a figure: a function and a row here, and a line in the template that places it.
 """
@@ -9,27 +9,26 @@ from typing import Final
 
 import numpy as np
 
+from shoal.model.plotting import rectangles, rounded_list
 from shoal.model.release import Release
-from shoal.report.facts.evidence import shown_shares
-from shoal.report.facts.example import Example
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround, streets_in, tiles_in
+from shoal.model.trajectories import Grid
+from shoal.report.facts.evidence import Example, publishable_shares
+from shoal.report.facts.ground import NO_GROUND, MapGround, streets_in, tiles_in
 from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.facts.release import ReleaseFacts
 from shoal.report.facts.towns import towns_in
 from shoal.report.figures import axes, curves, maps
-from shoal.report.figures import example as crowd
-from shoal.report.figures.drawing import Bars, Drawing
+from shoal.report.figures.drawing import GRAY, SYMBOLS, Areas, Bars, Drawing, Marks
 from shoal.utility.vanished import Vanished
 
 _LOW: Final = 0.45  # the height of a drawing beside a table, to its width
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Shown:
-    """What the figures of a record are drawn from.
+class FigureInputs:
+    """The data for the figures of a record.
 
-    vanished: None where it is not known or was not looked at. example: None on a public page. omission: None
-    where no samples were left out so that boxes shrink. ground: what lies behind its map.
+    vanished: None if unknown. example: None on a public page. omission: None unless samples were omitted.
     """
 
     release: Release
@@ -37,27 +36,27 @@ class Shown:
     vanished: Vanished | None
     example: Example | None
     omission: OmissionFrontier | None = None
-    ground: MapGround = NOTHING_BEHIND
+    ground: MapGround = NO_GROUND
 
 
-def drawings_of(shown: Shown) -> dict[str, Drawing]:
-    """Every figure that this record has, by name."""
-    drawn = {name: draw(shown) for name, draw in FIGURES.items()}
+def draw_figures(inputs: FigureInputs) -> dict[str, Drawing]:
+    """Every figure of this record, by name."""
+    drawn = {name: draw(inputs) for name, draw in FIGURES.items()}
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def _extents_in_space(shown: Shown) -> Drawing | None:
-    boxes = shown.facts.boxes
+def _extents_in_space(inputs: FigureInputs) -> Drawing | None:
+    boxes = inputs.facts.boxes
     return None if boxes is None else curves.extents(boxes.accuracy, spatial=True)
 
 
-def _extents_in_time(shown: Shown) -> Drawing | None:
-    boxes = shown.facts.boxes
+def _extents_in_time(inputs: FigureInputs) -> Drawing | None:
+    boxes = inputs.facts.boxes
     return None if boxes is None else curves.extents(boxes.accuracy, spatial=False)
 
 
-def _map(shown: Shown) -> Drawing:
-    facts, crs = shown.facts, shown.release.crs
+def _map(inputs: FigureInputs) -> Drawing:
+    facts, crs = inputs.facts, inputs.release.crs
     bounds_m = facts.density.window.bounds_m(facts.grid.cell_m)
     return maps.release_map(
         facts.density,
@@ -65,67 +64,124 @@ def _map(shown: Shown) -> Drawing:
         facts.grid,
         towns_in(*bounds_m, crs=crs),
         projected=crs is not None,
-        of=shown.release.kind,
-        tiles=tiles_in(shown.ground.tiles, bounds_m, crs),
-        streets=streets_in(shown.ground.streets, bounds_m, crs),
+        of=inputs.release.kind,
+        tiles=tiles_in(inputs.ground.tiles, bounds_m, crs),
+        streets=streets_in(inputs.ground.streets, bounds_m, crs),
     )
 
 
-def _crowd_sizes(shown: Shown) -> Drawing | None:
-    """How many crowds there are of each size."""
-    boxes = shown.facts.boxes
+def _crowd_sizes(inputs: FigureInputs) -> Drawing | None:
+    boxes = inputs.facts.boxes
     if boxes is None or not boxes.crowds:
         return None
     sizes, numbers = list(boxes.crowds), list(boxes.crowds.values())
     room = 2.5
     return Drawing(
-        x=axes.numbered("people in a crowd", max(0.0, min(sizes) - room), max(sizes) + room, whole=True),
+        x=axes.linear("people in a crowd", max(0.0, min(sizes) - room), max(sizes) + room, whole=True),
         y=axes.from_zero("number of crowds", numbers, whole=True),
         layers=[Bars(name="crowds", x=sizes, heights=numbers, number=0, width=0.7)],
         height=_LOW,
     )
 
 
-def _k_gap(shown: Shown) -> Drawing | None:
-    gaps = shown.facts.gaps
+def _k_gap(inputs: FigureInputs) -> Drawing | None:
+    gaps = inputs.facts.gaps
     return curves.gap_cdfs(gaps) if any(gap.curve.value for gap in gaps) else None
 
 
-def _vanished_by_place(shown: Shown) -> Drawing | None:
-    return None if shown.vanished is None else maps.vanished_by_place(shown.vanished)
+def _vanished_by_place(inputs: FigureInputs) -> Drawing | None:
+    return None if inputs.vanished is None else maps.vanished_by_place(inputs.vanished)
 
 
-def _vanished_by_hour(shown: Shown) -> Drawing | None:
-    """The share of raw samples lost in each hour, in steps of 5 %; no bar below ten people."""
-    if shown.vanished is None:
+def _vanished_by_hour(inputs: FigureInputs) -> Drawing | None:
+    """Bars in steps of 5 %; none below ten people."""
+    if inputs.vanished is None:
         return None
     shares = [
         None if np.isnan(share) else round(share, 2)
-        for share in shown_shares(shown.vanished.by_hour).tolist()
+        for share in publishable_shares(inputs.vanished.by_hour).tolist()
     ]
     return Drawing(
-        x=axes.of_hours(f"hour of the day ({shown.vanished.time_zone})"),
+        x=axes.of_hours(f"hour of the day ({inputs.vanished.time_zone})"),
         y=axes.of_shares("share of raw samples lost"),
         layers=[Bars(name="lost, about", x=list(range(24)), heights=shares, number=1)],
         numbers="each",
     )
 
 
-def _example_in_space(shown: Shown) -> Drawing | None:
-    example = shown.example
-    return None if example is None else crowd.example_in_space(example, shown.facts.grid)
+def _example_in_space(inputs: FigureInputs) -> Drawing | None:
+    example = inputs.example
+    return None if example is None else example_in_space(example, inputs.facts.grid)
 
 
-def _example_in_time(shown: Shown) -> Drawing | None:
-    example = shown.example
-    return None if example is None else crowd.example_in_time(example, shown.facts.grid)
+def _example_in_time(inputs: FigureInputs) -> Drawing | None:
+    example = inputs.example
+    return None if example is None else example_in_time(example, inputs.facts.grid)
 
 
-def _omission(shown: Shown) -> Drawing | None:
-    return None if shown.omission is None else curves.omission(shown.omission)
+def _omission(inputs: FigureInputs) -> Drawing | None:
+    return None if inputs.omission is None else curves.omission(inputs.omission)
 
 
-FIGURES: Final[Mapping[str, Callable[[Shown], Drawing | None]]] = {
+_SHAPES: Final = tuple(symbol for symbol in SYMBOLS if symbol != "tick")
+_ROW: Final = 0.06  # how high the row of a member is, to the width of the drawing
+
+
+def example_in_space(example: Example, grid: Grid) -> Drawing:
+    """The raw cells of the members and the published boxes."""
+    km = grid.cell_m / 1000
+    x, y = rectangles(example.boxes.edges_km(grid))
+    published = Areas(name="published", x=x, y=y, number=GRAY)
+    members = [
+        Marks(
+            name=f"member {number + 1}",
+            x=rounded_list((cells_x + 0.5) * km),
+            y=rounded_list((cells_y + 0.5) * km),
+            number=number,
+            symbol=_SHAPES[number % len(_SHAPES)],
+        )
+        for number, (_, cells_x, cells_y) in enumerate(example.members)
+    ]
+    x_axis, y_axis, height = axes.of_a_map(
+        "east, km",
+        "north, km",
+        axes.range_with_margin(x, *(member.x for member in members)),
+        axes.range_with_margin(y, *(member.y for member in members)),
+    )
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=[published, *members], height=height, legend=True)
+
+
+def example_in_time(example: Example, grid: Grid) -> Drawing:
+    """A row per member with the times of raw samples, and the published intervals, in hours."""
+    start = min([int(t[0]) for t, _, _ in example.members] + example.boxes.t_start.tolist()[:1])
+    hours = grid.slot_s / 3600
+    top = len(example.members)
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for begin, end in zip(example.boxes.t_start.tolist(), example.boxes.t_end.tolist(), strict=True):
+        first, last = (begin - start) * hours, (end - start) * hours
+        x += [first, last, last, first, None]
+        y += [-0.45, -0.45, top - 0.55, top - 0.55, None]
+    published = Areas(name="published", x=x, y=y, number=GRAY)
+    members = [
+        Marks(
+            name=f"member {number + 1}",
+            x=rounded_list((t - start + 0.5) * hours),
+            y=[float(top - 1 - number)] * len(t),
+            number=number,
+            symbol="tick",
+        )
+        for number, (t, _, _) in enumerate(example.members)
+    ]
+    return Drawing(
+        x=axes.from_zero("hours after the first sample", [*x, *(at for one in members for at in one.x)]),
+        y=axes.of_names("", [f"member {top - row}" for row in range(top)], upright=True),
+        layers=[published, *members],
+        height=min(1.2, 0.15 + _ROW * top),
+    )
+
+
+FIGURES: Final[Mapping[str, Callable[[FigureInputs], Drawing | None]]] = {
     "spatial-accuracy": _extents_in_space,
     "temporal-accuracy": _extents_in_time,
     "omission": _omission,

@@ -1,7 +1,7 @@
-"""A drawing as SVG in a page, with its legend, and its values as a table for whoever cannot see or point.
+"""A figure as SVG with its legend, and its values as a table, readable without sight or a pointer.
 
-No script and no style of its own: classes name what a mark is, and the page's style colors them for light,
-dark and paper. A letter of a path and its numbers stand apart, so that no coordinate reads as a name.
+No script and no inline style: classes name the marks, and the page's style colors them for light, dark and
+paper. A letter of a path and its numbers are separated, so that no coordinate reads as a name.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup, escape
 
-from shoal.report.figures.axes import FONT, WIDTH, Axis, round_length, wide
+from shoal.report.figures.axes import FONT, WIDTH, Axis, round_length, text_width
 from shoal.report.figures.drawing import (
     GRAY,
     SYMBOLS,
@@ -27,7 +27,6 @@ from shoal.report.figures.drawing import (
     Streets,
     Values,
 )
-from shoal.report.figures.numbers import table
 from shoal.units import show_m
 
 _COLORS: Final = 7
@@ -60,12 +59,9 @@ _OUTLINES: Final = dict(
 
 
 class _Frame(NamedTuple):
-    """Where the axes lie: the corner of what is between them, its size, both axes.
+    """The plot area: its corner, its size, both axes. one_in: one of this many marks is drawn."""
 
-    one_in: of so many marks one is drawn.
-    """
-
-    left: float
+    x_left: float
     top: float
     width: float
     height: float
@@ -74,28 +70,28 @@ class _Frame(NamedTuple):
     one_in: int = 1
 
     def across(self, value: float) -> float:
-        """How far right of the corner a value lies."""
+        """The distance of a value to the right of the corner."""
         return self.x.share(value) * self.width
 
     def down(self, value: float) -> float:
-        """How far below the corner a value lies."""
+        """The distance of a value below the corner."""
         return (1 - self.y.share(value)) * self.height
 
 
-def drawn(drawing: Drawing, label: str) -> Markup:
-    """The figure of a page: legend, SVG, and its values as a table where it has lines or bars."""
+def draw_svg(drawing: Drawing, label: str) -> Markup:
+    """The figure of a page: legend, SVG, and a table of values if it has lines or bars."""
     frame = _frame(drawing)
     height = frame.top + frame.height + _BELOW
     # only what lies over a raster may reach beyond it; elsewhere a mark on an axis is shown whole
     overflow = "" if any(isinstance(layer, Cells) for layer in drawing.layers) else ' overflow="visible"'
     parts = [
         f'<svg viewBox="0 0 {WIDTH:g} {_short(height)}" role="img" aria-label="{escape(label)}">',
-        f"<title>{escape(label)}</title><desc>{escape(_in_words(drawing))}</desc>",
+        f"<title>{escape(label)}</title><desc>{escape(_description(drawing))}</desc>",
         *(_key(layer) for layer in drawing.layers if isinstance(layer, Cells)),
         *_axes(frame),
         _scale(frame) if drawing.in_km else "",
-        f'<svg class="inside" x="{_short(frame.left)}" y="{_short(frame.top)}" width="{_short(frame.width)}" '
-        f'height="{_short(frame.height)}"{overflow}>',
+        f'<svg class="inside" x="{_short(frame.x_left)}" y="{_short(frame.top)}" '
+        f'width="{_short(frame.width)}" height="{_short(frame.height)}"{overflow}>',
         *(_DRAW[type(layer)](layer, frame) for layer in drawing.layers),
         *([] if drawing.at is None else [_reference(drawing.at, frame)]),
         "</svg></svg>",
@@ -107,21 +103,19 @@ def drawn(drawing: Drawing, label: str) -> Markup:
 
 
 def _frame(drawing: Drawing) -> _Frame:
-    """Room at the left for the labels there, at the right for half of the last label below."""
-    left = max([wide(label) for _, label in drawing.y.ticks], default=0.0) + _EDGE
+    margin_left = max([text_width(label) for _, label in drawing.y.ticks], default=0.0) + _EDGE
     ends = [drawing.x.share(value) for value, _ in drawing.x.ticks]
-    half = wide(drawing.x.ticks[-1][1]) / 2 if ends else 0.0
-    right = max(_EDGE, half - (1 - max(ends, default=0.0)) * (WIDTH - left))
-    width = WIDTH - left - right
+    half = text_width(drawing.x.ticks[-1][1]) / 2 if ends else 0.0
+    right = max(_EDGE, half - (1 - max(ends, default=0.0)) * (WIDTH - margin_left))
+    width = WIDTH - margin_left - right
     top = _ABOVE + _KEY * any(isinstance(layer, Cells) for layer in drawing.layers)
-    frame = _Frame(left, top, width, width * drawing.height, drawing.x, drawing.y)
-    alike = (layer for layer in drawing.layers if isinstance(layer, Marks) and not layer.words)
-    marks = sum(len(_different(_points(layer.x, layer.y, frame))) for layer in alike)
+    frame = _Frame(margin_left, top, width, width * drawing.height, drawing.x, drawing.y)
+    unlabeled = (layer for layer in drawing.layers if isinstance(layer, Marks) and not layer.words)
+    marks = sum(len(_distinct(_points(layer.x, layer.y, frame))) for layer in unlabeled)
     return frame._replace(one_in=-(-marks // _MOST_MARKS) or 1)
 
 
-def _in_words(drawing: Drawing) -> str:
-    """What the axes span and which layers there are, for whoever hears the page."""
+def _description(drawing: Drawing) -> str:
     sides = [
         f"{way}: {axis.title or 'no unit'}, {axis.ticks[0][1]} to {axis.ticks[-1][1]}."
         for way, axis in (("Across", drawing.x), ("Up", drawing.y))
@@ -132,28 +126,31 @@ def _in_words(drawing: Drawing) -> str:
 
 
 def _axes(frame: _Frame) -> list[str]:
-    """Grid, labels and titles."""
-    left, top, right, bottom = frame.left, frame.top, frame.left + frame.width, frame.top + frame.height
-    below = [(left + frame.across(value), text) for value, text in frame.x.ticks]
-    beside = [(top + frame.down(value), text) for value, text in frame.y.ticks]
-    grid = [f"M {_short(x)} {_short(top)} V {_short(bottom)}" for x, _ in below if frame.x.lines]
-    grid += [f"M {_short(left)} {_short(y)} H {_short(right)}" for y, _ in beside if frame.y.lines]
+    x_left, top, x_right, bottom = (
+        frame.x_left,
+        frame.top,
+        frame.x_left + frame.width,
+        frame.top + frame.height,
+    )
+    x_ticks = [(x_left + frame.across(value), text) for value, text in frame.x.ticks]
+    y_ticks = [(top + frame.down(value), text) for value, text in frame.y.ticks]
+    grid = [f"M {_short(x)} {_short(top)} V {_short(bottom)}" for x, _ in x_ticks if frame.x.lines]
+    grid += [f"M {_short(x_left)} {_short(y)} H {_short(x_right)}" for y, _ in y_ticks if frame.y.lines]
     return [
         f'<path class="grid" d="{" ".join(grid)}"/>' if grid else "",
-        f'<path class="axis" d="M {_short(left)} {_short(top)} V {_short(bottom)} H {_short(right)}"/>',
-        *(_text("tick across", x, bottom + FONT + 8, text, "middle") for x, text in below),
-        *(_text("tick up", left - 5, y + FONT / 3, text, "end") for y, text in beside),
-        _text("title", left + frame.width / 2, bottom + _BELOW - 6, frame.x.title, "middle"),
+        f'<path class="axis" d="M {_short(x_left)} {_short(top)} V {_short(bottom)} H {_short(x_right)}"/>',
+        *(_text("tick across", x, bottom + FONT + 8, text, "middle") for x, text in x_ticks),
+        *(_text("tick up", x_left - 5, y + FONT / 3, text, "end") for y, text in y_ticks),
+        _text("title", x_left + frame.width / 2, bottom + _BELOW - 6, frame.x.title, "middle"),
         _text("title", 0, top - 14, frame.y.title),
     ]
 
 
 def _scale(frame: _Frame) -> str:
-    """A bar of a round length, left of the title below."""
     length_m = round_length(1000 * (frame.x.high - frame.x.low) / 6)
-    end = frame.left + length_m / 1000 / (frame.x.high - frame.x.low) * frame.width
+    end = frame.x_left + length_m / 1000 / (frame.x.high - frame.x.low) * frame.width
     y = frame.top + frame.height + _BELOW - 11
-    bar = f"M {_short(frame.left)} {_short(y - 4)} v 4 H {_short(end)} v -4"
+    bar = f"M {_short(frame.x_left)} {_short(y - 4)} v 4 H {_short(end)} v -4"
     return f'<path class="scale" d="{bar}"/>{_text("tick", end + 5, y + 1, show_m(length_m))}'
 
 
@@ -165,16 +162,15 @@ def _text(kind: str, x: float, y: float, text: str, anchor: str = "") -> str:
 
 
 def _key(cells: Cells) -> str:
-    """The shades of a raster from the palest to the darkest, with labels at their edges, above all."""
-    longest = max([wide(text) for _, text in cells.labels], default=0.0)
-    left, each = longest / 2, (WIDTH - longest) / len(cells.scale)
+    longest = max([text_width(text) for _, text in cells.labels], default=0.0)
+    start, step = longest / 2, (WIDTH - longest) / len(cells.scale)
     swatches = [
-        f'<rect class="{_shade(cells, shade)}" x="{_short(left + place * each)}" y="19" '
-        f'width="{_short(each)}" height="{_SWATCH:g}"/>'
+        f'<rect class="{_shade(cells, shade)}" x="{_short(start + place * step)}" y="19" '
+        f'width="{_short(step)}" height="{_SWATCH:g}"/>'
         for place, shade in enumerate(cells.scale)
     ]
     labels = [
-        _text("tick key", left + at * each, 19 + _SWATCH + FONT, text, "middle") for at, text in cells.labels
+        _text("tick key", start + at * step, 19 + _SWATCH + FONT, text, "middle") for at, text in cells.labels
     ]
     return _text("title", 0, FONT, cells.title) + "".join([*swatches, *labels])
 
@@ -202,8 +198,8 @@ def _line(line: Line, frame: _Frame) -> str:
     if bars:
         parts.append(f'<path class="range {_color(line.number)}" d="{" ".join(bars)}"/>')
     if line.marked:
-        shown = _outlines((point for point in points if point is not None), "circle")
-        parts.append(f'<path class="mark {_color(line.number)}" d="{shown}"/>')
+        outlines = _outlines((point for point in points if point is not None), "circle")
+        parts.append(f'<path class="mark {_color(line.number)}" d="{outlines}"/>')
     return _layer(line.name, parts)
 
 
@@ -212,7 +208,6 @@ def _dashed(line: Line) -> str:
 
 
 def _marks(marks: Marks, frame: _Frame) -> str:
-    """One shape for all of them, or, where something is said of each, one for each."""
     color = f"mark {_color(marks.number)}{' hollow' if marks.hollow else ''}"
     points = [point for point in _points(marks.x, marks.y, frame) if point is not None]
     ends = [
@@ -222,19 +217,19 @@ def _marks(marks: Marks, frame: _Frame) -> str:
     parts = [f'<path class="range {_color(marks.number)}" d="{" ".join(ends)}"/>'] if ends else []
     if marks.words:
         parts += [
-            f'<path class="{color}" d="{_outlines([point], marks.symbol)}">{_said(words)}</path>'
+            f'<path class="{color}" d="{_outlines([point], marks.symbol)}">{_tooltip(words)}</path>'
             for point, words in zip(points, marks.words, strict=True)
         ]
     else:
-        shown = _outlines(_different(points)[:: frame.one_in], marks.symbol)
-        parts.append(f'<path class="{color}" d="{shown}"/>')
+        outlines = _outlines(_distinct(points)[:: frame.one_in], marks.symbol)
+        parts.append(f'<path class="{color}" d="{outlines}"/>')
     return _layer(marks.name, parts)
 
 
-def _different(points: Iterable[tuple[float, float] | None]) -> list[tuple[float, float]]:
-    """Those that differ by half a unit."""
-    known = (point for point in points if point is not None)
-    return list(dict.fromkeys((round(2 * x) / 2, round(2 * y) / 2) for x, y in known))
+def _distinct(points: Iterable[tuple[float, float] | None]) -> list[tuple[float, float]]:
+    """Points that differ by half a unit."""
+    defined = (point for point in points if point is not None)
+    return list(dict.fromkeys((round(2 * x) / 2, round(2 * y) / 2) for x, y in defined))
 
 
 def _bars(bars: Bars, frame: _Frame) -> str:
@@ -243,15 +238,15 @@ def _bars(bars: Bars, frame: _Frame) -> str:
     for x, value in zip(bars.x, bars.heights, strict=True):
         if value is None:
             continue
-        left, right, top = (
+        x_left, x_right, top = (
             frame.across(x - bars.width / 2),
             frame.across(x + bars.width / 2),
             frame.down(value),
         )
-        said = f"{frame.x.show(x)}: {frame.y.show(value)}"
+        tooltip = f"{frame.x.show(x)}: {frame.y.show(value)}"
         parts.append(
-            f'<rect class="bar {_color(bars.number)}" x="{_short(left)}" y="{_short(top)}" '
-            f'width="{_short(right - left)}" height="{_short(bottom - top)}">{_said(said)}</rect>'
+            f'<rect class="bar {_color(bars.number)}" x="{_short(x_left)}" y="{_short(top)}" '
+            f'width="{_short(x_right - x_left)}" height="{_short(bottom - top)}">{_tooltip(tooltip)}</rect>'
         )
     return _layer(bars.name, parts)
 
@@ -273,20 +268,23 @@ def _outline(areas: Areas) -> str:
 
 
 def _cells(cells: Cells, frame: _Frame) -> str:
-    """In units of cells, north first. Without words, neighbors of one shade are one line along their row."""
+    """In units of cells, north first.
+
+    Without tooltips, neighbors of one shade are one line along their row.
+    """
     rows = list(reversed(cells.shades))
-    left, right = (frame.across(edge) for edge in cells.x)
+    x_left, x_right = (frame.across(edge) for edge in cells.x)
     low, high = (frame.down(edge) for edge in cells.y)
     place = (
-        f'<svg class="raster" x="{_short(left)}" y="{_short(high)}" width="{_short(right - left)}" '
+        f'<svg class="raster" x="{_short(x_left)}" y="{_short(high)}" width="{_short(x_right - x_left)}" '
         f'height="{_short(low - high)}" viewBox="0 0 {len(rows[0])} {len(rows)}" preserveAspectRatio="none">'
     )
     if cells.words:
         parts = [
             f'<rect class="{_shade(cells, shade)}" x="{column + 0.02:g}" y="{row + 0.02:g}" width="0.96" '
-            f'height="0.96">{_said(words)}</rect>'
-            for row, (line, said) in enumerate(zip(rows, reversed(cells.words), strict=True))
-            for column, (shade, words) in enumerate(zip(line, said, strict=True))
+            f'height="0.96">{_tooltip(words)}</rect>'
+            for row, (line, tooltips) in enumerate(zip(rows, reversed(cells.words), strict=True))
+            for column, (shade, words) in enumerate(zip(line, tooltips, strict=True))
             if shade is not None
         ]
     else:
@@ -302,7 +300,7 @@ def _cells(cells: Cells, frame: _Frame) -> str:
 
 
 def _runs(line: Sequence[int | None]) -> Iterable[tuple[int, int, int]]:
-    """(start, end, shade) of neighbors that are alike."""
+    """(start, end, shade) of neighbors with one shade."""
     start = 0
     for end in range(1, len(line) + 1):
         if end == len(line) or line[end] != line[start]:
@@ -316,7 +314,7 @@ def _places(places: Places, frame: _Frame) -> str:
     parts: list[str] = []
     for name, east, north in zip(places.names, places.x, places.y, strict=True):
         x, y = frame.across(east), frame.down(north)
-        to_left = x + wide(name) + _EDGE > frame.width
+        to_left = x + text_width(name) + _EDGE > frame.width
         parts.append(f'<circle class="place" cx="{_short(x)}" cy="{_short(y)}" r="2"/>')
         line = min(max(y + FONT / 3, FONT), frame.height - FONT / 3)
         parts.append(_text("place", x - 4 if to_left else x + 4, line, name, "end" if to_left else "start"))
@@ -340,7 +338,10 @@ def _pictures(pictures: Pictures, frame: _Frame) -> str:
 def picture(
     address: str, at: tuple[float, float], right: tuple[float, float], down: tuple[float, float]
 ) -> str:
-    """A picture over the parallelogram at a corner; a hair larger, so that no gap shows between neighbors."""
+    """A picture over the parallelogram at a corner.
+
+    Slightly larger, so that no gap shows between neighbors.
+    """
     numbers = " ".join(f"{value:.5g}" for value in (*right, *down, *at))
     return (
         f'<image width="1.004" height="1.004" preserveAspectRatio="none" transform="matrix({numbers})" '
@@ -374,16 +375,14 @@ def _reference(at: float, frame: _Frame) -> str:
 
 
 def _layer(name: str, parts: Sequence[str]) -> str:
-    return f"<g>{_said(name) if name else ''}{''.join(parts)}</g>"
+    return f"<g>{_tooltip(name) if name else ''}{''.join(parts)}</g>"
 
 
-def _said(words: str) -> str:
-    """What a browser shows where somebody points."""
+def _tooltip(words: str) -> str:
     return f"<title>{escape(words)}</title>"
 
 
 def _legend(drawing: Drawing) -> str:
-    """A list of what is drawn, each with a sample of it; it wraps as text does."""
     if not drawing.legend:
         return ""
     entries = [
@@ -429,6 +428,72 @@ def _shade(cells: Cells, shade: int) -> str:
 
 
 def _short(value: float) -> str:
-    """To a tenth of a unit."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
+
+
+_LEVELS: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
+_NOTHING: Final = "\N{EN DASH}"
+
+
+def table(drawing: Drawing, label: str) -> str:
+    """The values of lines and bars as HTML; empty if the figure asks for none."""
+    if not drawing.numbers:
+        return ""
+    series = [
+        (layer.name, layer.x, layer.y if isinstance(layer, Line) else layer.heights)
+        for layer in drawing.layers
+        if isinstance(layer, (Line, Bars))
+    ]
+    head, rows = _levels(drawing, series) if drawing.numbers == "levels" else _rows_by_x(drawing, series)
+    columns = "".join(f'<th scope="col" class="n">{escape(name)}</th>' for name in [head, *_names(series)])
+    lines = (
+        f'<tr><th scope="row" class="n">{escape(first)}</th>'
+        + "".join(f'<td class="n">{escape(text)}</td>' for text in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return (
+        '<details class="numbers"><summary>The same in numbers</summary>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}, in numbers">'
+        f'<table class="narrow"><thead><tr>{columns}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div></details>"
+    )
+
+
+Series = Sequence[tuple[str, Values, Values]]
+
+
+def _names(series: Series) -> list[str]:
+    return [name for name, _, _ in series]
+
+
+def _rows_by_x(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
+    places = dict.fromkeys(x for _, across, _ in series for x in across if x is not None)
+    values = [dict(zip(across, up, strict=True)) for _, across, up in series]
+    rows = [
+        [
+            drawing.x.show(x),
+            *(
+                _NOTHING if (y := series_values.get(x)) is None else drawing.y.show(y)
+                for series_values in values
+            ),
+        ]
+        for x in places
+    ]
+    return drawing.x.title, rows
+
+
+def _levels(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
+    """A row for some heights: the first x at which each line is as high."""
+    rows = []
+    for level in _LEVELS:
+        reached = [
+            next((x for x, y in zip(across, up, strict=True) if y is not None and y >= level), None)
+            for _, across, up in series
+        ]
+        if any(x is not None for x in reached):
+            rows.append(
+                [drawing.y.show(level), *(_NOTHING if x is None else drawing.x.show(x) for x in reached)]
+            )
+    return drawing.y.title, rows

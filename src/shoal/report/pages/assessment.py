@@ -1,4 +1,4 @@
-"""The page of an assessment: the k-gap for each k, its parts, its tail, and what they mean in plain words."""
+"""The page of an assessment: the k-gap for each k, its parts, its tail, and an explanation."""
 
 from collections.abc import Sequence
 

@@ -16,18 +16,17 @@ from shoal.report.figures.drawing import SYMBOLS, Drawing, Layer, Line, Marks
 from shoal.report.figures.maps import release_map
 from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
+from shoal.utility import Metric
 from shoal.utility.frontier import Better, Point, frontier
 
 RAW_DATA: Final = "the raw data"
 
 
 def comparison_page(
-    found: Mapping[str, Any],
+    document: Mapping[str, Any],
     points: Sequence[Point],
     *,
-    better: Better,
-    words: str,
-    unit: str,
+    metric: Metric,
     people: tuple[int, int],
     maps: Mapping[str, Density],
     grid: Grid,
@@ -35,20 +34,25 @@ def comparison_page(
 ) -> str:
     """The page of a comparison.
 
-    found: the comparison as its JSON. words, unit: of the budget's metric. people: how many are in the
-    releases, and how many were held out as control. maps: of the raw data (`RAW_DATA`) and of some releases,
-    all over one window of the plane `crs`, in cells of `grid`.
+    document: the comparison as its JSON. metric: of the budget. people: in the releases, and held out as
+    control. maps: of the raw data (`RAW_DATA`) and of some releases, all over one window of the plane `crs`,
+    in cells of `grid`.
     """
-    releases = found["releases"]
+    releases = document["releases"]
     drawings = (
-        {"frontier": frontier_figure(points, better, found["budget"]["utility"], unit)} if points else {}
+        {"frontier": frontier_figure(points, metric.better, document["budget"]["utility"], metric.unit)}
+        if points
+        else {}
     )
     omissions = {
         result["label"]: OmissionFrontier.from_json(result["omission"])
         for result in releases
         if result.get("omission")
     }
-    drawings |= {f"omission-{place}": omission(one) for place, one in enumerate(omissions.values(), start=1)}
+    drawings |= {
+        f"omission-{place}": omission(omission_facts)
+        for place, omission_facts in enumerate(omissions.values(), start=1)
+    }
     kinds = {result["label"]: method_named(result["method"]).about.publishes for result in releases}
     drawings |= {
         f"map-{place}": _map(kinds.get(name, "samples"), density, grid, crs)
@@ -57,7 +61,7 @@ def comparison_page(
     return page(
         "comparison.html.j2",
         drawings,
-        found=found,
+        found=document,
         labels=[result["label"] for result in releases],
         claims={result["label"]: result["claim"] for result in releases},
         bare={point.label for point in points if not is_anonymity(point.method)},
@@ -67,9 +71,9 @@ def comparison_page(
         points={point.label: point for point in points},
         attacks=_attack_rows(releases),
         metrics=_metric_rows(releases),
-        words=words,
-        unit=unit,
-        better=better,
+        words=metric.question,
+        unit=metric.unit,
+        better=metric.better,
         people=people,
         notes=list(dict.fromkeys(note for result in releases for note in result["notes"])),
         show=show,
@@ -77,7 +81,6 @@ def comparison_page(
 
 
 def _attack_rows(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each rate: what the adversary knows, and how often it wins against each release."""
     rates = {
         (knowledge, entry["name"]): None
         for result in releases
@@ -99,7 +102,6 @@ def _attack_rows(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _metric_rows(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each metric, with its value in each release."""
     return [
         {
             "name": first["name"],
@@ -123,20 +125,22 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit:
         )
     ]
     for number, method in enumerate(sorted({point.method for point in points}), start=1):
-        own = [point for point in points if point.method == method and not math.isnan(point.utility)]
+        method_points = [
+            point for point in points if point.method == method and not math.isnan(point.utility)
+        ]
         layers.append(
             Marks(
                 name=method if is_anonymity(method) else f"{method} (no anonymity)",
-                x=[point.risk for point in own],
-                y=[point.utility for point in own],
+                x=[point.risk for point in method_points],
+                y=[point.utility for point in method_points],
                 number=number,
                 symbol=SYMBOLS[number % (len(SYMBOLS) - 1)],
                 hollow=not is_anonymity(method),
                 words=[
                     f"{point.label}: risk {percent(point.risk)}, utility {show(point.utility, unit)}"
-                    for point in own
+                    for point in method_points
                 ],
-                ranges=[(point.risk_low, point.risk_high) for point in own],
+                ranges=[(point.risk_low, point.risk_high) for point in method_points],
             )
         )
     return Drawing(
@@ -161,7 +165,7 @@ def _map(of: str, density: Density, grid: Grid, crs: str | None) -> Drawing:
 
 
 def is_anonymity(method: str) -> bool:
-    """Whether what a method claims is anonymity, as far as it claims it."""
+    """Whether a method claims anonymity."""
     return not method_named(method).about.claim.no_anonymity
 
 
@@ -177,17 +181,17 @@ def _entries(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str) -
 def _rates_of(
     releases: Sequence[Mapping[str, Any]], knowledge: str, name: str, target: str
 ) -> list[tuple[str, str]]:
-    """(rate, its interval) for each release, a dash where it was not measured."""
-    shown: list[tuple[str, str]] = []
+    """(rate, its interval) for each release, a dash if not measured."""
+    rates: list[tuple[str, str]] = []
     for result in releases:
-        own = [
+        matching = [
             entry
             for entry in result["attacks"].get(knowledge, [])
             if (entry["name"], entry["target"]) == (name, target)
         ]
-        shown.append(
-            (percent(own[0]["rate"]), f"{percent(own[0]['low'])} to {percent(own[0]['high'])}")
-            if own
+        rates.append(
+            (percent(matching[0]["rate"]), f"{percent(matching[0]['low'])} to {percent(matching[0]['high'])}")
+            if matching
             else ("-", "")
         )
-    return shown
+    return rates

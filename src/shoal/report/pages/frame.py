@@ -1,7 +1,7 @@
-"""The frame of every page: a template filled in, its drawings as SVG, and a policy that allows no request.
+"""The frame of every page: a template, its figures as SVG, and a policy that allows no request.
 
-A page is one self-contained HTML file. It states no time of making, no path, no seed, no raw identifier and
-no pseudonym. It has no script, and its content security policy allows none.
+A page is one self-contained HTML file without date, path, seed, raw identifier or pseudonym. It has no
+script, and its content security policy allows none.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shoal.release_folder.files import PRIVATE, PUBLIC
 from shoal.report.figures.drawing import Drawing
-from shoal.report.figures.svg import drawn
+from shoal.report.figures.svg import draw_svg
 from shoal.report.words import numbers, settings
 from shoal.units import show_s
 
@@ -23,7 +23,7 @@ _POLICY: Final = (
 
 
 def page(template: str, drawings: Mapping[str, Drawing], *, public: bool = False, **content: Any) -> str:
-    """A template filled in; it places the drawings by name.
+    """Fill a template, which places the drawings by name.
 
     public: whether it may lie in a release folder; the check of a folder refuses every other page there.
     """
@@ -37,22 +37,22 @@ def environment(package: str, *filters: Callable[..., Any]) -> "Environment":
     """The templates of a package: every value is escaped, and a missing one is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update({each.__name__: each for each in filters})
-    return made
+    templates.filters.update({function.__name__: function for function in filters})
+    return templates
 
 
 @cache
 def _templates() -> "Environment":
     return environment(
         "shoal.report",
-        drawn,
+        draw_svg,
         show_s,
         numbers.count,
         numbers.exact,

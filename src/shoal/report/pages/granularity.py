@@ -1,4 +1,4 @@
-"""The page on what kte-hide leaves for several tau: the paper's Fig. 6, 8 and 9 for the user's own data."""
+"""The page on the precision of kte-hide for several tau: the paper's Fig. 6, 8 and 9 for the user's data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,27 +17,27 @@ _SPREADS = (
 )
 
 
-def granularity_page(found: Mapping[str, Any]) -> str:
-    """found: the study as its JSON."""
-    settings = found["settings"]
+def granularity_page(study: Mapping[str, Any]) -> str:
+    """The page of a study, given as its JSON."""
+    settings = study["settings"]
     drawings = {
         "space": _against_tau(settings, "space_m", "dx + dy", "m"),
         "time": _against_tau(settings, "time_s", "duration", "s"),
         "suppressed": _suppressed(settings),
-        "hour-space": _by_hour(found, "mean_space_m", "mean dx + dy", "m"),
-        "hour-time": _by_hour(found, "mean_time_s", "mean duration", "s"),
-        "hour-suppressed": _by_hour(found, "suppressed", "samples suppressed", "share"),
+        "hour-space": _by_hour(study, "mean_space_m", "mean dx + dy", "m"),
+        "hour-time": _by_hour(study, "mean_time_s", "mean duration", "s"),
+        "hour-suppressed": _by_hour(study, "suppressed", "samples suppressed", "share"),
     }
-    return page("granularity.html.j2", drawings, found=found, settings=settings)
+    return page("granularity.html.j2", drawings, found=study, settings=settings)
 
 
 def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: str) -> Drawing:
-    """Mean, median and quartiles over the raw samples, one place for each tau (Fig. 6)."""
+    """Mean, median and quartiles over the raw samples for each tau (Fig. 6)."""
     lines = [
         Line(
             name=words,
             x=range(len(settings)),
-            y=[one[name][part] for one in settings],
+            y=[setting[name][part] for setting in settings],
             number=number,
             marked=True,
         )
@@ -48,30 +48,29 @@ def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, u
 
 def _suppressed(settings: Sequence[Mapping[str, Any]]) -> Drawing:
     """The share of raw samples that is suppressed (Fig. 8)."""
-    shares = [one["suppressed"] for one in settings]
+    shares = [setting["suppressed"] for setting in settings]
     lines = [Line(name="suppressed", x=range(len(settings)), y=shares, number=0, marked=True)]
     return _drawing(axes.of_names("tau = epsilon", _taus(settings)), "samples suppressed", "share", lines)
 
 
-def _by_hour(found: Mapping[str, Any], name: str, title: str, unit: str) -> Drawing:
+def _by_hour(study: Mapping[str, Any], name: str, title: str, unit: str) -> Drawing:
     """One line for each tau over the hours of the day (Fig. 9)."""
     lines = [
         Line(
-            name=show_s(one["tau_s"]),
-            x=[hour["hour"] for hour in one["by_hour"]],
-            y=[hour[name] for hour in one["by_hour"]],
+            name=show_s(setting["tau_s"]),
+            x=[hour["hour"] for hour in setting["by_hour"]],
+            y=[hour[name] for hour in setting["by_hour"]],
             number=number,
         )
-        for number, one in enumerate(found["settings"])
+        for number, setting in enumerate(study["settings"])
     ]
-    return _drawing(axes.of_hours(f"hour of the day ({found['time_zone']})"), title, unit, lines)
+    return _drawing(axes.of_hours(f"hour of the day ({study['time_zone']})"), title, unit, lines)
 
 
 def _drawing(x: Axis, title: str, unit: str, lines: Sequence[Line]) -> Drawing:
-    """Lines above zero, with their values in a table."""
     y = axes.from_zero(title, [value for line in lines for value in line.y], unit=unit)
     return Drawing(x=x, y=y, layers=lines, legend=len(lines) > 1, numbers="each")
 
 
 def _taus(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [show_s(one["tau_s"]) for one in settings]
+    return [show_s(setting["tau_s"]) for setting in settings]

@@ -1,10 +1,10 @@
-"""The record that goes with a release: one assembler for boxes and for points, public or private.
+"""The record of a release, of boxes or of points, public or private.
 
-Facts come in, text of one self-contained HTML file goes out. What differs between payloads stands in the
-templates ``record_boxes`` and ``record_points``, which fill the blocks of ``record``.
+The templates ``record_boxes`` and ``record_points`` fill the blocks of ``record`` that differ by payload.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.model.release import Release
@@ -12,21 +12,29 @@ from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report.facts.evidence import (
     Evidence,
+    Example,
     hidden_places,
-    may_be_shown,
+    is_publishable,
     places_that_lost_most,
-    strongest_shown,
+    strongest_publishable,
+    typical_crowd,
 )
-from shoal.report.facts.example import Example, typical_crowd
-from shoal.report.facts.ground import NOTHING_BEHIND, MapGround
+from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.report.facts.release import ReleaseFacts, accuracy_rows
-from shoal.report.figures.record import Shown, drawings_of
+from shoal.report.figures.record import FigureInputs, draw_figures
 from shoal.report.pages.frame import page
-from shoal.report.words.attacks import plainly
+from shoal.report.words.attacks import attack_in_words
 from shoal.report.words.numbers import rows_by_reason, show
-from shoal.report.words.settings import settings_of
-from shoal.report.words.terms import techniques_of
+from shoal.report.words.settings import settings_of, techniques_of
 from shoal.utility.vanished import Vanished
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PrivateParts:
+    """Only for the holder of the raw data: one crowd before and after, and notes that may name a file."""
+
+    example: Example | None
+    notes: Sequence[str]
 
 
 def record_page(
@@ -35,33 +43,13 @@ def record_page(
     *,
     statement: Statement = NOTHING_STATED,
     private: bool = False,
-    ground: MapGround = NOTHING_BEHIND,
+    ground: MapGround = NO_GROUND,
 ) -> str:
-    """The record of a release.
+    """The record of a release as one self-contained HTML file.
 
-    Parameters
-    ----------
-    evidence
-        Raw data, release and linkage, and what is measured of them.
-    verdict
-        What the check of the release found.
-    statement
-        What the publisher states.
-    private
-        Also show one crowd before and after, and the counts behind shares: for the holder of the raw data
-        alone.
-    ground
-        What the publisher lays behind the map.
-
-    Returns
-    -------
-    str
-        One self-contained HTML file.
-
-    Raises
-    ------
-    MisuseError
-        When a k-gap is of other people, or the linkage tells of other losses than the release.
+    private: also show one crowd before and after, and the counts of shares, for the holder of the raw data
+    alone. Raises MisuseError when a k-gap is of other people, or the linkage has other losses than the
+    release.
     """
     facts = evidence.release_facts
     crowds = facts.boxes is not None and facts.boxes.crowds
@@ -72,9 +60,12 @@ def record_page(
         evidence=evidence,
         vanished=evidence.vanished,
         statement=statement,
-        example=typical_crowd(evidence.facts) if private and crowds else None,
-        notes=evidence.facts.original.intake.notes if private else (),  # they may name a file
-        private=private,
+        private=PrivateParts(
+            example=typical_crowd(evidence.facts) if crowds else None,
+            notes=evidence.facts.original.intake.notes,
+        )
+        if private
+        else None,
         ground=ground,
     )
 
@@ -87,23 +78,21 @@ def page_of_facts(
     evidence: Evidence | None = None,
     vanished: Vanished | None = None,
     statement: Statement = NOTHING_STATED,
-    example: Example | None = None,
-    notes: Sequence[str] = (),
-    private: bool = False,
-    ground: MapGround = NOTHING_BEHIND,
+    private: PrivateParts | None = None,
+    ground: MapGround = NO_GROUND,
 ) -> str:
-    """The same from the facts alone; the payload of the release is not looked at.
+    """The record from the facts alone, without the payload of the release.
 
-    evidence: None where no attack was played on a release made block by block. vanished: None where it is
-    not known, or nobody lost anything.
+    evidence: None if no attack was played on a release made block by block. vanished: None if unknown, or
+    without loss.
     """
     omission = None if evidence is None else evidence.omission
-    strongest = None if evidence is None else strongest_shown(evidence.assessment)
-    shown = Shown(
+    strongest = None if evidence is None else strongest_publishable(evidence.assessment)
+    figure_inputs = FigureInputs(
         release=release,
         facts=facts,
         vanished=vanished if release.losses.samples_suppressed else None,
-        example=example,
+        example=None if private is None else private.example,
         omission=omission,
         ground=ground,
     )
@@ -113,17 +102,17 @@ def page_of_facts(
         "findings": verdict.to_json()["findings_by_kind"],
         "facts": facts,
         "accuracy_rows": [] if facts.boxes is None else accuracy_rows(facts.boxes.accuracy),
-        "example": example,
-        "private": private,
+        "example": figure_inputs.example,
+        "private": private is not None,
         "settings": settings_of(release),
         "statement": statement,
         "techniques": techniques_of(release),
         "assessment": None if evidence is None else evidence.assessment,
         "strongest": strongest,
-        "plainly": None
+        "plain_words": None
         if strongest is None
-        else plainly(strongest.release.name, str(strongest.release.asked)),
-        "may_be_shown": may_be_shown,
+        else attack_in_words(strongest.release.name, str(strongest.release.asked)),
+        "is_publishable": is_publishable,
         "sampled": None if evidence is None else evidence.sampled,
         "utility": None if evidence is None else evidence.utility,
         "show": show,
@@ -133,6 +122,8 @@ def page_of_facts(
         "hidden_places": 0 if vanished is None else hidden_places(vanished),
         "dropped": rows_by_reason(release.losses.rows, facts.rows_read),
         "repaired": rows_by_reason(release.rows_repaired, facts.rows_read),
-        "notes": notes,
+        "notes": () if private is None else private.notes,
     }
-    return page(f"record_{release.kind}.html.j2", drawings_of(shown), public=not private, **content)
+    return page(
+        f"record_{release.kind}.html.j2", draw_figures(figure_inputs), public=private is None, **content
+    )

@@ -1,4 +1,4 @@
-"""What an attack wins, said for readers who know no term of the field."""
+"""The result of an attack in words for readers without the terms of the field."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,35 +9,35 @@ from shoal.report.words.numbers import percent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plainly:
-    """Who attacks with what, a sentence; and what stands before and behind the figure in the next one."""
+class PlainWords:
+    """A sentence on the attacker and their knowledge.
+
+    And the words before and after the figure in the next one.
+    """
 
     somebody: str
     before: str
     after: str
 
 
-def plainly(name: str, asked: str) -> Plainly:
-    """The words of a rate, by its name and the knowledge that was asked for; from the table of attacks."""
+def attack_in_words(name: str, asked: str) -> PlainWords:
+    """The words of a rate from the table of attacks, by its name and its knowledge."""
     row = ATTACKS[asked.partition(":")[0]]
     before, _, after = row.wins[name].partition("{rate}")
-    return Plainly(
+    return PlainWords(
         somebody=f"Somebody {row.sentence[0].lower()}{row.sentence[1:]}",
         before=f"They {before.strip()}",
         after=after.strip(),
     )
 
 
-def strongest_in_words(found: Mapping[str, Any] | None, otherwise: str) -> str:
-    """What the strongest attack wins, an entry of ``shoal attack --json``, with its terms in brackets.
-
-    otherwise: what is said where there is none.
-    """
-    if found is None:
+def strongest_in_words(entry: Mapping[str, Any] | None, otherwise: str) -> str:
+    """The result of the strongest attack, an entry of ``shoal attack --json``, with its terms in brackets."""
+    if entry is None:
         return f"strongest attack: {otherwise}"
-    said = plainly(found["name"], found["asked"])
+    words = attack_in_words(entry["name"], entry["asked"])
     return (
-        f"strongest attack of those tried: {said.somebody} {said.before} {percent(found['rate'])} "
-        f"({percent(found['low'])} to {percent(found['high'])}) {said.after}; guessing would give "
-        f"{percent(found['baseline'])} [{found['name']}, {found['knowledge']}]"
+        f"strongest attack of those tried: {words.somebody} {words.before} {percent(entry['rate'])} "
+        f"({percent(entry['low'])} to {percent(entry['high'])}) {words.after}; guessing would give "
+        f"{percent(entry['baseline'])} [{entry['name']}, {entry['knowledge']}]"
     )

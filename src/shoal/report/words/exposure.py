@@ -1,4 +1,4 @@
-"""What an assessment found, in plain words for people and as one document for programs."""
+"""The result of an assessment, as sentences and as one JSON document."""
 
 import math
 from collections.abc import Sequence
@@ -19,17 +19,14 @@ _IN_JSON: Final = {
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
-    """What each k would cost and who the tail is, in sentences.
-
-    Raises MisuseError without a k-gap, or with one of other people.
-    """
+    """The cost of each k and the traits of the tail, in sentences; raises as ``exposure_facts``."""
     return exposure_in_words(exposure_facts(original, gaps))
 
 
 def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, Any]:
-    """The same for JSON: fractions, meters and seconds; null for what is unknown. Raises as gaps_in_words.
+    """The same for JSON: fractions, meters and seconds; null for unknown values.
 
-    ranges: 95 % intervals of the figures of everybody; null where everybody was looked at.
+    ranges: 95 % intervals of the figures of everybody; null if everybody was measured.
     """
     facts = exposure_facts(original, gaps)
     return {
@@ -64,7 +61,7 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
 
 
 def exposure_in_words(facts: ExposureFacts) -> list[str]:
-    """What each k would cost and who the tail is, in sentences that speak of at least ten people each."""
+    """The cost of each k and the traits of the tail, in sentences that speak of at least ten people."""
     first = facts.gaps[0]
     sentences = [
         *_how_many(first),
@@ -91,7 +88,6 @@ def exposure_in_words(facts: ExposureFacts) -> list[str]:
 
 
 def _how_many(gap: GapFacts) -> list[str]:
-    """Who was looked at, where it is not everybody."""
     if not gap.ranges:
         return []
     return [
@@ -113,7 +109,7 @@ def _hidden_in_words(gap: GapFacts) -> str:
 
 
 def cost_in_words(gap: GapFacts) -> str:
-    """What a k would cost, in a sentence."""
+    """The cost of hiding at one k, in a sentence."""
     return (
         f"Hiding everybody among {gap.k} would cost a typical person about {meters(gap.cost_space_m)} of "
         f"position and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "

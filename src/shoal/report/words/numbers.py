@@ -15,7 +15,7 @@ def count(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage with one digit; 0 and 100 only when it is exactly that."""
+    """A share as a percentage with one digit; 0 and 100 only when exact."""
     if math.isnan(share):
         return _NONE
     if 0 < share < 0.0005:
@@ -31,7 +31,7 @@ def meters(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A measured duration to three digits, in the largest unit of which it is two or a whole number."""
+    """A measured duration to three digits, in the largest unit that gives at least 2 or a whole number."""
     if math.isnan(value):
         return _NONE
     fitting = [
@@ -44,16 +44,16 @@ def seconds(value: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """A plain number to three digits; a dash when there is none to show."""
+    """A plain number to three digits; a dash for None and nan."""
     return _NONE if value is None or math.isnan(value) else f"{value:.3g}"
 
 
 def show(value: float | None, unit: str) -> str:
-    """A value of a metric as people write it; a dash for one that is not known."""
-    known = math.nan if value is None else value
+    """A value of a metric with its unit; a dash if unknown."""
+    as_float = math.nan if value is None else value
     if unit in {"share", "m", "s"}:
-        return {"share": percent, "m": meters, "s": seconds}[unit](known)
-    return number(known)
+        return {"share": percent, "m": meters, "s": seconds}[unit](as_float)
+    return number(as_float)
 
 
 def exact(value: float) -> str:

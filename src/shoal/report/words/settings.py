@@ -1,4 +1,4 @@
-"""The settings of a release as the reports list them: name, value with its unit, and what it means."""
+"""The settings of a release as reports list them, and its techniques in the terms of ISO/IEC 20889:2018."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal.methods import method_named
+from shoal.methods.method import Technique, rounding
 from shoal.methods.parameters import Parameter, declared_parameters
 from shoal.model.release import Release
 from shoal.units import show_m, show_s
@@ -19,7 +20,7 @@ _WITH_UNIT: Final[Mapping[str | None, Callable[[float], str]]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One row of the table of parameters."""
+    """A row of the table of parameters."""
 
     name: str
     value: str
@@ -27,34 +28,32 @@ class Setting:
 
 
 def settings_of(release: Release) -> list[Setting]:
-    """Every setting that shaped the release: its method's, and those of its reading that matter.
+    """The parameters of the method and the settings of the reading that shaped the release.
 
-    Column names and the day of reading are left out. A parameter with the name of a setting of the reading
-    stands under its path in the manifest. Raises MisuseError for a method or a parameter that no declaration
-    explains.
+    A parameter with the name of a setting of the reading appears under its path in the manifest. Raises
+    MisuseError for an undeclared method or parameter.
     """
     read = _settings_of_reading(release)
-    taken = {setting.name for setting in read}
-    own = declared_parameters(method_named(release.method))
+    reading_names = {setting.name for setting in read}
+    declared = declared_parameters(method_named(release.method))
     rows = []
     for name, value in release.parameters.items():
-        if name not in own:
+        if name not in declared:
             raise MisuseError(
                 f"{method_name(release.method)} has no parameter '{name}', so nothing says what it means; "
-                f"known: {', '.join(own)}"
+                f"known: {', '.join(declared)}"
             )
-        shown_name = f"parameters.{name}" if name in taken else name
-        rows.append(Setting(shown_name, _shown(own[name], value), own[name].meaning))
+        shown_name = f"parameters.{name}" if name in reading_names else name
+        rows.append(Setting(shown_name, _shown(declared[name], value), declared[name].meaning))
     return rows + read
 
 
 def method_name(method: str) -> str:
-    """The method as its authors write it; raises MisuseError when there is none of this name."""
+    """The method's title; raises MisuseError for an unknown method."""
     return method_named(method).about.title
 
 
 def _settings_of_reading(release: Release) -> list[Setting]:
-    """How the raw data was read, as far as it says something about the release."""
     rows = []
     if release.grid is not None:
         rows += [
@@ -94,7 +93,6 @@ def _settings_of_reading(release: Release) -> list[Setting]:
 
 
 def _shown(parameter: Parameter, value: Any) -> str:
-    """A value with the unit of its parameter."""
     if value is None:
         return "off"
     if isinstance(value, Mapping):
@@ -104,3 +102,25 @@ def _shown(parameter: Parameter, value: Any) -> str:
     if parameter.unit in _WITH_UNIT:
         return _WITH_UNIT[parameter.unit](value)
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+_PSEUDONYMS: Final = Technique(
+    "pseudonymization techniques",
+    "pseudonymization",
+    "identifiers are replaced by random ones, in random order",
+)
+_ROUNDING: Final = rounding("places are rounded to cells and times to slots")
+_RECORDS: Final = Technique("suppression techniques", "record suppression", "people are left out whole")
+_VALUES: Final = Technique("suppression techniques", "local suppression", "single samples are left out")
+
+
+def techniques_of(release: Release) -> list[Technique]:
+    """The techniques of this release: rounding if on a grid, suppression if something was suppressed."""
+    lost = release.losses
+    return [
+        _PSEUDONYMS,
+        *([] if release.grid is None else [_ROUNDING]),
+        *method_named(release.method).about.techniques,
+        *([_VALUES] if lost.samples_suppressed else []),
+        *([_RECORDS] if lost.subjects_suppressed else []),
+    ]

@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from shoal.errors import InputError, ShoalError
-from shoal.local_pages.forms import Form, RefusedError, absolute, form_messages, form_of, redirect
+from shoal.local_pages.forms import Form, RefusedError, absolute_path, form_messages, form_of, redirect
 from shoal.local_pages.guard import Guard, Keys, Site
 from shoal_collect.app.drawing import trip_maps
 from shoal_collect.app.house import style
@@ -194,7 +194,7 @@ class _Pages:
         person, do = self._person, form.one("do")
         following = page
         if (page, do) == ("trip", "path") and self._by_path:
-            person.take_path(absolute(form.one("path")))
+            person.take_path(absolute_path(form.one("path")))
         elif (page, do) == ("trip", "person"):
             person.choose(form.one("subject"))
         elif (page, do) == ("trip", "pick"):

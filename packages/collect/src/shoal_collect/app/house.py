@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from shoal.errors import InputError, MisuseError
-from shoal.local_pages.guard import Guard, Headers, Receive, Scope, Send, Site, answer, foreign
+from shoal.local_pages.guard import Guard, Headers, Receive, Scope, Send, Site, answer, reason_foreign
 from shoal_collect.app.pages import templates
 
 _DIGITS: Final = 8
@@ -135,7 +135,7 @@ class Door:
         if asked not in (("GET", "/"), ("GET", _STYLE), ("POST", "/pair")):
             await self._guard(scope, receive, send)
             return
-        why = foreign(scope, Headers(scope), self._site)
+        why = reason_foreign(scope, Headers(scope), self._site)
         if why is not None:
             await answer(send, 403, f"{self._site.name}: {why}")
         elif asked[1] == _STYLE:

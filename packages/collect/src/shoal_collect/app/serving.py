@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from shoal.errors import InputError
 from shoal.local_pages.guard import HOST, Keys, Site
-from shoal.local_pages.serving import bound, open_page
+from shoal.local_pages.serving import open_page, open_server
 from shoal_collect.app.app import participant_application
 from shoal_collect.app.house import Door, certificate, house_address
 from shoal_collect.app.person import Addresses, Person
@@ -72,11 +72,12 @@ def serve_participant(
         app: Any = participant_application(person, keys, site, by_path=house is None)
         try:
             if house is None:
-                server, listening, address = bound(app, host, port)
+                server, listening, address = open_server(app, host, port)
                 digest = None
             else:
                 with certificate(host) as (cert, key, digest):  # read once, and gone before anybody comes
-                    server, listening, address = bound(Door(app, site, show_code), host, port, cert, key)  # type: ignore[arg-type]  # any ASGI application
+                    door: Any = Door(app, site, show_code)
+                    server, listening, address = open_server(door, host, port, cert, key)
         except InputError as error:
             raise InputError(
                 f"nothing can listen at {host}, port {port}; choose another with --port or --house"

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from shoal.cli.options import PATH, needs_extra, page_in_a_browser
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal_collect.cli.collect import leave_no_core, servers_of_a_round
 
 
 @click.command(
     name="app",
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         ("shoal collect app --server URL --authority URL", "in your browser, on this machine"),
         ("shoal collect app --server URL --authority URL --house", "on a phone in your house"),

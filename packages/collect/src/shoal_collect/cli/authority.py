@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from shoal.cli.options import PATH, needs_extra, refuse_unused
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError
 from shoal_collect.cli.collected import require_there
 from shoal_collect.cli.keys import read_files, showing_successors
@@ -14,7 +14,7 @@ from shoal_collect.cli.listening import SERVING, listening, require_listening, s
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect authority --database sqlite:///authority.sqlite --collector-key KEY",

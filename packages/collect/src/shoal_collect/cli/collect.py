@@ -16,7 +16,7 @@ from shoal.cli.options import (
     refuse_unused,
     take_reading,
 )
-from shoal.cli.sections import Group, Taught
+from shoal.cli.sections import ExampleCommand, Group
 from shoal.errors import MisuseError
 from shoal.units import counted
 
@@ -73,7 +73,7 @@ def collect() -> None:
 
 
 @collect.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect simulate --data calls.csv --participants 100",

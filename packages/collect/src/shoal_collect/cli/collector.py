@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.options import DURATION, LENGTH, PATH, needs_extra, refuse_unused
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError, MisuseError
 from shoal_collect.cli.keys import read_files, showing_successors
 from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect server --database sqlite:///collect.sqlite --places places.csv",

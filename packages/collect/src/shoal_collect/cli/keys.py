@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from shoal.cli.options import PATH, needs_extra
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError, MisuseError
 from shoal_collect.cli.listening import secret_of
 
@@ -40,7 +40,7 @@ def showing_successors(command: Command) -> Command:
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect key --role collector --key collector.key",
@@ -62,7 +62,7 @@ def key(role: Any, file: Path) -> int:
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect successor --role collector --key collector.key --new-key collector-2.key --to "

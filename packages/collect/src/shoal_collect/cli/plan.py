@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from shoal.cli.options import needs_extra
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal.errors import MisuseError
 from shoal.units import counted
 
@@ -14,7 +14,7 @@ _SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect plan --people 200 --dishonest 0.1",

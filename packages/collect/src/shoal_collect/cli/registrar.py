@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoal.cli.options import PATH, needs_extra, refuse_unused
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError
 from shoal.units import counted
 from shoal_collect.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
@@ -21,7 +21,7 @@ _LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect registrar --database sqlite:///registrar.sqlite --invite 20",

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from shoal.cli.options import PATH, needs_extra
-from shoal.cli.sections import Taught
+from shoal.cli.sections import ExampleCommand
 from shoal_collect.cli.collected import require_there
 from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
 
 
 @click.command(
-    cls=Taught,
+    cls=ExampleCommand,
     examples=(
         (
             "shoal collect witness --database postgresql://shoal@localhost/shoal",

@@ -140,8 +140,8 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
     x_axis, y_axis, height = axes.of_a_map(
         "east, km",
         "north, km",
-        axes.around_all(*(layer.x for layer in layers)),
-        axes.around_all(*(layer.y for layer in layers)),
+        axes.range_with_margin(*(layer.x for layer in layers)),
+        axes.range_with_margin(*(layer.y for layer in layers)),
     )
     return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height, legend=True)
 

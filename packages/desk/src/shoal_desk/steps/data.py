@@ -5,7 +5,7 @@ from typing import Any, Final
 from shoal.errors import ShoalError
 from shoal.io.cleaning import NAIVE
 from shoal.io.columns.times import TAKEN_AS_UTC
-from shoal.local_pages.forms import Form, RefusedError, absolute, accepted
+from shoal.local_pages.forms import Form, RefusedError, absolute_path, read_entry
 from shoal.report.facts.ground import MapGround
 from shoal.report.words.numbers import seconds
 from shoal.units import counted, duration_s, length_m
@@ -71,9 +71,9 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     source = checked_source(form.one("source"))
     reading = {name: form.one(name) for name in OPTIONS if form.one(name)}
     if "cell" in reading:
-        accepted(lambda: length_m(reading["cell"]))
+        read_entry(lambda: length_m(reading["cell"]))
     if "slot" in reading:
-        accepted(lambda: duration_s(reading["slot"]))
+        read_entry(lambda: duration_s(reading["slot"]))
     if "min-samples-per-day" in reading:
         try:
             good = 0 <= float(reading["min-samples-per-day"]) < float("inf")
@@ -84,8 +84,8 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     streets = {name: form.one(name) for name in GROUND if form.one(name)}
     if streets:
         for name in set(streets) - {"streets-crs"}:
-            streets[name] = str(absolute(streets[name]))
-        accepted(lambda: ground_of(streets))
+            streets[name] = str(absolute_path(streets[name]))
+        read_entry(lambda: ground_of(streets))
     same = (source, reading) == (choices.source, choices.reading)
     return {"source": source, "reading": reading, "streets": streets} | ({} if same else {"confirmed": ()})
 

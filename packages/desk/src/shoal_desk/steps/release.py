@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.errors import MisuseError, ShoalError
 from shoal.io.sources.named_files import require_outside
-from shoal.local_pages.forms import Form, RefusedError, accepted
+from shoal.local_pages.forms import Form, RefusedError, read_entry
 from shoal.methods import METHODS
 from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
@@ -59,7 +59,7 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
             continue
         if not text or text != getattr(choices, name):
             wanted[name] = str(new_path(text, keys[name]))
-    accepted(lambda: require_outside(choices.source, *(Path(text) for text in wanted.values() if text)))
+    read_entry(lambda: require_outside(choices.source, *(Path(text) for text in wanted.values() if text)))
     secret = [Path(wanted[name]) for name in ("linkage", "private_report") if wanted[name]]
     if any(file.is_relative_to(wanted["output"]) for file in secret):
         raise RefusedError("error.secret_inside")
@@ -99,10 +99,10 @@ def find(desk: Desk, choices: Choices, form: Form) -> Fit:
         if not (when or first or second):
             continue
         planar = bool(form.one("planar"))
-        sightings.append(accepted(partial(Sighting.of, when, first, second, planar=planar)))
+        sightings.append(read_entry(partial(Sighting.of, when, first, second, planar=planar)))
     if not sightings:
         raise RefusedError("error.no_sighting")
-    return accepted(lambda: records_that_fit(desk.release(choices), sightings))
+    return read_entry(lambda: records_that_fit(desk.release(choices), sightings))
 
 
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Final
 
-from shoal.local_pages.forms import Form, RefusedError, accepted, whole
+from shoal.local_pages.forms import Form, RefusedError, read_entry, whole_number
 from shoal.methods import METHODS, method_named
 from shoal.report.words.numbers import percent, show
 from shoal.utility import METRICS
@@ -44,7 +44,7 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if not methods or not set(methods) <= set(methods_compared()):
         raise RefusedError("error.no_method")
     texts = form.one("ks").replace(",", " ").split()
-    ks = tuple(sorted({whole(text, 2, _LARGEST_K) for text in texts}))
+    ks = tuple(sorted({whole_number(text, 2, _LARGEST_K) for text in texts}))
     if not 1 <= len(ks) <= _MOST_KS:
         raise RefusedError("error.ks", most=_MOST_KS)
     return {
@@ -58,8 +58,8 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
 def _picked(choices: Choices, method: str, k: str) -> dict[str, Any]:
     if method not in methods_offered(choices):
         raise RefusedError("error.pick")
-    size = whole(k, 2, _LARGEST_K)
-    accepted(lambda: method_named(method)(k=size))
+    size = whole_number(k, 2, _LARGEST_K)
+    read_entry(lambda: method_named(method)(k=size))
     kept = choices.settings if method == choices.method else {}
     return {"method": method, "k": size, "settings": kept}
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.table import ATTACKS
-from shoal.local_pages.forms import Form, RefusedError, accepted
+from shoal.local_pages.forms import Form, RefusedError, read_entry
 from shoal_desk.case import Choices
 from shoal_desk.desk import Desk, Work
 from shoal_desk.recipients import RECIPIENTS, knowledge_of, playable
@@ -27,7 +27,7 @@ def _take(_choices: Choices, form: Form) -> dict[str, Any]:
         if name not in RECIPIENTS:
             raise RefusedError("error.no_recipient")
         more = form.one(f"more-{name}").replace(",", " ").split()
-        texts = accepted(partial(knowledge_of, (*form.many(f"knows-{name}"), *more)))
+        texts = read_entry(partial(knowledge_of, (*form.many(f"knows-{name}"), *more)))
         if not texts:
             raise RefusedError("error.no_adversary", recipient=name)
         recipients[name] = texts
