@@ -186,9 +186,10 @@ def granularity(
             read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output
         ).to_json()
     lines = [
-        f"tau {format_value(setting['tau_s'], 's'):>8}: suppressed "
-        f"{format_value(setting['suppressed'], 'share')}; dx + dy "
-        f"median {format_value(setting['space_m']['median'], 'm')}, mean {format_value(setting['space_m']['mean'], 'm')}; "
+        f"tau {format_value(setting['tau_s'], 's'):>8}: "
+        f"suppressed {format_value(setting['suppressed'], 'share')}; "
+        f"dx + dy median {format_value(setting['space_m']['median'], 'm')}, "
+        f"mean {format_value(setting['space_m']['mean'], 'm')}; "
         f"duration median {format_value(setting['time_s']['median'], 's')}, "
         f"mean {format_value(setting['time_s']['mean'], 's')}"
         for setting in study["settings"]
