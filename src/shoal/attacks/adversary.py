@@ -48,14 +48,13 @@ class Adversary:
         What the adversary has besides the release: nothing (``release alone``), facts about people drawn from
         raw data (``raw data``), or which record is a person's (``own record``).
     wins
-        For each rate, its meaning, in plain words after "They": ``find the record of {rate} of the
-        people``. A rate that is left out is described by its question.
+        For each rate, its meaning, in plain words after "They": ``find the record of {rate} of the people``.
+        A rate that is left out is described by its question.
     parameters
         Readers of the words after the name; the last ``optional`` of them may be left out.
     payloads
         The releases it is evaluated on. An attack that takes boxes meets points, raw and published, as the
-        cells
-        and slots that hold them; one that takes points alone meets them as given.
+        cells and slots that hold them; one that takes points alone meets them as given.
     default
         The settings evaluated when no knowledge is asked for.
     record
@@ -69,12 +68,10 @@ class Adversary:
         Whether it uses an index over places; such attacks run after those that use one over time.
     apart_on
         Rates that are never called the strongest on releases of this kind, because the claim itself allows
-        them:
-        a truthful box holds its person, however large it is, and a cluster may be known.
+        them: a truthful box holds its person, however large it is, and a cluster may be known.
     same_knowledge_as
         The attack on boxes whose adversary knows as much. Comparisons judge a release of points by the
-        stronger
-        of the two: moved points lie in other cells, which does not mislead this one.
+        stronger of the two: moved points lie in other cells, which does not mislead this one.
     """
 
     name: str

@@ -76,8 +76,7 @@ def name_moved(
     """(chances [v] to name the right record, int64 [v] the record named) from knowledge with errors.
 
     The record is named whose points stand where the observations [m, 3], in slots and cells, would be moved
-    to.
-    None = no point was moved.
+    to. None = no point was moved.
     """
     moved = cylinders_of(evaluation.as_given)
     if moved is None:

@@ -67,17 +67,12 @@ _PART: Final = 50
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reading:
-    """A record that a person reads.
+    """A record that a person reads."""
 
-    boxes: [b, 6]. true: int64 [s, 3], the samples to find, ascending in time; at least one. known: positions
-    of
-    the people whose samples are known. rows: the boxes that count; None = all.
-    """
-
-    boxes: Integers
-    true: Integers
-    known: Integers
-    rows: Integers | None = None
+    boxes: Integers  # [b, 6]
+    true: Integers  # int64 [s, 3], the samples to find, ascending in time; at least one
+    known: Integers  # positions of the people whose samples are known
+    rows: Integers | None = None  # the boxes that count; None = all
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,11 +80,9 @@ class Read:
     """How much is named rightly, with what is known and with nothing, in this order.
 
     shares: float64 [2, r, 6] for each reading: of boxes, those where a sample in the box is named and where
-    its
-    cell is; the same two for guessing a cell and slot of the box; of samples in boxes, those that are named,
-    and
-    the same for guessing. errors: float64 [2, s, 2], distance in cells and slots of the named place from each
-    sample; of several boxes the nearest in place, infinite without any.
+    its cell is; the same two for guessing a cell and slot of the box; of samples in boxes, those that are
+    named, and the same for guessing. errors: float64 [2, s, 2], distance in cells and slots of the named
+    place from each sample; of several boxes the nearest in place, infinite without any.
     """
 
     shares: Floats

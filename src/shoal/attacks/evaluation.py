@@ -25,17 +25,12 @@ from shoal.runtime.run import Run
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Victims:
-    """The people who are looked for on one target.
-
-    people: the data that knowledge of them comes from. subjects: int64 [v], positions in it. records: int64
-    [v],
-    the record of each.
-    """
+    """The people who are looked for on one target."""
 
     label: TargetName
-    people: Trajectories
-    subjects: Integers
-    records: Integers
+    people: Trajectories  # the data that knowledge of them comes from
+    subjects: Integers  # int64 [v], positions in it
+    records: Integers  # int64 [v], the record of each
 
 
 def victims_of(
@@ -50,8 +45,7 @@ def victims_of(
     """The victims on raw data and, for a release, on it and as its control where people are left for that.
 
     candidates: possible victims on raw data and release; None = all people. Raises InputError when the parts
-    do
-    not belong together.
+    do not belong together.
     """
     everybody = np.arange(original.n_subjects)
     if release is None or linkage is None:
@@ -115,56 +109,31 @@ Earlier = tuple[Release, Linkage]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
-    """The surroundings of the victims.
+    """The surroundings of the victims."""
 
-    claim: of the release; None = raw data. inside: all people with a record in the target; outside: people
-    without
-    one, both in the form of the target. earlier: an earlier release of the same people and its linkage.
-    """
-
-    claim: Claim | None = None
-    inside: Victims | None = None
-    outside: Victims | None = None
-    earlier: Earlier | None = None
+    claim: Claim | None = None  # of the release; None = raw data
+    inside: Victims | None = None  # all people with a record in the target
+    outside: Victims | None = None  # people without one, both in the form of the target
+    earlier: Earlier | None = None  # an earlier release of the same people and its linkage
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluation(Generic[Target]):
     """One adversary's task on one target.
 
-    Parameters
-    ----------
-    people
-        The data that knowledge comes from: snapped for boxes, as given for points.
-    target
-        The records to search in.
-    victims
-        int64 [v]: positions of subjects in ``people``.
-    records
-        int64 [v]: the record of each victim in ``target``. People of the control group have none; records
-        drawn
-        at random stand in, so that the rate shows what luck gives.
-    label
-        ``raw``, ``release`` or ``control``.
-    start
-        When the raw data begins: a slot if ``people`` is snapped, otherwise seconds.
-    run
-        Progress and threads.
-    context
-        The claim, the other people and an earlier release.
-    as_given
-        The same evaluation with points as given, for cells of records that were moved into cylinders; else
-        None.
+    records: int64 [v]: the record of each victim in ``target``. People of the control group have none;
+    records drawn at random stand in, so that the rate shows what luck gives. as_given: the same evaluation
+    with points as given, for cells of records that were moved into cylinders; else None.
     """
 
-    people: Trajectories
-    target: Target
-    victims: Integers
+    people: Trajectories  # the data that knowledge comes from: snapped for boxes, as given for points
+    target: Target  # the records to search in
+    victims: Integers  # int64 [v]: positions of subjects in ``people``
     records: Integers
-    label: TargetName
-    start: float
-    run: Run
-    context: Context = field(default_factory=Context)
+    label: TargetName  # ``raw``, ``release`` or ``control``
+    start: float  # when the raw data begins: a slot if ``people`` is snapped, otherwise seconds
+    run: Run  # progress and threads
+    context: Context = field(default_factory=Context)  # the claim, the other people and an earlier release
     as_given: "Evaluation[PointTarget] | None" = None
 
     @property
@@ -201,20 +170,15 @@ class Evaluation(Generic[Target]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluations:
-    """The same victims on every target, for adversaries of boxes and of points as given.
+    """The same victims on every target, for adversaries of boxes and of points as given."""
 
-    original: raw data on the release's grid, or as given. release: None = raw data alone. records: int64 [n],
-    the
-    record of all people, -1 = none. outside: people without one. earlier: an earlier release and its linkage.
-    """
-
-    original: Trajectories
-    release: Release | None
+    original: Trajectories  # raw data on the release's grid, or as given
+    release: Release | None  # None = raw data alone
     victims: Sequence[Victims]
     run: Run
-    records: Integers
-    outside: Victims | None = None
-    earlier: Earlier | None = None
+    records: Integers  # int64 [n], the record of all people, -1 = none
+    outside: Victims | None = None  # people without one
+    earlier: Earlier | None = None  # an earlier release and its linkage
 
     def of(self, adversary: Adversary) -> Sequence[Evaluation[Any]]:
         """The evaluations in the form that an adversary takes."""
@@ -226,10 +190,7 @@ class Evaluations:
 
     @cached_property
     def on_boxes(self) -> list[Evaluation[BoxTarget]]:
-        """Everything in slots and cells, of 100 m and 60 s where the release holds points.
-
-        Raises MisuseError for raw points as given without a release.
-        """
+        """Everything in slots and cells, of 100 m and 60 s where the release holds points."""
         return list(self._on_boxes())
 
     @cached_property

@@ -39,17 +39,14 @@ def attack_times(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.
 class Answers(NamedTuple):
     """What each victim's points give away.
 
-    alone: float64 [v], whether their record shows more of them than any other. linked, disclosed: float64 [v,
-    2],
-    chances to name their record, and to say something true of the victim, by both rules. lucky: float64 [v],
-    the
-    chance to say something true after naming a random record.
+    linked, disclosed: float64 [v, 2], chances to name their record, and to say something true of the victim,
+    by both rules.
     """
 
-    alone: Floats
+    alone: Floats  # float64 [v], whether their record shows more of them than any other
     linked: Floats
     disclosed: Floats
-    lucky: Floats
+    lucky: Floats  # float64 [v], the chance to say something true after naming a random record
 
 
 def answers(
@@ -63,10 +60,8 @@ def answers(
     """Search for p points of each victim.
 
     record_codes [m], raw_codes [n]: numbers of published and of raw points. The record that shows most of
-    them is
-    named. Of several the shortest, because the same points are a larger share of it; or any one. A tie counts
-    the
-    chance to be right at random.
+    them is named. Of several the shortest, because the same points are a larger share of it; or any one. A
+    tie counts the chance to be right at random.
     """
     target, people = evaluation.target, evaluation.people
     true = target.by_triple.codes_of(people.t, people.x, people.y)
@@ -171,12 +166,9 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
 
     Rules name the record with the least sum of distances, or of their logarithms, where a record stands still
     before its first point and after its last; or with the least sum among those that exist at all known
-    times. In
-    a release of cylinders two more rules ask which record stands where these points would have been moved to.
-    Of
-    several points of a record at one moment, the nearest counts. A tie among c records counts 1/c if the
-    right
-    one is among them.
+    times. In a release of cylinders two more rules ask which record stands where these points would have been
+    moved to. Of several points of a record at one moment, the nearest counts. A tie among c records counts
+    1/c if the right one is among them.
     """
     target, n, people = evaluation.target, len(evaluation.victims), evaluation.people
     rows = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]

@@ -26,15 +26,12 @@ def attack_home_work(
     """Infer the cell of home (20 to 6 o'clock) and of work (9 to 17, Monday to Friday) from a record.
 
     Hours follow a clock ``utc_offset_s`` ahead of UTC; None = the time zone of the data, UTC without one. The
-    true
-    cell is the one that the person visited most at these hours. Rules name the cell that most boxes speak for
-    if
-    they are hulls, which touch their contents: as likelihoods (many boxes that can hold the cell beat one
-    that
-    must), or as expected presence; or the cell with most expected presence if boxes are filled evenly. Of c
-    equally likely cells one is named at random. Baseline: naming for all people the cell that most people
-    have.
-    People without a sample at these hours are no victims; a place that no one has is left out.
+    true cell is the one that the person visited most at these hours. Rules name the cell that most boxes
+    speak for if they are hulls, which touch their contents: as likelihoods (many boxes that can hold the cell
+    beat one that must), or as expected presence; or the cell with most expected presence if boxes are filled
+    evenly. Of c equally likely cells one is named at random. Baseline: naming for all people the cell that
+    most people have. People without a sample at these hours are no victims; a place that no one has is left
+    out.
     """
     del rng  # nothing is drawn: the whole record is known
     clock = _Hours(clock_of(evaluation.people), utc_offset_s)

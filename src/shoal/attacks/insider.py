@@ -1,11 +1,10 @@
 """The insider: a person in the boxes of a record subtracts their own samples from them.
 
 A member of an equivalence class has their raw data, and the class's record is their record. In a class of
-two,
-the partner's samples touch every side of a box that the member's do not. Where people hide each other for a
-while, a hider learns the same from the hidden person's record for that while. A release of hiding sets does
-not say who hides whom: a person hides the owner of a record through a window of time where its boxes hold all
-of their samples and each box one of them. The hider sees that too.
+two, the partner's samples touch every side of a box that the member's do not. Where people hide each other
+for a while, a hider learns the same from the hidden person's record for that while. A release of hiding sets
+does not say who hides whom: a person hides the owner of a record through a window of time where its boxes
+hold all of their samples and each box one of them. The hider sees that too.
 """
 
 from dataclasses import dataclass, replace
@@ -29,16 +28,13 @@ _DRAWS: Final = 8  # windows that are tried for one in which somebody hides the 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharedWindow:
-    """A window of a record, in slots, the rows [b] of its boxes there, and who shares them.
-
-    through: people in the record all through the window; overlapping: those through another, overlapping one.
-    """
+    """A window of a record, in slots, the rows [b] of its boxes there, and who shares them."""
 
     begin: int
     end: int
     rows: Integers
-    through: Integers
-    overlapping: Integers
+    through: Integers  # people in the record all through the window
+    overlapping: Integers  # those through another, overlapping one
 
 
 class Hiders:

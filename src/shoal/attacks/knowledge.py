@@ -20,14 +20,11 @@ THOROUGH_FROM: Final = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """An adversary with numbers that say how much it knows.
+    """An adversary with numbers that say how much it knows."""
 
-    text: as it was written. values: what the adversary's parameters read.
-    """
-
-    text: str
+    text: str  # as it was written
     adversary: Adversary
-    values: tuple[Any, ...]
+    values: tuple[Any, ...]  # what the adversary's parameters read
 
     def rates_on(self, evaluation: Evaluation[Any], rng: np.random.Generator) -> list[Rate]:
         """The adversary's rates; raises MisuseError when the data does not allow the attack."""
@@ -51,10 +48,7 @@ def parse_knowledge(text: str) -> Knowledge:
 
 
 def require_played(texts: Sequence[str], *, series: bool) -> None:
-    """Raises MisuseError for knowledge that cannot be evaluated, whatever the data.
-
-    series: whether an earlier release is available.
-    """
+    """series: whether an earlier release is available."""
     if any(parse_knowledge(text).adversary.series for text in texts) and not series:
         raise MisuseError(NO_EARLIER)
 
@@ -131,10 +125,7 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
 
 
 def require_rate(text: str, name: str, *, or_else: str) -> None:
-    """Raises MisuseError when no adversary with this knowledge has a rate of this name.
-
-    or_else: what may be given instead of such a name.
-    """
+    """or_else: what may be given instead of such a name."""
     row = parse_knowledge(text).adversary
     as_much = [other for other in ATTACKS.values() if other.same_knowledge_as == row.name]
     if all(name not in candidate.answers for candidate in (row, *as_much)):

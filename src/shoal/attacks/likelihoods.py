@@ -23,27 +23,16 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 class Weights:
     """The weight of each cue of a record.
 
-    Parameters
-    ----------
-    name
-        The rule in two or three words.
-    does
-        The adversary's target, after "names the one".
-    even, hull
-        Log density of the known samples in the boxes that hold them: boxes filled evenly, or hulls that touch
-        their contents.
-    record
-        Log density of the known places over all boxes of the record.
-    boxes
-        Log of the number of boxes, for each known sample.
+    even, hull: log density of the known samples in the boxes that hold them: boxes filled evenly, or hulls
+    that touch their contents.
     """
 
-    name: str
-    does: str
+    name: str  # the rule in two or three words
+    does: str  # the adversary's target, after "names the one"
     even: float = 0.0
     hull: float = 0.0
-    record: float = 0.0
-    boxes: float = 0.0
+    record: float = 0.0  # log density of the known places over all boxes of the record
+    boxes: float = 0.0  # log of the number of boxes, for each known sample
 
 
 WEIGHTS: Final = (
@@ -102,8 +91,7 @@ def weigh_exact(
     """Rank records by each victim's exact samples; the result is exact.
 
     Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3]. picks: float64 [v], which of equally
-    good
-    classes is named, as a share of their list; None = the first.
+    good classes is named, as a share of their list; None = the first.
     """
     book = evaluation.target.book
 

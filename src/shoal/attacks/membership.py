@@ -25,10 +25,8 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
     """Say of people, with p exact samples known, whether they are in the release.
 
     Yes when the record with the strongest evidence exceeds a bound, chosen on one half of the people and
-    tried on
-    the other, and the reverse. As a control, people outside are compared with people outside. Raises
-    MisuseError
-    with fewer than four of either kind.
+    tried on the other, and the reverse. As a control, people outside are compared with people outside. Raises
+    MisuseError with fewer than four of either kind.
     """
     outside = evaluation.context.outside
     if outside is None or min(len(outside.subjects), len(evaluation.victims)) < _FEWEST:

@@ -33,8 +33,7 @@ def attack_partner(
     """Claims about a person that are right: as a share of claims, and of the person's points.
 
     members: colluding people, drawn at random from those mixed with the person. Baseline: the person's record
-    as
-    it stands. A raw record is the person's.
+    as it stands. A raw record is the person's.
     """
     inside, claim = evaluation.context.inside, evaluation.context.claim
     if evaluation.label == "control" or inside is None:
@@ -255,8 +254,7 @@ class MovedCrowds:
         """The middle [s, 2] of the cylinder at each time.
 
         A member's step, from x [m, s, 2] to p, leads straight toward it and ends at the edge. Where no step
-        does so
-        with the whole crowd [n, s, 2] inside the cylinder, published points show it.
+        does so with the whole crowd [n, s, 2] inside the cylinder, published points show it.
         """
         radius = self.delta_m / 2
         step = p - x

@@ -48,10 +48,8 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
 
     On raw data the candidates are the people with the same set of N cells (exact). On a release two rates are
     measured: naming the record with most expected visits to these cells (the product of expected visits, or
-    of
-    their shares of all visits); and the anonymity set, which is exact: naming at random one of the records
-    whose
-    boxes hold all of the cells.
+    of their shares of all visits); and the anonymity set, which is exact: naming at random one of the records
+    whose boxes hold all of the cells.
     """
     del rng  # nothing is drawn: the cells are those of the whole trajectory
     places = [top_cells(evaluation, victim, most) for victim in evaluation.victims.tolist()]
@@ -102,11 +100,9 @@ def attack_period(
     """Link a person's visits before a moment with the records after it.
 
     after_s: the moment, in seconds after the raw data begins; None = the middle of the data. A record's score
-    is
-    the log-likelihood of the person's earlier visits (to their 50 most visited cells) under the record's
-    expected
-    shares of visits, or its expected visits. People without earlier or without later samples are no victims.
-    Raises MisuseError when no one is left.
+    is the log-likelihood of the person's earlier visits (to their 50 most visited cells) under the record's
+    expected shares of visits, or its expected visits. People without earlier or without later samples are no
+    victims. Raises MisuseError when no one is left.
     """
     del rng  # nothing is drawn: everything before the moment is known
     people, victims = evaluation.people, evaluation.victims

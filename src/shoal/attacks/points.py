@@ -26,8 +26,7 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
     """Unicity (only the right record covers the p samples) and linkage (the likeliest record that does).
 
     Where samples were moved or suppressed, the right record may cover few of them. The adversary notices,
-    since
-    no record covers all that is known of a person, and then tries the rules for noisy samples, too.
+    since no record covers all that is known of a person, and then tries the rules for noisy samples, too.
     """
     offsets, samples = evaluation.draw_samples(p, rng)
     weighed = weigh_exact(evaluation, offsets, samples)
@@ -69,10 +68,8 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
     """Link with p samples, then claim another sample of the linked record for the victim.
 
     A k-anonymous crowd shares its boxes, so this may succeed where linkage fails: k-anonymity does not
-    prevent
-    it. The other sample is drawn at random from the boxes of the record that cover no known sample, or from
-    all
-    if there is no such box; the rate counts the chance that the victim was in it.
+    prevent it. The other sample is drawn at random from the boxes of the record that cover no known sample,
+    or from all if there is no such box; the rate counts the chance that the victim was in it.
     """
     n = len(evaluation.victims)
     offsets, known_samples = evaluation.draw_samples(p, rng)

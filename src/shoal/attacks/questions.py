@@ -88,15 +88,12 @@ class QuestionAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
-    """The three questions answered.
-
-    tries: the most victims of each attack. notes: attacks that could not be tried. kind: of the release.
-    """
+    """The three questions answered."""
 
     questions: tuple[QuestionAnswers, ...]
-    tries: int
-    notes: tuple[str, ...]
-    kind: PayloadKind
+    tries: int  # the most victims of each attack
+    notes: tuple[str, ...]  # attacks that could not be tried
+    kind: PayloadKind  # of the release
 
     @property
     def strongest_first(self) -> tuple[Answer, ...]:

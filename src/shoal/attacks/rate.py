@@ -47,9 +47,8 @@ def interval_of(chances: Floats, clusters: Integers, max_chance: float = 1.0) ->
 
     A chance is often a part of a success, which varies less than wins and losses do; and victims who share a
     record win and lose together. So the spread is measured over clusters of victims, with half a cluster at 0
-    and
-    half a one at ``max_chance`` added for what was not seen yet. The interval is Wilson's, for the number of
-    independent tries, each won or lost, that has this mean and spread.
+    and half a one at ``max_chance`` added for what was not seen yet. The interval is Wilson's, for the number
+    of independent tries, each won or lost, that has this mean and spread.
 
     Parameters
     ----------
@@ -114,21 +113,11 @@ def gain(rate: float, baseline: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One way to answer from the same knowledge.
+    """One way to answer from the same knowledge."""
 
-    Parameters
-    ----------
-    name
-        In two or three words: ``tightest boxes``.
-    does
-        The adversary's behavior, after "Someone who": ``knows ... and names ...``.
-    chances
-        float [v]: the chance of success against each victim.
-    """
-
-    name: str
-    does: str
-    chances: npt.ArrayLike
+    name: str  # in two or three words: ``tightest boxes``
+    does: str  # the adversary's behavior, after "Someone who": ``knows ... and names ...``
+    chances: npt.ArrayLike  # float [v]: the chance of success against each victim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,8 +189,7 @@ class Rate:
         """The rate of these chances of success, one for each victim.
 
         clusters: int64 [v], victims of equal number share a record; None = no one does. max_chance: the
-        greatest
-        possible chance against anybody.
+        greatest possible chance against anybody.
         """
         chances = np.asarray(outcomes, dtype=np.float64)
         return cls(
@@ -236,10 +224,8 @@ class Rate:
         """The rate of the best rule, without the luck of having chosen it.
 
         Clusters of victims are dealt out to two halves, or more parts. Against each part the adversary uses
-        the rule
-        that wins most against all others; of equals the first. So every victim counts, and no rule is judged
-        by the
-        victims that it was chosen on.
+        the rule that wins most against all others; of equals the first. So every victim counts, and no rule
+        is judged by the victims that it was chosen on.
 
         Parameters
         ----------

@@ -43,11 +43,9 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     """Name for each record the one of an earlier release with the same places at the same hours.
 
     The score sums over places and parts of the day: the share of one record's presence times the log-odds
-    with
-    which the other is there. People of the control group have no record; one drawn at random stands in.
-    Besides
-    the victims' records, as many others are compared as fit in memory. Raises MisuseError without an earlier
-    release, or when no one is in both.
+    with which the other is there. People of the control group have no record; one drawn at random stands in.
+    Besides the victims' records, as many others are compared as fit in memory. Raises MisuseError without an
+    earlier release, or when no one is in both.
     """
     if evaluation.context.earlier is None:
         raise MisuseError(NO_EARLIER)
@@ -139,16 +137,11 @@ def _all_at_once(scores: Floats) -> Integers:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scale:
-    """The boxes of a target in squares of several cells.
+    """The boxes of a target in squares of several cells."""
 
-    squares: int64 [b, 4], the first and the last one in x and in y. counts: squares that each box touches, 0
-    =
-    too many to be informative. part: of the day.
-    """
-
-    squares: Integers
-    counts: Integers
-    part: Integers
+    squares: Integers  # int64 [b, 4], the first and the last one in x and in y
+    counts: Integers  # squares that each box touches, 0 = too many to be informative
+    part: Integers  # of the day
 
     @classmethod
     def of(cls, target: BoxTarget, side: int) -> "Scale":
@@ -176,8 +169,7 @@ def _presences(targets: Sequence[BoxTarget]) -> list[Presence]:
     """Presence of each target's records, with common numbers of features.
 
     Half of a box's presence is at its corners, the rest anywhere in it. A feature is a square of either scale
-    in a
-    part of the day.
+    in a part of the day.
     """
     scales = [[Scale.of(target, side) for side in _SIDES] for target in targets]
     squares = np.concatenate(

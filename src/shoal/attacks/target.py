@@ -78,25 +78,21 @@ def index_over_areas(by_time: CoverIndex) -> BoxTiles:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes:
-    """Records that are equal, box for box.
+    """Records that are equal, box for box."""
 
-    records: the different ones, one for each class. sizes: int64 [c], the number of equal records.
-    """
-
-    records: "BoxTarget"
-    sizes: Integers
+    records: "BoxTarget"  # the different ones, one for each class
+    sizes: Integers  # int64 [c], the number of equal records
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxTarget:
     """Records of boxes.
 
-    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: [b, 6], columns in the
-    order
-    of BOX_COLUMNS, in 32 bits where they fit. Kernels compute in 64 bits; NumPy code converts first.
+    boxes: [b, 6], columns in the order of BOX_COLUMNS, in 32 bits where they fit. Kernels compute in 64 bits;
+    NumPy code converts first.
     """
 
-    offsets: Integers
+    offsets: Integers  # int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]
     boxes: Integers
     grid: Grid
 
@@ -250,13 +246,11 @@ class BoxTarget:
 class PointIndex:
     """Points by number: equal points have equal numbers.
 
-    codes: int64 [m], the number of each point. values: for each column its distinct values, ascending. pairs:
-    for
-    each column after the first, the distinct pairs of (number so far, place in the column).
+    pairs: for each column after the first, the distinct pairs of (number so far, place in the column).
     """
 
-    codes: Integers
-    values: tuple[Numbers, ...]
+    codes: Integers  # int64 [m], the number of each point
+    values: tuple[Numbers, ...]  # for each column its distinct values, ascending
     pairs: tuple[Integers, ...]
 
     @classmethod
@@ -299,17 +293,13 @@ def _places_in(ascending: Numbers, numbers: Numbers) -> Integers:
 class PointTarget:
     """Records of points as given.
 
-    offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds, x,
-    y:
-    meters, float64 [m]. The other fields are caches. tracks: by the k of clusters, int64 [m], the track of
-    each
-    point. By the diameter of cylinders: middles, float64 [m, 2], of each point's cylinder; others, int64 [m],
-    the
-    other point of a crowd of two, -1 elsewhere; undone, [m, 2], the places the points came from.
+    tracks: by the k of clusters, int64 [m], the track of each point. By the diameter of cylinders: middles,
+    float64 [m, 2], of each point's cylinder; others, int64 [m], the other point of a crowd of two, -1
+    elsewhere; undone, [m, 2], the places the points came from.
     """
 
-    offsets: Integers
-    t: Floats
+    offsets: Integers  # int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time
+    t: Floats  # seconds, x, y: meters, float64 [m]. The other fields are caches
     x: Floats
     y: Floats
     tracks: dict[int, Integers] = field(default_factory=dict)

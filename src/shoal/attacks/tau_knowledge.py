@@ -26,15 +26,11 @@ _PART = 100
 
 
 class DrawnWindows(NamedTuple):
-    """Victims of the attack with their windows and questions.
+    """Victims of the attack with their windows and questions."""
 
-    tried: int64 [v], places among the victims. begins: int64 [v, windows], the first slot of each window,
-    ascending. asked: int64 [v], a row of the raw data outside of all windows.
-    """
-
-    tried: Integers
-    begins: Integers
-    asked: Integers
+    tried: Integers  # int64 [v], places among the victims
+    begins: Integers  # int64 [v, windows], the first slot of each window, ascending
+    asked: Integers  # int64 [v], a row of the raw data outside of all windows
 
 
 def attack_tau(
@@ -43,11 +39,10 @@ def attack_tau(
     """Unicity (only the victim's record fits), linkage (the likeliest fitting record), and attribution.
 
     Each window begins at a random observation of the victim and holds all slots that tau_s can touch, one
-    more
-    than its length, since it may begin within a slot; windows do not overlap. Attribution: another random
-    observation, outside the windows, lies where the records say. A person without such an observation, or
-    with
-    too few windows, is not tried. Raises MisuseError when no one is, or when tau is shorter than a slot.
+    more than its length, since it may begin within a slot; windows do not overlap. Attribution: another
+    random observation, outside the windows, lies where the records say. A person without such an observation,
+    or with too few windows, is not tried. Raises MisuseError when no one is, or when tau is shorter than a
+    slot.
     """
     original, target = evaluation.people, evaluation.target
     slot_s = original.snapped_grid().slot_s

@@ -41,12 +41,12 @@ class CompositionRule:
     """How releases of one claim are combined.
 
     who: made from the linked release, its record of each person, and tau. tau_s: how long the claim lets the
-    attacker follow a person, None = always. within_m: places this close are not told apart.
+    attacker follow a person, None = always.
     """
 
     who: Callable[[LinkedRelease, Mapping[str, int], float], FindCandidates]
     tau_s: Callable[[Any], float | None] = lambda _: None
-    within_m: Callable[[Any], float] = lambda _: 0.0
+    within_m: Callable[[Any], float] = lambda _: 0.0  # places this close are not told apart
 
 
 def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUESTIONS) -> list[Rate]:
@@ -58,8 +58,7 @@ def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUEST
         Raw data, release and linkage of each, the newest release first; raw data read as its manifest says.
     most
         Without intervals of time in the claims, all people are asked about. Otherwise at most this many
-        intervals,
-        evenly chosen from those that begin at a sample of the newest raw data.
+        intervals, evenly chosen from those that begin at a sample of the newest raw data.
 
     Returns
     -------

@@ -73,8 +73,7 @@ def _rates(
     """The three rates.
 
     track: [points]. numbers: [points] of each published point, and [n] of each raw one, -1 = not published;
-    then
-    what equal numbers say of a person.
+    then what equal numbers say of a person.
     """
     codes, raw_codes, meaning = numbers
     target, people = evaluation.target, evaluation.people

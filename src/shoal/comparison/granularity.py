@@ -64,17 +64,14 @@ class Granularity:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Releases for several tau = epsilon. failed: values of tau without a release, with the reason.
-
-    time_zone: of the hours.
-    """
+    """Releases for several tau = epsilon. failed: values of tau without a release, with the reason."""
 
     k: int
     people: int
     samples: int
     settings: tuple[Granularity, ...]
     failed: dict[str, str]
-    time_zone: str
+    time_zone: str  # of the hours
 
     def to_json(self) -> dict[str, Any]:
         """All figures; null where there are too few samples for one."""
@@ -84,11 +81,7 @@ class Study:
 def study_granularity(
     original: Trajectories, k: int, taus_s: Sequence[float], run: Run, page: Path | None = None
 ) -> Study:
-    """Make, verify and measure a release for each tau = epsilon; write a page when asked.
-
-    Raises OutputError when the page exists or cannot be written, ClaimError when a release does not hold,
-    MisuseError when no tau works.
-    """
+    """Make, verify and measure a release for each tau = epsilon; write a page when asked."""
     if page is not None and page.exists():
         raise OutputError(f"{page} exists; choose another --output or remove it first")
     require_people(original.n_subjects, k)

@@ -71,8 +71,7 @@ def result_of(
     """The release's attacks and measurements: from an earlier run, or computed and stored.
 
     source: the input of the method, points as given or ``published``, the snapped samples by which every
-    release
-    is judged. outside: the control group in the same form.
+    release is judged. outside: the control group in the same form.
     """
     knowledge_by_text = {
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]

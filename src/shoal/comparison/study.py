@@ -55,10 +55,8 @@ class Study:
     """Everything to compare.
 
     hold_out: share of the people who are left out of every release, as a control group. people: this many,
-    drawn
-    at random, stand for all. seed: decides who they are. frontier: "omit-at-most" = measure what leaving
-    samples
-    out would gain in the crowds of each release, None = do not.
+    drawn at random, stand for all. seed: decides who they are. frontier: "omit-at-most" = measure what
+    leaving samples out would gain in the crowds of each release, None = do not.
     """
 
     settings: tuple[Setting, ...]

@@ -142,10 +142,7 @@ def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajector
 def reveal(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> Composition:
-    """What a release and earlier ones of the same raw data reveal together.
-
-    Raises InputError when one cannot be read or does not belong; parameters as for ``read_issued_releases``.
-    """
+    """What a release and earlier ones of the same raw data reveal together."""
     issued = read_issued_releases(raw, folder, linkage, earlier, run, **overrides)
     return reveal_together(issued[0], issued[1:])
 

@@ -134,18 +134,14 @@ class Nearest:
 
 @dataclass(frozen=True, kw_only=True)
 class NearTask:
-    """Look for the nearest others of the people drawn among the people from first to before end.
+    """Look for the nearest others of the people drawn among the people from first to before end."""
 
-    people: their folder. folder: lists of the people drawn and of their largest useful efforts. count: others
-    per person. threads: for this task.
-    """
-
-    people: Path
-    folder: Path
+    people: Path  # their folder
+    folder: Path  # lists of the people drawn and of their largest useful efforts
     first: int
     end: int
-    count: int
-    threads: int
+    count: int  # others per person
+    threads: int  # for this task
 
 
 def find_nearest(task: NearTask) -> Nearest:
@@ -218,16 +214,12 @@ class PeopleTask:
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdsTask:
-    """Crowds from first to before end, or people without a record.
+    """Crowds from first to before end, or people without a record."""
 
-    people: their folder. folder: the lists of both. release: without its records. job: the folder of the
-    blocks.
-    """
-
-    people: Path
-    folder: Path
-    job: Path
-    release: Release
+    people: Path  # their folder
+    folder: Path  # the lists of both
+    job: Path  # the folder of the blocks
+    release: Release  # without its records
     zones: Zones
     clock: Clock
     of_crowds: bool

@@ -1,8 +1,8 @@
 """The input of work in blocks, and whether it is still the one that it began with.
 
 Names, sizes and times of change decide that quickly, and are part of the job. Who gives an edited file its
-old time back, or copies it, changes its number or the time that the system keeps; then the content decides.
-A table of Spark's catalog is written into the job's folder once, and that copy is the input from then on.
+old time back, or copies it, changes its number or the time that the system keeps; then the content decides. A
+table of Spark's catalog is written into the job's folder once, and that copy is the input from then on.
 """
 
 import hashlib

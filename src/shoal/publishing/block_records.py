@@ -57,12 +57,12 @@ class ReleaseOnDisk(Release):
 class Crowds:
     """Crowds of finished blocks, whose boxes stay in the blocks' files.
 
-    job: the folder of the blocks. subjects: [r] crowd by crowd. blocks, sizes, starts, lengths: [c] block,
-    members, first row of the boxes in that block, and number of boxes.
+    blocks, sizes, starts, lengths: [c] block, members, first row of the boxes in that block, and number of
+    boxes.
     """
 
-    job: Path
-    subjects: Integers
+    job: Path  # the folder of the blocks
+    subjects: Integers  # [r] crowd by crowd
     blocks: Integers
     sizes: Integers
     starts: Integers
@@ -201,10 +201,7 @@ def records_in_parts(release: Release, crowds: Crowds, crowd_of: Integers) -> It
 def records_at(
     header: Release, names: Sequence[str], job: Path, blocks: Integers, starts: Integers, lengths: Integers
 ) -> Release:
-    """Read records by the blocks, and the first rows there, of their boxes.
-
-    Raises InputError for a file that is cut short.
-    """
+    """Read records by the blocks, and the first rows there, of their boxes."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
     checkpoint = Checkpoint(job)
@@ -236,18 +233,14 @@ _WRITING_LABEL: Final = "writing the release"
 
 @dataclass(frozen=True, kw_only=True)
 class TablePart:
-    """Records of a table from first to before end, by the lists in ``folder``.
-
-    header: the release without records. job: the folder of the blocks. window: of the report's map; None
-    before it is chosen.
-    """
+    """Records of a table from first to before end, by the lists in ``folder``."""
 
     folder: Path
-    job: Path
-    header: Release
+    job: Path  # the folder of the blocks
+    header: Release  # the release without records
     first: int
     end: int
-    window: Window | None
+    window: Window | None  # of the report's map; None before it is chosen
 
     @property
     def file(self) -> Path:

@@ -55,8 +55,7 @@ class Checked:
     Parameters
     ----------
     verdict
-        On the expected claim; without one it holds when nothing was found that no published
-        file may show.
+        On the expected claim; without one it holds when nothing was found that no published file may show.
     k
         The size of the smallest class of equal records, or of its people if those are fewer.
     records, rows

@@ -41,14 +41,11 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RawSamples:
-    """The raw samples in the units of a published file, by subject and time.
+    """The raw samples in the units of a published file, by subject and time."""
 
-    offsets: int64 [subjects + 1]. t: seconds; first, second: as the file's axes.
-    """
-
-    offsets: Integers
-    t: Floats
-    first: Floats
+    offsets: Integers  # int64 [subjects + 1]
+    t: Floats  # seconds
+    first: Floats  # first, second: as the file's axes
     second: Floats
 
     @property

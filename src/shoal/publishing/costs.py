@@ -16,31 +16,15 @@ FIRST_USE_CPU_S: Final = 75  # of compiling, once on a machine: docs/performance
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """How one task grows with the data.
+    """How one task grows with the data."""
 
-    Parameters
-    ----------
-    fixed_s
-        CPU seconds of any size, such as loading libraries.
-    s_per_million
-        CPU seconds for a million samples of 1,000 people at k = 2.
-    by_people
-        The exponent with which that grows with people, samples a person being the same.
-    by_k
-        The exponent with which it grows with k - 1.
-    fixed_mb, mb_per_million
-        Peak memory in MB, of any size and for a million samples.
-    disk_mb, disk_mb_per_million
-        What is written, in MB.
-    """
-
-    fixed_s: float
-    s_per_million: float
-    by_people: float
-    by_k: float
-    fixed_mb: float
+    fixed_s: float  # CPU seconds of any size, such as loading libraries
+    s_per_million: float  # CPU seconds for a million samples of 1,000 people at k = 2
+    by_people: float  # the exponent with which that grows with people, samples a person being the same
+    by_k: float  # the exponent with which it grows with k - 1
+    fixed_mb: float  # fixed_mb, mb_per_million: peak memory in MB, of any size and for a million samples
     mb_per_million: float
-    disk_mb: float
+    disk_mb: float  # disk_mb, disk_mb_per_million: what is written, in MB
     disk_mb_per_million: float
 
     def cpu_s(self, people: int, samples: int, k: int = 2) -> float:

@@ -65,10 +65,7 @@ def is_export(folder: Path) -> bool:
 
 
 def is_read_at_once(folder: Path) -> bool:
-    """Whether a folder holds a release in another format whose rows are checked all at once.
-
-    Raises InputError when its list of files cannot be read.
-    """
+    """Whether a folder holds a release in another format whose rows are checked all at once."""
     return is_export(folder) and isinstance(EXPORTS[_format_of(folder, _read_package(folder))], RowsExport)
 
 

@@ -124,10 +124,7 @@ def _write_parts(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schem
 
 
 def export_to_store(release_folder: Path, address: str, form: str) -> ExportResult:
-    """As ``export``, into a new folder of an object store, with the list of files last.
-
-    Also raises OutputError when something exists there, or the store cannot be written.
-    """
+    """As ``export``, into a new folder of an object store, with the list of files last."""
     with TemporaryDirectory(prefix="shoal-export-") as scratch:
         done = export(release_folder, Path(scratch) / "out", form)
         store(Path(scratch) / "out", address, last=PACKAGE_FILE)

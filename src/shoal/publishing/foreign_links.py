@@ -31,15 +31,11 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonLinks:
-    """The person of each record.
+    """The person of each record."""
 
-    person_of: int64 [records], -1 = none. true: whether the links were given, and not found by content.
-    words: where they come from.
-    """
-
-    person_of: Integers
-    true: bool
-    words: str
+    person_of: Integers  # int64 [records], -1 = none
+    true: bool  # whether the links were given, and not found by content
+    words: str  # where they come from
 
 
 def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
@@ -143,10 +139,7 @@ def by_table(published: Foreign, ids: Sequence[str], path: Path) -> PersonLinks:
 
 
 def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Reading) -> PersonLinks:
-    """Link records by row: row i of the file was made from row i of the raw data.
-
-    Raises InputError when the numbers of rows differ, or rows of one record are of two people.
-    """
+    """Link records by row: row i of the file was made from row i of the raw data."""
     people = Names()
     codes = []
     name, waiting = openers(raw, reading)

@@ -87,11 +87,7 @@ class InBlocks:
 
 @contextmanager
 def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Candidate]:
-    """Anonymize all blocks; the release folder gets its name when the block succeeds.
-
-    Raises ClaimError when a block does not keep its promise, and MisuseError for another method than GLOVE or
-    for options that need everyone in memory.
-    """
+    """Anonymize all blocks; the release folder gets its name when the block succeeds."""
     method, run = job.method, job.run
     if not isinstance(method, Glove) or job.options.private_report is not None or job.options.exact_figures:
         raise MisuseError(_NEEDS_EVERYONE)

@@ -69,10 +69,7 @@ def export_to_database(release_folder: Path, address: str, form: str) -> ExportR
 
 
 def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list[str]]:
-    """Make a release folder from the tables; return findings and notes.
-
-    Raises InputError when there is no release, and MisuseError for an address without a table.
-    """
+    """Make a release folder from the tables; return findings and notes."""
     place = place_of(address)
     stored = read_table(place)
     if MANIFEST_FILE not in stored.files:

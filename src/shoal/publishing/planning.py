@@ -40,10 +40,7 @@ RECORD_TRIES: Final = 200  # of the rows of COSTS for the record, as their names
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """The size of an input: rows read, usable rows (samples), and people.
-
-    samples_per_person: [people]. notes: on their positions.
-    """
+    """The size of an input: rows read, usable rows (samples), and people. samples_per_person: [people]."""
 
     rows: int
     samples: int
@@ -51,20 +48,17 @@ class Counts:
     samples_per_person: Integers = field(
         default_factory=lambda: np.zeros(0, dtype=np.int64), compare=False, repr=False
     )
-    notes: tuple[str, ...] = field(default=(), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)  # on their positions
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A piece of work: a row of COSTS, the size of crowds, and a factor (1.5: half as much again).
-
-    people, samples: how many it works on together, and in all; None: everyone.
-    """
+    """A piece of work: a row of COSTS, the size of crowds, and a factor (1.5: half as much again)."""
 
     name: str
     k: int = 2
     times: float = 1.0
-    people: int | None = None
+    people: int | None = None  # people, samples: how many it works on together, and in all; None: everyone
     samples: int | None = None
 
 
@@ -82,24 +76,13 @@ class Step:
 class Blocks:
     """Blocks of people, and the workers.
 
-    Parameters
-    ----------
-    number
-        The number of blocks.
-    people
-        The most people in one.
-    workers
-        Processes on this machine; None on a cluster.
-    at_once
-        The workers that this machine's cores run at the same time; None on a cluster.
-    worker_memory_mb, memory_around_mb
-        Peaks of a worker, and of the process that hands out the tasks.
+    worker_memory_mb, memory_around_mb: peaks of a worker, and of the process that hands out the tasks.
     """
 
-    number: int
-    people: int
-    workers: int | None
-    at_once: int | None
+    number: int  # the number of blocks
+    people: int  # the most people in one
+    workers: int | None  # processes on this machine; None on a cluster
+    at_once: int | None  # the workers that this machine's cores run at the same time; None on a cluster
     worker_memory_mb: float
     memory_around_mb: float
 
@@ -111,27 +94,13 @@ class Blocks:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The cost of a command.
+    """The cost of a command."""
 
-    Parameters
-    ----------
-    counts
-        Of its input.
-    steps
-        One for each task, in order.
-    free_disk_mb
-        Free space where it will write; None for commands that write nothing.
-    machine_memory_mb
-        The memory of this machine; None where it is unknown.
-    blocks
-        None where everyone is worked on at once.
-    """
-
-    counts: Counts
-    steps: tuple[Step, ...]
-    free_disk_mb: float | None
-    machine_memory_mb: float | None
-    blocks: Blocks | None = None
+    counts: Counts  # of its input
+    steps: tuple[Step, ...]  # one for each task, in order
+    free_disk_mb: float | None  # free space where it will write; None for commands that write nothing
+    machine_memory_mb: float | None  # the memory of this machine; None where it is unknown
+    blocks: Blocks | None = None  # None where everyone is worked on at once
 
     @property
     def cpu_s(self) -> float:
@@ -253,10 +222,7 @@ def memory_bound_for(counts: Counts, bound: MemoryBound, needs_everyone: str | N
 def plan(
     counts: Counts, tasks: Sequence[Task], target: Path | None = None, blocks: Blocks | None = None
 ) -> Plan:
-    """The cost of these tasks; target: where they write; blocks: their blocks, if any.
-
-    Raises MisuseError for a task that was not measured.
-    """
+    """The cost of these tasks; target: where they write; blocks: their blocks, if any."""
     steps = []
     for task in tasks:
         row = _row(task.name)

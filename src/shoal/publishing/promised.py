@@ -51,10 +51,7 @@ class FolderInCheck:
 
 @contextmanager
 def open_folder(folder: Path, run: Run) -> Iterator[FolderInCheck]:
-    """Read a release folder, or an export of one, in the background of the block.
-
-    Raises InputError when the manifest, or the files of an export, cannot be read.
-    """
+    """Read a release folder, or an export of one, in the background of the block."""
     with as_release_folder(folder) as (whole, findings, notes), read_in_background(whole, run) as looked:
         yield FolderInCheck(folder=folder, looked=looked, findings=findings, notes=notes)
 

@@ -187,11 +187,7 @@ def publish(
 def require_targets(
     method: Method, output: Path, linkage_file: Path | None, private_report: Path | None
 ) -> None:
-    """Check all targets before any work.
-
-    Raises MisuseError for a private report of points, and OutputError for secret files that exist or lie
-    inside the release.
-    """
+    """Check all targets before any work."""
     of_points = method.about.publishes == "points"
     if private_report is not None and of_points:
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")

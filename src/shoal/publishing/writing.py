@@ -65,16 +65,13 @@ DEFAULT_OPTIONS = PublishOptions()
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PublicationJob:
-    """The work of one publication.
-
-    tries: victims of each attack in the report; 0 plays none.
-    """
+    """The work of one publication."""
 
     method: Method
     output: Path
     rng: Randomness
     run: Run
-    tries: int = TRIES
+    tries: int = TRIES  # victims of each attack in the report; 0 plays none
     options: PublishOptions = DEFAULT_OPTIONS
 
 
@@ -82,12 +79,12 @@ class Candidate(Protocol):
     """An anonymized release whose folder is not complete yet: made at once, or in blocks.
 
     ``publish`` calls ``write_table``, then ``page``, then ``check``; ``strongest`` and ``accuracy`` are known
-    after that. block_sizes: people in each block.
+    after that.
     """
 
     linkage: Linkage
     staging: Path
-    block_sizes: tuple[int, ...]
+    block_sizes: tuple[int, ...]  # people in each block
 
     @property
     def release(self) -> Release:
@@ -136,10 +133,7 @@ def require_free(output: Path, *secrets: Path | None) -> None:
 
 
 def write_manifest_of(staging: Path, release: Release, verdict: Verdict, statement: Statement) -> Manifest:
-    """Write the manifest of a table that is already in the staged folder.
-
-    Raises InputError when places lie off the plane.
-    """
+    """Write the manifest of a table that is already in the staged folder."""
     require_places_on_earth(staging / RELEASE_FILE)
     manifest = build_manifest(release, verdict, staging / RELEASE_FILE, statement)
     write_manifest(manifest, staging / MANIFEST_FILE)
@@ -147,10 +141,7 @@ def write_manifest_of(staging: Path, release: Release, verdict: Verdict, stateme
 
 
 def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manifest:
-    """Write the report, put its digest into the manifest, and check all files.
-
-    Raises ClaimError when the check finds anything.
-    """
+    """Write the report, put its digest into the manifest, and check all files."""
     report, manifest_file = candidate.staging / REPORT_FILE, candidate.staging / MANIFEST_FILE
     with run.stage("page"):
         report.write_text(candidate.page(), encoding="utf-8")
@@ -166,11 +157,7 @@ def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manife
 def staged_secrets(
     output: Path, release: Release, linkage: Linkage, linkage_file: Path | None
 ) -> Iterator[None]:
-    """Write the linkage and its trace when asked; they get their final names when the block succeeds.
-
-    Raises OutputError when another process has published at ``output`` meanwhile: secrets without their
-    release are not kept.
-    """
+    """Write the linkage and its trace when asked; they get their final names when the block succeeds."""
     with ExitStack() as files:
         if linkage_file is not None:
             files.enter_context(staged_linkage(linkage, linkage_file, output))

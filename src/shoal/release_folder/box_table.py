@@ -122,10 +122,7 @@ def _write_outlines(writer: ColumnwiseWriter, release: Release, rows: slice) -> 
 
 
 def decode_boxes(table: pa.Table, grid: Grid, where: str) -> Boxes:
-    """The boxes in file order, rounded to the grid.
-
-    Raises InputError when a column is missing or no number, or has gaps.
-    """
+    """The boxes in file order, rounded to the grid."""
     missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{where} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")

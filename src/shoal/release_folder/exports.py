@@ -34,16 +34,12 @@ class Export:
 
 @dataclass(frozen=True, kw_only=True)
 class RowsExport(Export):
-    """A format whose rows are written and read.
-
-    read: rows in the types of a schema, then all other columns. arranged: the rows in the order of the
-    format. text: the same rows always give the same bytes, so the files can hold nothing else.
-    """
+    """A format whose rows are written and read."""
 
     write: Callable[[pa.Table, Path], None]
-    read: Callable[[Path, pa.Schema], pa.Table]
-    text: bool = False
-    arranged: Callable[[pa.Table], pa.Table] = lambda table: table
+    read: Callable[[Path, pa.Schema], pa.Table]  # rows in the types of a schema, then all other columns
+    text: bool = False  # the same rows always give the same bytes, so the files can hold nothing else
+    arranged: Callable[[pa.Table], pa.Table] = lambda table: table  # the rows in the order of the format
 
 
 def _write_csv(table: pa.Table, path: Path) -> None:

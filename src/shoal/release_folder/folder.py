@@ -55,8 +55,7 @@ def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Rele
     -------
     Release
         Records in the order of first appearance, boxes in canonical order, points by (t, x, y). Boxes are
-        rounded to
-        the manifest's cell and slot; ``verify_folder`` finds those that are not on them.
+        rounded to the manifest's cell and slot; ``verify_folder`` finds those that are not on them.
 
     Raises
     ------
@@ -136,10 +135,7 @@ def read_parquet(path: Path, *, outlines: bool = True) -> pa.Table:
 
 @contextmanager
 def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterator[None]:
-    """Write the linkage table (mode 0600); it gets its final name when the block succeeds.
-
-    Raises OutputError when the file exists or would lie inside the release folder.
-    """
+    """Write the linkage table (mode 0600); it gets its final name when the block succeeds."""
     check_linkage_path(path, release_folder)
     table = pa.table({"uid": column(linkage.uids), "trajectory_id": column(linkage.trajectory_ids)})
     with staged_file(path, partial(pq.write_table, table)):

@@ -275,10 +275,7 @@ def split_table(table: Path, folder: Path) -> None:
 
 
 def join_table(folder: Path, table: Path) -> list[str]:
-    """Join the parts in a folder to a table; return the names of files that are not its parts.
-
-    Raises InputError when there are no parts, or they make no table.
-    """
+    """Join the parts in a folder to a table; return the names of files that are not its parts."""
     parts = sorted(folder.glob("part-*.parquet"))
     if not parts:
         raise InputError(f"{folder} holds no part of a table; fetch or write it again")

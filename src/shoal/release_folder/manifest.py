@@ -168,10 +168,7 @@ class Manifest(BaseModel):
 def build_manifest(
     release: Release, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
 ) -> Manifest:
-    """The manifest of a release, its verdict, its written table, and the page next to that.
-
-    Raises MisuseError when a parameter cannot stand in a manifest.
-    """
+    """The manifest of a release, its verdict, its written table, and the page next to that."""
     grid = release.grid
     report = parquet.with_name(REPORT_FILE)
     entries = {
@@ -212,10 +209,7 @@ def manifest_text(manifest: Manifest) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a release folder.
-
-    Raises InputError when it is missing, unreadable or has unknown entries.
-    """
+    """The manifest of a release folder."""
     path = folder / MANIFEST_FILE
     if not folder.exists():
         raise InputError(f"there is no folder {folder}; check the path")

@@ -58,10 +58,7 @@ def _description(bounds: list[Floats]) -> dict[str, str]:
 
 
 def decode_points(table: pa.Table, where: str) -> Points:
-    """The points in file order.
-
-    Raises InputError when a column is missing or holds anything but finite numbers.
-    """
+    """The points in file order."""
     missing = [name for name in ("trajectory_id", *POINT_COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{where} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")

@@ -23,11 +23,10 @@ from shoal.runtime.arrays import Integers, Numbers
 class Table:
     """A row of TABLES.
 
-    columns: of every table of this kind; rows of a record ascend by them. read: the payload in file order,
-    from a table, the manifest's grid and the file's name.
+    read: the payload in file order, from a table, the manifest's grid and the file's name.
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # of every table of this kind; rows of a record ascend by them
     write: Callable[[Release, Path], None]
     read: Callable[[pa.Table, Grid | None, str], Payload]
 

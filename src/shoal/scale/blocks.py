@@ -35,10 +35,7 @@ _EDGES: Final = (0.05, 0.95)  # quantiles of the spread, which outliers do not c
 
 
 def number_of_blocks(n: int, size: int, k: int) -> int:
-    """The number of blocks of at most ``size`` people for n people.
-
-    Raises MisuseError when such blocks could not hold k people each.
-    """
+    """The number of blocks of at most ``size`` people for n people."""
     if size < 2 * k:
         raise MisuseError(
             f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, "
@@ -79,15 +76,11 @@ BLOCKS: Final = "blocks"
 
 @dataclass(frozen=True, kw_only=True)
 class BlockTask:
-    """One block of a job.
+    """One block of a job. stream: a research seed for the block's draws; None = the system's randomness."""
 
-    folder: of the job, under a path that every worker reaches. method: of the whole release. stream: a
-    research seed for the block's draws; None = the system's randomness.
-    """
-
-    folder: str
+    folder: str  # of the job, under a path that every worker reaches
     block: int
-    method: Glove
+    method: Glove  # of the whole release
     stream: int | None = field(default=None, repr=False)
 
 
@@ -97,10 +90,7 @@ def name_of(block: int) -> str:
 
 
 def anonymize_block(task: BlockTask) -> None:
-    """Write a finished block into its job's folder, unless it is there and undamaged.
-
-    Raises ClaimError when its crowds do not keep the claim.
-    """
+    """Write a finished block into its job's folder, unless it is there and undamaged."""
     Checkpoint(Path(task.folder)).load_or_make(name_of(task.block), lambda: crowds_of(task), apart="boxes")
 
 

@@ -91,10 +91,7 @@ class DaskCluster:
 
 
 def _require_scheduler(address: str) -> None:
-    """Raise EngineError, before any work, unless a scheduler answers there.
-
-    No client is made for this: one without a scheduler takes a minute to close.
-    """
+    """No client is made for this: one without a scheduler takes a minute to close."""
     from distributed.comm import connect
     from distributed.security import Security
 

@@ -147,10 +147,7 @@ class SparkCluster:
 
 
 def start(master: str | None = None) -> "SparkContext":
-    """Start a session on a master, or on all cores of this machine.
-
-    Raises EngineError when it does not start.
-    """
+    """Start a session on a master, or on all cores of this machine."""
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -274,10 +271,7 @@ class _Apart(Thread):
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Delay interrupts until the block ends.
-
-    A Java process that is abandoned while it starts never ends.
-    """
+    """Delay interrupts until the block ends. A Java process that is abandoned while it starts never ends."""
     asked: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
     handlers = {number: signal.getsignal(number) for number in numbers}

@@ -46,10 +46,7 @@ def engine_of(text: str) -> Engine:
 
 
 def workers_here(text: str) -> int | None:
-    """The number of tasks an engine runs at the same time on this machine; None for a cluster.
-
-    Raises MisuseError for an unknown name.
-    """
+    """The number of tasks an engine runs at the same time on this machine; None for a cluster."""
     name, _, detail = text.partition(":")
     match name:
         case "threads" if not detail:

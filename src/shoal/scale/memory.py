@@ -25,15 +25,12 @@ AROUND_BLOCKS: Final = "around the blocks"
 
 @dataclass(frozen=True, kw_only=True)
 class Peak:
-    """Peak memory of a process: a fixed part, and a part for each person and each sample.
-
-    samples_at_once: the most samples in memory together; None: all.
-    """
+    """Peak memory of a process: a fixed part, and a part for each person and each sample."""
 
     always_bytes: int
     person_bytes: int
     sample_bytes: int
-    samples_at_once: int | None = None
+    samples_at_once: int | None = None  # the most samples in memory together; None: all
 
     def of(self, people: int, samples: int) -> int:
         """Bytes for this number of people and samples."""
@@ -82,21 +79,14 @@ def bytes_of_worker(largest: Integers, size: int, *, only_blocks: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryBound:
-    """The memory of all processes of a command together: one that hands out blocks, and the workers.
-
-    measured_people: people in the report's sample for attacks and uses, in memory together.
-    """
+    """The memory of all processes of a command together: one that hands out blocks, and the workers."""
 
     total_bytes: int
     workers: int
-    measured_people: int
+    measured_people: int  # people in the report's sample for attacks and uses, in memory together
 
     def people_in_a_block(self, samples: Integers, k: int) -> int:
-        """The most people in a block, whoever they are.
-
-        samples: [n] of each person. Raises MisuseError, with the memory that is enough, when blocks of k
-        people do not fit.
-        """
+        """The most people in a block, whoever they are. samples: [n] of each person."""
         n, least = len(samples), min(2 * k, len(samples))
         largest = most_samples(samples)
         whole, around = int(largest[-1]), bytes_around(largest, self.measured_people)

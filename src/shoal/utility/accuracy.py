@@ -21,13 +21,10 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extents:
-    """The extents of some samples as distinct pairs with their counts, int64 [d] each.
+    """The extents of some samples as distinct pairs with their counts, int64 [d] each."""
 
-    space_cells: dx + dy; an untouched sample has 2. time_slots: an untouched sample has 1.
-    """
-
-    space_cells: Integers
-    time_slots: Integers
+    space_cells: Integers  # dx + dy; an untouched sample has 2
+    time_slots: Integers  # an untouched sample has 1
     count: Integers
     grid: Grid
 
@@ -117,15 +114,10 @@ class Extents:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Accuracy:
-    """Both readings, and the number of raw samples that no box of their subject's record covers.
+    """Both readings, and the number of raw samples that no box of their subject's record covers."""
 
-    raw: every covered raw sample, by the box with the least extent in time, then in space. published: every
-    box
-    of every record, so a crowd of k counts its boxes k times.
-    """
-
-    raw: Extents
-    published: Extents
+    raw: Extents  # every covered raw sample, by the box with the least extent in time, then in space
+    published: Extents  # every box of every record, so a crowd of k counts its boxes k times
     samples_suppressed: int
 
 

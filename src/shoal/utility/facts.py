@@ -34,28 +34,20 @@ _ZONES_ACROSS: Final = 16
 class Value:
     """The result of one metric.
 
-    Parameters
-    ----------
-    value
-        In the metric's unit; nan where it is unknown.
-    low, high
-        The least and the greatest value that the boxes allow; None where the value is certain.
-    raw, minimum, expected, maximum
-        The quantity itself, in the raw data and as the release lets it be estimated, where it is one number.
-    count
-        The number of things a share counts, where the paper states the count.
-    drawn_low, drawn_high
-        The 95 % interval of the value, where only people drawn at random were asked; else None.
+    low, high: the least and the greatest value that the boxes allow; None where the value is certain. raw,
+    minimum, expected, maximum: the quantity itself, in the raw data and as the release lets it be estimated,
+    where it is one number. drawn_low, drawn_high: the 95 % interval of the value, where only people drawn at
+    random were asked; else None.
     """
 
-    value: float
+    value: float  # in the metric's unit; nan where it is unknown
     low: float | None = None
     high: float | None = None
     raw: float | None = None
     minimum: float | None = None
     expected: float | None = None
     maximum: float | None = None
-    count: int | None = None
+    count: int | None = None  # the number of things a share counts, where the paper states the count
     drawn_low: float | None = None
     drawn_high: float | None = None
 
@@ -158,8 +150,7 @@ class Facts:
         """[m] booleans: the raw samples that the release does not hold; None where the linkage cannot tell.
 
         Of boxes: those that no box of their person's record covers. Of points: those that no published point
-        stands
-        for. Raises MisuseError when the linkage gives another number than the release.
+        stands for. Raises MisuseError when the linkage gives another number than the release.
         """
         return _LOST[self.release.kind](self)
 
@@ -238,8 +229,7 @@ def ask(original: Trajectories, release: Release, run: Run) -> tuple[list[float]
     """[200] the true answers and [200] the estimates from the release, both on one grid.
 
     Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's
-    extent,
-    on cells and slots. No true answer is 0, as each region holds a sample.
+    extent, on cells and slots. No true answer is 0, as each region holds a sample.
     """
     rng = np.random.default_rng(_QUERY_SEED)
     grid = original.snapped_grid()

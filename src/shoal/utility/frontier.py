@@ -17,9 +17,7 @@ LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 class Point:
     """One release: its measured risk with the 95 % interval, and its utility, nan where unknown.
 
-    worst: the rate of the strongest adversary, whatever the budget asks, and worst_by: its name. worst_gain:
-    its
-    advantage over guessing, by which adversaries are compared.
+    worst: the rate of the strongest adversary, whatever the budget asks, and worst_by: its name.
     """
 
     label: str
@@ -30,7 +28,7 @@ class Point:
     utility: float
     worst: float = math.nan
     worst_by: str = ""
-    worst_gain: float = math.nan
+    worst_gain: float = math.nan  # its advantage over guessing, by which adversaries are compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +36,13 @@ class Budget:
     """The accepted risk, at most ``at_most``.
 
     attack: "strongest" = the adversary with the largest advantage over guessing; or one rate by its name,
-    with
-    this knowledge, which is evaluated in any case. utility: the metric that chooses among releases within the
-    budget.
+    with this knowledge, which is evaluated in any case.
     """
 
     attack: str = STRONGEST
     knowledge: str = "points:4"
     at_most: float = 0.05
-    utility: str = "range-error"
+    utility: str = "range-error"  # the metric that chooses among releases within the budget
 
     @property
     def words(self) -> str:

@@ -37,8 +37,7 @@ class Metric:
         The payloads that it can be asked of.
     as_given
         True for a metric of points as given. Every other one reads cells and slots, for points those that
-        hold
-        them.
+        hold them.
     question_of_points
         The question for releases of points, if other words are better.
     in_record_of

@@ -27,8 +27,7 @@ def gyration_error(facts: Facts) -> Value:
 
     raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each
     counted once: moving them inside their boxes changes the radius by at most the root mean square of half
-    their
-    diagonals.
+    their diagonals.
     """
     cell_m, original, release = facts.original.snapped_grid().cell_m, facts.original, facts.release
     people = np.flatnonzero(facts.records >= 0)
@@ -86,10 +85,8 @@ def trip_length_error(facts: Facts) -> Value:
     """1-Wasserstein distance of the lengths of moves from one sample to the next, meters; nan without moves.
 
     raw, minimum, expected, maximum: the mean length. Between two boxes it runs from their gap to their
-    farthest
-    cells, and is expected between their centers. A release with fewer, wider boxes has fewer and longer
-    moves,
-    which is part of the error.
+    farthest cells, and is expected between their centers. A release with fewer, wider boxes has fewer and
+    longer moves, which is part of the error.
     """
     original, release = facts.original, facts.release
     true = _middle_lengths(
@@ -144,8 +141,7 @@ def time_profile_error(facts: Facts) -> Value:
     """Total variation distance of the shares of samples in the 24 hours of the day, by the clock of the data.
 
     Each box is spread evenly over its interval. low, high: bounds of the distance over all times that the
-    boxes
-    allow.
+    boxes allow.
     """
     clock = clock_of(facts.original)
     raw, seen = facts.run.map(lambda data: time_profile(data, clock), facts.both)
@@ -161,8 +157,7 @@ def home_kept(facts: Facts) -> Value:
     """Share of people whose most visited cell at night lies in their record's likeliest area at night.
 
     Night is from 20 to 6 o'clock, by the clock of the data (UTC without a zone). People without a sample
-    then, or
-    without a record, do not count; nan without anybody.
+    then, or without a record, do not count; nan without anybody.
     """
     original, release = facts.original, facts.release
     slot_s, people = original.snapped_grid().slot_s, np.flatnonzero(facts.records >= 0)
@@ -198,8 +193,7 @@ def od_similarity(facts: Facts) -> Value:
     """Common part of the daily trips between zones; 1 = the same matrix.
 
     It is 2 sum min(raw, expected) / (sum raw + sum expected). raw and expected: the number of daily trips.
-    low,
-    high: bounds over all trips that the boxes allow; their number is fixed.
+    low, high: bounds over all trips that the boxes allow; their number is fixed.
     """
     zones = facts.zones
     raw, seen = facts.run.map(lambda data: origin_destination(data, zones), facts.both)

@@ -26,23 +26,16 @@ _QUERIES_PER_PART = 500
 class PointUtility:
     """Space distortion and removals of a release of points.
 
-    Parameters
-    ----------
-    total_distortion_m, mean_distortion_m
-        Distance of raw points from their person's record at their time (TotalSD): sum and mean.
-    defined
-        Raw points at whose time their record has a place.
-    total_at_same_times_m, at_same_times
-        The sum as Def. 3 has it, over the raw points whose exact time stamp stands in their person's record,
-        and
-        their number. Of several published points with that stamp, the mean counts.
-    removed_trajectories, removed_locations
-        Shares of all records and of all points; below 0 where there are more points than before.
+    total_distortion_m, mean_distortion_m: distance of raw points from their person's record at their time
+    (TotalSD): sum and mean. total_at_same_times_m, at_same_times: the sum as Def. 3 has it, over the raw
+    points whose exact time stamp stands in their person's record, and their number. Of several published
+    points with that stamp, the mean counts. removed_trajectories, removed_locations: shares of all records
+    and of all points; below 0 where there are more points than before.
     """
 
     total_distortion_m: float
     mean_distortion_m: float
-    defined: int
+    defined: int  # raw points at whose time their record has a place
     total_at_same_times_m: float
     at_same_times: int
     removed_trajectories: float
@@ -140,8 +133,7 @@ def calibrated_threshold(
     """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3).
 
     It halves the ratio of the bounds. distortion_at: TotalSD of the release made with a threshold, which
-    rises
-    with it but for the chance in a shuffle. Raises MisuseError unless 0 < least < most.
+    rises with it but for the chance in a shuffle. Raises MisuseError unless 0 < least < most.
     """
     if not 0 < least < most:
         raise MisuseError(
@@ -159,15 +151,12 @@ def calibrated_threshold(
 
 @dataclass(frozen=True, kw_only=True)
 class RangeDistortion:
-    """Errors of range queries: mean relative differences of counts, where 0 / 0 counts as 0.
-
-    asked: the number of queries; empty: those that nothing satisfies in either.
-    """
+    """Errors of range queries: mean relative differences of counts, where 0 / 0 counts as 0."""
 
     sid: float
     aid: float
-    asked: int
-    empty: int
+    asked: int  # the number of queries
+    empty: int  # those that nothing satisfies in either
 
 
 def draw_queries(
@@ -176,8 +165,7 @@ def draw_queries(
     """Random queries around random trajectories, up to ``widest_m`` wide and ``longest_s`` long (Sec. 7.1.4).
 
     The paper does not say where the interval lies. Here it begins at a random moment of the trajectory that
-    is
-    the region and ends with it at the latest, because a region that does not exist asks nothing.
+    is the region and ends with it at the latest, because a region that does not exist asks nothing.
     """
     if count < 1 or not (longest_s >= 0 and widest_m >= 0):
         raise MisuseError(

@@ -38,16 +38,11 @@ class Presence:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vanished:
-    """Lost samples by place and by hour.
-
-    by_zone: [zones], in the order of ``zones``. by_hour: [24], hours of the day by the clock of
-    ``time_zone``, by
-    the start of a sample's slot.
-    """
+    """Lost samples by place and by hour."""
 
     zones: Zones
-    by_zone: Presence
-    by_hour: Presence
+    by_zone: Presence  # [zones], in the order of ``zones``
+    by_hour: Presence  # [24], hours of the day by the clock of ``time_zone``, by the start of a sample's slot
     time_zone: str = "UTC"
 
 
@@ -55,8 +50,7 @@ def vanished_of(facts: Facts) -> Vanished | None:
     """Count the raw samples that the release does not hold, by square zone and by hour of the day.
 
     None where the linkage cannot tell which samples were lost; raises MisuseError when it belongs to other
-    data
-    or another release.
+    data or another release.
     """
     lost = facts.lost
     if lost is None:

@@ -54,12 +54,7 @@ from shoal.verification.points.swapped import examine_location_privacy, examine_
 
 @dataclass(frozen=True, kw_only=True)
 class StreamedCheck:
-    """A check of records in parts, with all identical records in one part.
-
-    of_records: findings from (claim, records, release). of_members: from (claim, raw data, records, release,
-    links), with the number of raw samples in a box of their subject's record. of_losses: from (claim, people,
-    that number, links).
-    """
+    """A check of records in parts, with all identical records in one part."""
 
     of_records: Callable[[Any, Records, Release], Iterable[Finding]]
     of_members: Callable[[Any, Trajectories, Records, Release, Links], tuple[list[Finding], int]]
@@ -68,17 +63,12 @@ class StreamedCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """How one type of claim is checked; the functions take the claim first.
+    """How one type of claim is checked; the functions take the claim first."""
 
-    parts: what the claim consists of, keys of PARTS. examine: called with (claim, examination, run); marks
-    each part that it checked. candidates: who could be whom. streamed: the check in parts, None where it
-    needs all records.
-    """
-
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  # what the claim consists of, keys of PARTS
     examine: Callable[[Any, Examination[Trajectories], Run], None]
-    candidates: Candidates
-    streamed: StreamedCheck | None
+    candidates: Candidates  # who could be whom
+    streamed: StreamedCheck | None  # the check in parts, None where it needs all records
 
 
 CHECKS: Final[dict[type[Claim], Check]] = {

@@ -1,8 +1,4 @@
-"""The parts that claims consist of, and the state of one examination: findings, notes and checked parts.
-
-A row of CHECKS names the parts of its claim, and the check marks each part that it looked at. A part without
-a mark was not checked, and then the claim does not hold.
-"""
+"""The parts of claims and the state of one examination. A part that no check marked breaks the claim."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,18 +23,15 @@ NO_ACCOUNT: Final = "the raw data was not read from a file, so no rows were drop
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examination(Generic[People]):
-    """One release under examination; raises MisuseError for a claim without parts or with unknown ones.
-
-    parts: keys of PARTS that its claim consists of; checked: those that were checked.
-    """
+    """One release under examination; raises MisuseError for a claim without parts or with unknown ones."""
 
     original: People
     release: Release
     linkage: Linkage | None
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  # keys of PARTS that its claim consists of
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    checked: set[str] = field(default_factory=set)
+    checked: set[str] = field(default_factory=set)  # those that were checked
 
     def __post_init__(self) -> None:
         unknown = [part for part in self.parts if part not in PARTS]
@@ -59,10 +52,7 @@ class Examination(Generic[People]):
         self.checked.update(parts)
 
     def compare_accounts(self) -> None:
-        """Compare how the raw data was read with what the release says.
-
-        Data that was not read from a file must have no account.
-        """
+        """Compare how the raw data was read with the release; unread data must have no account."""
         if self.original.intake.rows_read:
             self.add(account_mismatches(self.original, self.release))
             self.mark_checked("account")
@@ -78,10 +68,7 @@ class Examination(Generic[People]):
         return self.links
 
     def count_subjects(self, links: Links | None) -> None:
-        """Compare the subjects without a record with the losses.
-
-        Without links, each record counts as one subject.
-        """
+        """Compare subjects without a record with the losses; without links, a record is a subject."""
         published = self.release.n_records if links is None else links.n_subjects_with_record
         self.add(miscounted_subjects(len(self.original.ids) - published, self.release))
 

@@ -1,8 +1,4 @@
-"""Examine another tool's file: identical records, the people behind them, and true rows.
-
-Its ranges may have any ends. So each axis is cut at every end that occurs: whether a range holds a sample is
-then exact in any unit.
-"""
+"""Examine another tool's file: equal records, people behind them, true rows. Axes are cut at every end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,18 +28,13 @@ OWN_SAMPLES: Final = "that each row holds a sample of its own person (needs --li
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExaminedFile:
-    """What a published file shows.
-
-    people: int64 [c], people behind each class; without a linkage, people with a sample in every row of it.
-    linked: whether the records' people are known. true_rows: [rows] which hold a sample (of their own person,
-    if known). covered: [samples] in a row of the person's record; None without a linkage.
-    """
+    """What a published file shows."""
 
     records: Records
     people: Integers
-    linked: bool
-    true_rows: Flags
-    covered: Flags | None
+    linked: bool  # whether the records' people are known
+    true_rows: Flags  # [rows] which hold a sample (of their own person, if known)
+    covered: Flags | None  # [samples] in a row of the person's record; None without a linkage
 
     @property
     def sizes(self) -> Integers:

@@ -17,10 +17,7 @@ _FEW: Final = 1000
 
 
 def too_many_records(original: Population, n_records: int) -> list[Finding]:
-    """A finding when there are far more records than people; then nothing else is checked.
-
-    This bounds the cost of a small file with a million records.
-    """
+    """A finding when there are far more records than people: a small file would cost much to check."""
     if n_records <= 2 * len(original.ids) + _FEW:
         return []
     message = (
@@ -32,12 +29,9 @@ def too_many_records(original: Population, n_records: int) -> list[Finding]:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Links:
-    """Who became which record, by position, and contradictions of the linkage.
+    """Who became which record, by position, and contradictions of the linkage."""
 
-    subject_of: int64 [n], the one subject of each record, -1 where there is none or more than one.
-    """
-
-    subject_of: Integers
+    subject_of: Integers  # int64 [n], the one subject of each record, -1 where there is none or more than one
     n_subjects_with_record: int
     findings: tuple[Finding, ...]
 

@@ -1,8 +1,4 @@
-"""An index that finds the boxes around a sample; its memory does not depend on the sizes of boxes.
-
-Each box is in one cell of a grid with steps at least as long as its sides, so a sample looks into two cells
-per axis and grid. A hash leads to the cells. Boxes are compared exactly, so collisions only cost time.
-"""
+"""An index that finds the boxes around a sample by a hash of grid cells, in memory of any box size."""
 
 from typing import Final, NamedTuple
 
@@ -16,16 +12,12 @@ LEAST_SPACE: Final = 3  # and of 8 cells
 
 
 class BoxIndex(NamedTuple):
-    """Hash table of m boxes: items heads[h] to heads[h + 1] have hash h.
+    """Hash table of m boxes: items heads[h] to heads[h + 1] have hash h."""
 
-    heads: int64 [2^bits + 1]. times: int64 [m, 2], start and end slot of each item. levels: int64 [l, 2],
-    grids in use.
-    """
-
-    heads: Integers
+    heads: Integers  # int64 [2^bits + 1]
     items: Integers
-    times: Integers
-    levels: Integers
+    times: Integers  # int64 [m, 2], start and end slot of each item
+    levels: Integers  # int64 [l, 2], grids in use
 
 
 def index_boxes(boxes: Integers) -> BoxIndex:

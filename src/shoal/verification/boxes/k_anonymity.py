@@ -1,8 +1,7 @@
 """Check k-anonymity from raw data, release and linkage (Gramaglia and Fiore 2015, Sec. 2.4).
 
-Each record is identical to at least k - 1 others. Each subject has exactly one record or counts as
-suppressed. Each box holds a sample of every member of its class and is the exact hull of the members' samples
-inside it.
+Each record equals at least k - 1 others. Each subject has one record or counts as suppressed. Each box holds
+a sample of every member of its class and is the exact hull of the members' samples inside it.
 """
 
 from collections.abc import Iterator
@@ -92,7 +91,6 @@ def check_members(
 def _possible_members(
     claim: KAnonymity, original: Trajectories, records: Records, release: Release
 ) -> Iterator[Finding]:
-    """Classes that too few subjects could be members of; for checks without a linkage."""
     if not claim.truthful:
         return
     samples = Samples(original.offsets, original.t, original.x, original.y)
@@ -136,10 +134,7 @@ def _boxes_not_tight(
 def too_much_missing(
     claim: KAnonymity, original: Population, covered: int, links: Links
 ) -> Iterator[Finding]:
-    """A finding when more samples or more people are missing than the claim allows.
-
-    covered: samples in a box.
-    """
+    """A finding when more samples (not covered, [samples]) or people are missing than the claim allows."""
     for what, total, present in (
         ("raw samples", original.n_samples, covered),
         ("people", original.n_subjects, links.n_subjects_with_record),

@@ -78,10 +78,7 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
 
 
 def published_records(boxes: Integers, offsets: Integers) -> PublishedRecords:
-    """Prepare records for the compiled loops.
-
-    boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: int64 [n + 1].
-    """
+    """Prepare records (boxes int64 [m, 6] ascending, offsets [n + 1]) for the compiled loops."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     longest = np.zeros(len(offsets) - 1, dtype=np.int64)
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
@@ -92,11 +89,9 @@ def published_records(boxes: Integers, offsets: Integers) -> PublishedRecords:
 def _boxes_not_tight(
     claim: KteAnonymity, original: Trajectories, records: Records, release: Release, run: Run
 ) -> Iterator[Finding]:
-    """Boxes that are not the hull of the raw samples inside them, within what the claim allows.
-
-    A method makes each box as the hull of some samples, and any other sample inside lies inside that hull.
-    """
+    """Boxes that are not the hull of the raw samples inside them, within what the claim allows."""
     allowance = hull_allowance(claim.hull, release.snapped_grid())
+    # a box is made as the hull of some samples, and any other sample inside lies inside that hull
     order = np.lexsort((original.x, original.t))
     slots, starts = np.unique(original.t[order], return_index=True)
     loose = np.zeros(len(records.boxes), dtype=np.bool_)
@@ -184,8 +179,7 @@ def _shortfalls(
 def _count_short_intervals(
     raw: RawSamples, published: PublishedRecords, subjects: Integers, tau: int, k: int, run: Run
 ) -> Integers:
-    """Parts after one that ran out of looks stay undecided."""
-
+    # parts after one that ran out of looks stay undecided
     def ask(part: Integers) -> Integers:
         outcome = np.zeros((len(part), 7), dtype=np.int64)
         looks = LOOKS_PER_SAMPLE * int((raw.offsets[part + 1] - raw.offsets[part]).sum())
@@ -247,10 +241,8 @@ def too_few_owners(
     """Linked records whose person could be matched with fewer than k records (k-concealment).
 
     A record holds a person when its boxes cover all published samples of the person and each box has one. An
-    adversary who knows all raw data assigns to everybody one record that holds them, and rules out the others
-    (Tassa, Mazza and Gionis 2012). The linkage is one assignment. Another record is in some assignment
-    exactly when a cycle leads back from its owner to the person, each taking the record of the next: both are
-    in one strong component.
+    adversary who knows all raw data assigns to everybody one record that holds them. A record can be a
+    person's exactly when its owner and the person are in one strong component (Tassa, Mazza and Gionis 2012).
     """
     linked = np.flatnonzero(links.subject_of >= 0)
     people = links.subject_of[linked]
@@ -284,8 +276,7 @@ def find_holders(
 ) -> None:
     """For each person, the positions in ``linked`` of the records that hold the person.
 
-    Fills ``holders`` from starts[i] on for person i; an empty ``holders`` counts them into ``starts``
-    instead.
+    Fills ``holders`` from starts[i] on for person i; if empty, counts them into ``starts``.
     """
     for i in range(len(people)):
         n_holders = 0
@@ -300,10 +291,7 @@ def find_holders(
 
 @compiled
 def number_components(starts: Integers, holders: Integers, circle: Integers) -> None:
-    """Number the strong components of a graph (Tarjan 1972).
-
-    Edges lead from i to holders[starts[i]:starts[i + 1]]. circle: [n], -1 at first; receives the numbers.
-    """
+    """Number strong components (Tarjan 1972); edges: i to holders[starts[i]:starts[i + 1]]; circle: -1."""
     n = len(circle)
     reached = np.full(n, -1, dtype=np.int64)  # order in which nodes were reached
     lowest = np.zeros(n, dtype=np.int64)  # the earliest open node that each leads to
@@ -351,7 +339,6 @@ def number_components(starts: Integers, holders: Integers, circle: Integers) -> 
 
 @compiled
 def _holds(raw: RawSamples, person: int, boxes: Numbers, first: int, end: int) -> bool:
-    """Whether the boxes, in time order, hold all published samples of a person, with one in each box."""
     b = first
     box_filled = False
     any_published = False

@@ -23,58 +23,41 @@ PAIRS_AT_ONCE: Final = 1 << 21
 
 
 class Intervals(NamedTuple):
-    """Intervals of one subject, [samples, 2]: those that begin with each sample, and those that end with it.
+    """Intervals of one subject, [samples, 2]: those that begin with each sample, those that end with it."""
 
-    low, high: first sample inside, first after. start: first slot. beyond: first sample more than epsilon
-    after (or before) the interval, -1 = none. sound: no sample is suppressed. place: [samples + 1, 2], first
-    interval with ``low`` of at least the row number.
-    """
-
-    low: Integers
+    low: Integers  # low, high: first sample inside, first after
     high: Integers
-    start: Integers
-    beyond: Integers
-    sound: Flags
-    place: Integers
+    start: Integers  # first slot
+    beyond: Integers  # first sample more than epsilon after (or before) the interval, -1 = none
+    sound: Flags  # no sample is suppressed
+    place: Integers  # [samples + 1, 2], first interval with ``low`` of at least the row number
 
 
 class Tally(NamedTuple):
-    """Counts for each interval, [samples, 2].
+    """Counts for each interval, [samples, 2]."""
 
-    fitting: candidates. nearby: other records with the first sample. holding: those also with the sample
-    ``beyond``. reach: the farthest sample that all candidates hold without a gap.
-    """
-
-    fitting: Integers
-    nearby: Integers
-    holding: Integers
-    reach: Integers
+    fitting: Integers  # candidates
+    nearby: Integers  # other records with the first sample
+    holding: Integers  # those also with the sample ``beyond``
+    reach: Integers  # the farthest sample that all candidates hold without a gap
 
 
 class Pairs(NamedTuple):
-    """Which records hold which samples of one subject.
+    """Which records hold which samples of one subject."""
 
-    sample: [room]. before: [room] previous pair of the same record, -1 = none. latest: [n] last pair of each
-    record, -1 = none. records: [n] records with pairs. filled: [m] the box holds a sample of the subject.
-    hits: [m] scratch.
-    """
-
-    sample: Integers
-    before: Integers
-    latest: Integers
-    records: Integers
-    filled: Flags
-    hits: Integers
+    sample: Integers  # [room]
+    before: Integers  # [room] previous pair of the same record, -1 = none
+    latest: Integers  # [n] last pair of each record, -1 = none
+    records: Integers  # [n] records with pairs
+    filled: Flags  # [m] the box holds a sample of the subject
+    hits: Integers  # [m] scratch
 
 
 class Runs(NamedTuple):
-    """The samples of one subject that one record holds, [most samples]: indexes, last first, and run limits.
-
-    begins, ends: first and last sample of the run around each; end -1 = not held.
-    """
+    """The samples of one subject that one record holds, [most samples], last first, and limits of runs."""
 
     samples: Integers
-    begins: Integers
+    begins: Integers  # begins, ends: first and last sample of the run around each; end -1 = not held
     ends: Integers
 
 
@@ -91,11 +74,10 @@ def measure_leakage(
 ) -> None:
     """Measure for how many slots all candidates go on to hold the subject's samples.
 
-    leaked: int64 [samples of these subjects, 2], from the end of the interval that begins with the sample,
-    and back from the start of the one that ends with it; -1 with suppressed samples or without candidates.
-    chance: float64 [same]. Draw as many records as there are other candidates from the non-candidates that
-    hold the interval's first sample: the probability that all hold the subject's first sample more than
-    ``epsilon`` slots beyond. room: pairs in memory at once.
+    leaked: int64 [samples, 2], forward from the interval that begins with the sample, and back; -1 =
+    suppressed samples or no candidates. chance: of as many non-candidates drawn from those that hold the
+    first sample, the probability that all hold the first one more than ``epsilon`` slots beyond. room: pairs
+    in memory at once.
     """
     n_records = len(published.offsets) - 1
     most = 0

@@ -1,7 +1,7 @@
 """Compiled search for intervals with too few candidates under k^(tau,epsilon)-anonymity.
 
-An interval [a, a + tau) has as many slots as one of length tau can touch. One that begins between slots holds
-a subset of its samples, so a record that fits the interval fits the subset, too.
+An interval has as many slots as one of length tau can touch: one that begins between slots holds fewer
+samples.
 """
 
 from typing import Final, NamedTuple
@@ -17,15 +17,12 @@ PATIENCE: Final = 10
 
 
 class PublishedRecords(NamedTuple):
-    """Published boxes, int64 [m, 6], by record and time.
-
-    offsets: [n + 1]. owner: [m], record of each box. longest: [n], slots of each record's longest box.
-    """
+    """Published boxes, int64 [m, 6], by record and time."""
 
     boxes: Integers
-    offsets: Integers
-    owner: Integers
-    longest: Integers
+    offsets: Integers  # [n + 1]
+    owner: Integers  # [m], record of each box
+    longest: Integers  # [n], slots of each record's longest box
     index_: BoxIndex
 
 
@@ -40,16 +37,11 @@ class RawSamples(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Scratch space of one thread.
+    """Scratch space of one thread."""
 
-    hits: [m] boxes of the last search. seen: [n] number of the last search that met each record. state:
-    number of the last search, its hits, and the hits of all searches. fit, until: [k] the current candidates,
-    and the first interval start at which each is none.
-    """
-
-    hits: Integers
-    seen: Integers
-    state: Integers
+    hits: Integers  # [m] boxes of the last search
+    seen: Integers  # [n] number of the last search that met each record
+    state: Integers  # number of the last search, its hits, and the hits of all searches
     fit: Integers
     until: Integers
 
@@ -71,11 +63,7 @@ def holds_sample(raw: RawSamples, published: PublishedRecords, record: int, i: i
 def fits_until(
     raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, a: int, tau: int
 ) -> int:
-    """The first interval start, from ``a`` on, at which a record is no candidate; ``a`` if it never was.
-
-    samples: ascending positions of the subject's published samples; samples[low] is the first from ``a`` on.
-    A candidate holds all samples in the interval, and each of its boxes inside the interval holds one.
-    """
+    """The first interval start, from ``a`` on, at which a record is no candidate; samples[low]: first one."""
     # most records do not fit at ``a``
     if not fits_at(raw, published, record, samples, low, a, tau):
         return a
@@ -102,7 +90,6 @@ def _fits_before(
     tau: int,
     until: int,
 ) -> int:
-    """The first interval start from ``a`` on at which a record is no candidate; at most ``until``."""
     for place in range(low, len(samples)):
         if raw.t[samples[place]] - tau + 1 >= until:
             break

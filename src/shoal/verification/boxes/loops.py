@@ -83,11 +83,10 @@ def match_records(
     has_own_sample: Flags,
     covered: Flags,
 ) -> None:
-    """Compare every record's boxes with its own subject's samples.
+    """Compare every record's boxes with its own subject's samples; fills hulls, has_own_sample and covered.
 
-    subject_of [n]: -1 = none. class_row [n]: first row of the record's class in ``hulls``. Sets
-    has_own_sample [m]; covered [samples]: a box of the subject's record holds it; hulls [m, 6]: grown by
-    members' samples in class boxes.
+    subject_of [n]: -1 = none. class_row [n]: first row of the class in ``hulls`` [m, 6], grown by members'
+    samples.
     """
     for record in range(len(subject_of)):
         subject = subject_of[record]
@@ -120,8 +119,7 @@ def count_possible_members(
 ) -> int:
     """Count subjects with a sample in every box from row ``start`` to ``end``; these samples grow ``hulls``.
 
-    last_tried [subjects]: scratch, smaller than any later ``start + 1``. Only subjects with a sample in the
-    box with the fewest samples around it are tried.
+    last_tried [subjects]: scratch, smaller than any later ``start + 1``.
     """
     rarest_first = 0
     rarest_end = 0
@@ -174,10 +172,7 @@ def mark_loose(
     y: Integers,
     loose: Flags,
 ) -> None:
-    """Set loose [m] for each box that is not the hull of all samples inside, within ``slack`` cells.
-
-    slots: [s] distinct times, ascending; the samples of slots[i] start at slot_starts[i] and ascend by x.
-    """
+    """Set loose [m] for boxes that are not the hull of all samples inside (by slot, x), within ``slack``."""
     for b in range(len(boxes)):
         t_start, t_end, x_min, y_min, x_max, y_max = boxes[b]
         sides = 0

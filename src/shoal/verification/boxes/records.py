@@ -28,17 +28,13 @@ NOT_COMPARED: Final = "the boxes were not compared with the raw data, because th
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Records:
-    """n records with m boxes in c classes of identical records.
+    """n records with m boxes in c classes of identical records."""
 
-    boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: [n + 1]. class_of:
-    [n]. representative: [c], first record of each class. size: [c].
-    """
-
-    boxes: Integers
-    offsets: Integers
-    class_of: Integers
-    representative: Integers
-    size: Integers
+    boxes: Integers  # int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending
+    offsets: Integers  # [n + 1]
+    class_of: Integers  # [n]
+    representative: Integers  # [c], first record of each class
+    size: Integers  # [c]
 
     def record_of_box(self, rows: Integers) -> Integers:
         """The record of each of these boxes."""
@@ -50,10 +46,7 @@ class Records:
 
 
 def classify_records(release: Release) -> Records:
-    """Sort the records of a release and classify them.
-
-    Raises MisuseError when its arrays contradict each other.
-    """
+    """Sort the records of a release and classify them."""
     columns = release.boxes.columns()
     if len({len(column) for column in columns}) > 1:
         raise MisuseError(
@@ -99,15 +92,11 @@ def _classify(boxes: Integers, offsets: Integers) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """How far a box may reach beyond the samples inside it, in cells.
+    """How far a box may reach beyond the samples inside it, in cells."""
 
-    slack: for each side. align: sides lie on multiples of it; 0 = the rule does not fit the cells. fault: for
-    messages.
-    """
-
-    slack: int
-    align: int
-    fault: str
+    slack: int  # for each side
+    align: int  # sides lie on multiples of it; 0 = the rule does not fit the cells
+    fault: str  # for messages
 
     def off_grid(self, boxes: Integers) -> Flags:
         """[m] boxes, int64 [m, 6], with a side off the rule's grid."""
@@ -116,10 +105,7 @@ class Allowance:
         return np.asarray((boxes[:, 2:] % self.align != 0).any(axis=1))
 
     def loose(self, boxes: Integers, hulls: Integers) -> Flags:
-        """[m] boxes that break the rule around the hulls of the samples inside; both int64 [m, 6].
-
-        Time must match exactly.
-        """
+        """[m] boxes beyond the rule around the hulls of samples inside; time must match exactly."""
         loose = np.zeros(len(boxes), dtype=np.bool_)
         mark_beyond_hulls(boxes, hulls, self.slack, loose)
         return loose if self.align == 1 else loose | self.off_grid(boxes)
@@ -138,10 +124,7 @@ def hull_allowance(hull: str, grid: Grid) -> Allowance:
 
 
 def grid_mismatch(original: Population, release: Release) -> list[Finding]:
-    """A finding when raw data and release are on different grids.
-
-    Raises MisuseError for raw data without a grid.
-    """
+    """A finding when raw data and release are on different grids."""
     grid = original.snapped_grid()
     if (release.grid, release.crs) == (grid, original.crs):
         return []
@@ -208,24 +191,17 @@ def miscounted_samples(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OwnMatches:
-    """Which boxes hold which samples of the record's own subject.
+    """Which boxes hold which samples of the record's own subject."""
 
-    in_box: [boxes], the box holds one. covered: [samples], a box of the subject's record holds it. hulls:
-    int64 [boxes, 6], around all members' samples in a class's boxes, in the rows of its representative.
-    """
-
-    in_box: Flags
-    covered: Flags
+    in_box: Flags  # [boxes], the box holds one
+    covered: Flags  # [samples], a box of the subject's record holds it
     hulls: Integers
 
 
 def match_own_samples(
     samples: Trajectories | Samples, records: Records, subject_of: Integers, class_row: Integers
 ) -> OwnMatches:
-    """Compare every record's boxes with its own subject's samples.
-
-    subject_of: int64 [records], -1 = none. class_row: int64 [records], first row of the class's hulls.
-    """
+    """Compare records' boxes with their subject's samples; subject_of -1 = none, class_row: row in hulls."""
     in_box = np.zeros(len(records.boxes), dtype=np.bool_)
     covered = np.zeros(len(samples.t), dtype=np.bool_)
     hulls = empty_hulls(len(records.boxes))

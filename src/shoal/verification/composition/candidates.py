@@ -42,15 +42,11 @@ class IssuedRelease:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class People:
-    """Numbers of people in one release.
+    """Numbers of people in one release."""
 
-    person_at: [subjects] the person of each subject of the raw data. record_of: [people] each person's
-    record, -1 = none. person_of: [records] the person of each record, -1 = unknown.
-    """
-
-    person_at: Integers
-    record_of: Integers
-    person_of: Integers
+    person_at: Integers  # [subjects] the person of each subject of the raw data
+    record_of: Integers  # [people] each person's record, -1 = none
+    person_of: Integers  # [records] the person of each record, -1 = unknown
 
     @classmethod
     def of(cls, release: Release, person_at: Integers, record_of: Integers) -> "People":
@@ -81,14 +77,13 @@ class Candidates:
 
     fitting: from (claim, release, people, tau_s) to a function of (person, moment in seconds): the people who
     could be the person, ascending, None = not in the release. tau_s limits how long the person is followed.
-    None with a reason in ``why_none`` where the claim implies no set. require: raises InputError when data is
-    missing. followed_s, within_m: seconds of movement known (None = all), and the distance within which
-    places cannot be told apart.
+    None with a reason in ``why_none`` where the claim implies no set. followed_s, within_m: seconds of
+    movement known (None = all), and the distance within which places cannot be told apart.
     """
 
     fitting: Callable[[Any, IssuedRelease, People, float | None], Fitting] | None
     why_none: str = ""
-    require: Callable[[IssuedRelease], None] = require_nothing
+    require: Callable[[IssuedRelease], None] = require_nothing  # raises InputError when data is missing
     followed_s: Callable[[Any], float | None] = no_limit
     within_m: Callable[[Any], float] = exact_places
 
@@ -207,10 +202,7 @@ def fitting_records(
     hits: Integers,
     fitting: Integers,
 ) -> int:
-    """Write to ``fitting`` the records that fit what ``record`` shows of its subject in [a, a + tau).
-
-    Returns their number, or -1 where the record shows nothing of the subject there.
-    """
+    """Write to ``fitting`` what fits ``record`` in [a, a + tau); the number, -1 = shows nothing there."""
     samples = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
     n_samples = 0
     for i in range(raw.offsets[subject], raw.offsets[subject + 1]):

@@ -1,7 +1,5 @@
-"""What several releases of the same people reveal together: the people who fit in all of them.
+"""The people who fit in all of several releases (composition attack, Ganta, Kasiviswanathan and Smith 2008).
 
-This is the composition attack of Ganta, Kasiviswanathan and Smith 2008: whoever knows for each release which
-people share a class, cover each other or were swapped is left with the people who fit in every release.
 Classes cannot reveal more, so k remaining people are a promise, as far as the claims go.
 """
 
@@ -27,24 +25,18 @@ MOST_QUESTIONS: Final = 20_000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Composition:
-    """Who remains for each question: a person of the newest release, or what was seen of one in an interval.
+    """Who remains for each question: a person of the newest release, or an interval of one. [q] each."""
 
-    k: the lowest of all claims. record: int64 [q], the person's record. remaining, right: [q], people who fit
-    in every release, and whether the person is one. right_alone: [q], the same in the newest release. alone:
-    [q, releases], people who fit in each release, newest first, -1 where the person is missing. tau_s: length
-    of the intervals, None = everything. within_m: the largest delta.
-    """
-
-    k: int
+    k: int  # the lowest of all claims
     releases: int
     people: int
-    record: Integers
+    record: Integers  # int64 [q], the person's record
     remaining: Integers
     right: Flags
-    right_alone: Flags
+    right_alone: Flags  # [q], the same in the newest release
     alone: Integers
-    tau_s: float | None
-    within_m: float
+    tau_s: float | None  # length of the intervals, None = everything
+    within_m: float  # the largest delta
     names: tuple[str, ...]
 
     @property
@@ -93,11 +85,7 @@ class Composition:
 def reveal_together(
     newest: IssuedRelease, earlier: Sequence[IssuedRelease], *, most: int = MOST_QUESTIONS
 ) -> Composition:
-    """Compute who remains for each person of the newest release, or for at most ``most`` intervals.
-
-    Raises InputError when a release does not belong to the raw data, protects another unit, breaks its claim,
-    or has a claim that implies no set of people.
-    """
+    """Compute who remains for each person of the newest release, or for at most ``most`` intervals."""
     issued = [newest, *earlier]
     ids = {
         uid: place
@@ -157,11 +145,7 @@ def require_candidates(entry: IssuedRelease) -> Callable[[Any, IssuedRelease, Pe
 def candidates_of(
     entry: IssuedRelease, person_at: Integers, record_of: Integers, tau_s: float | None
 ) -> Fitting:
-    """A function of (person, moment in seconds) that gives the people who could be the person, or None.
-
-    person_at: [subjects] persons. record_of: [people] records, -1 = none. tau_s: how long the person is
-    followed.
-    """
+    """A function of (person, moment in seconds): people who could be the person in ``tau_s``, or None."""
     fitting = require_candidates(entry)
     return fitting(entry.release.claim, entry, People.of(entry.release, person_at, record_of), tau_s)
 
@@ -218,10 +202,7 @@ def _remaining_by_class(issued: Sequence[Release], records: Integers) -> tuple[I
 def _remaining_by_question(
     issued: Sequence[IssuedRelease], records: Integers, ids: Mapping[str, int], tau_s: float | None, most: int
 ) -> tuple[Integers, Integers, Flags, Flags, Integers]:
-    """(person, remaining, right, right_alone, alone), as in Composition.
-
-    ids: the row of each person in ``records``.
-    """
+    """(person, remaining, right, right_alone, alone), as in Composition; ids: their rows in ``records``."""
     base = issued[0].original
     person_at = [np.array([ids[uid] for uid in entry.original.ids], dtype=np.int64) for entry in issued]
     if tau_s is None:

@@ -80,10 +80,7 @@ class _RowStore:
 
 
 class BoxDecoder:
-    """Decodes rows as they come; rows equal to ``expected`` are not stored twice.
-
-    Errors are raised by ``finish``.
-    """
+    """Decodes rows as they come, without storing those equal to ``expected``; ``finish`` raises errors."""
 
     def __init__(self, grid: Grid, crs: str | None, expected: Boxes | None = None) -> None:
         self._grid, self._crs = grid, crs

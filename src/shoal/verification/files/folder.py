@@ -55,10 +55,7 @@ class DecodedRows:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class FolderReading:
-    """A folder read without raw data.
-
-    ``about`` and ``rows`` wait for the reading and raise InputError when it failed.
-    """
+    """A folder read without raw data; ``about`` and ``rows`` wait, and raise InputError when it failed."""
 
     folder: Path
     manifest: Manifest
@@ -68,10 +65,7 @@ class FolderReading:
 
 @contextmanager
 def read_in_background(folder: Path, run: Run, expected: Release | None = None) -> Iterator[FolderReading]:
-    """Read a release folder while the block runs; raises InputError when the manifest cannot be read.
-
-    expected: a release that the folder may hold.
-    """
+    """Read a release folder while the block runs; it may hold the release ``expected``."""
     manifest = read_manifest(folder)
     decoding: BoxDecoder | PointDecoder
     if manifest.grid is None:
@@ -111,33 +105,7 @@ def with_new_page(looked: FolderReading, release: Release) -> FolderReading:
 def verify_folder(
     original: Trajectories, folder: Path, linkage: Linkage | None = None, *, run: Run | None = None
 ) -> Verdict:
-    """Check a written release folder against the raw data it was made from.
-
-    Readable but wrong content is a finding, not an error.
-
-    Parameters
-    ----------
-    original
-        The raw data, read as the manifest says.
-    folder
-        The release folder.
-    linkage
-        Who became which record. Without it, the verdict lists what could not be checked.
-    run
-        How to carry out the work; local and silent by default.
-
-    Returns
-    -------
-    Verdict
-        On the claim, on the agreement of table and manifest, and on leaks around the claim.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be read.
-    MisuseError
-        When the raw data is not snapped and the folder holds boxes, or the other way round.
-    """
+    """Check a release folder against its raw data; readable but wrong content is a finding, not an error."""
     run = run or Run()
     with read_in_background(folder, run) as looked:
         return verify_reading(original, looked, linkage, run=run)
@@ -152,11 +120,7 @@ def verify_reading(
     judged: tuple[Release, Verdict] | None = None,
     raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
-    """As ``verify_folder``, for a folder that is being read.
-
-    judged: a release and its verdict from ``verify``; if the folder holds exactly this release, its claim is
-    not checked again. raw_identifiers: where the caller searches for them, too.
-    """
+    """As ``verify_folder``; the claim of a release ``judged`` before is not checked again if unchanged."""
     folder, manifest, about = looked.folder, looked.manifest, looked.about()
     if too_many := too_many_records(original, about.n_records):
         return Verdict.of(too_many, checked=0)

@@ -1,8 +1,7 @@
 """Check that every byte of a Parquet file is structure or a value of a row that readers see.
 
-Readers ignore unused dictionary values, statistics, indexes, and bytes between pages and footer, so these
-could hold anything. The file is walked from its first byte to its last. Stated sizes are compared with the
-actual bytes first.
+Readers ignore unused dictionary values, statistics, indexes and bytes between pages: these could hold
+anything.
 """
 
 import json
@@ -55,16 +54,13 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Layout:
-    """Some row groups of a file as its footer describes them, with the faults so far.
+    """Some row groups of a file as its footer describes them, with the faults so far."""
 
-    columns: name -> may have gaps. number: of the first group. start: of their pages; end: of all pages.
-    """
-
-    columns: dict[str, bool]
+    columns: dict[str, bool]  # name -> may have gaps
     groups: list[dict[str, Any]]
-    number: int
-    start: int
-    end: int
+    number: int  # of the first group
+    start: int  # of their pages
+    end: int  # of all pages
     faults: tuple[str, ...]
 
     def of(self, first: int, stop: int) -> "Layout":
@@ -90,11 +86,7 @@ class GroupWalk:
 
 
 def layout_findings(content: Any, run: Run | None = None) -> list[Finding]:
-    """Find what the bytes of a table file (in memory or mapped) hold apart from its rows.
-
-    Raises InputError when it is no Parquet file, has nested columns, or would unpack to far more than its
-    size allows.
-    """
+    """Find what the bytes of a table file (in memory or mapped) hold apart from its rows."""
     layout = read_layout(content)
     if run is None or run.threads == 1 or len(layout.groups) < 2:
         return hidden_bytes([walk_groups(content, layout)], layout)

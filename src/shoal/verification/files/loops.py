@@ -67,10 +67,7 @@ def count_packed(
 
 @compiled
 def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Integers) -> int:
-    """Add to counts [size] how often each of n numbers occurs, in runs and packed bits of ``width`` bits.
-
-    order [2]: see ``note_order``. Returns BROKEN, or the sum of BITS_BEHIND and BYTES_BEHIND.
-    """
+    """Count n packed numbers into counts [size]; BROKEN, or the sum of BITS_BEHIND and BYTES_BEHIND."""
     at, n_left, extra = 0, n, 0
     while n_left > 0:
         head, at = read_number(body, at)
@@ -100,11 +97,7 @@ def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Inte
 
 @compiled
 def are_outlines(heads: Bytes, head: Bytes, corners: Integers, places: Integers, at: Integers) -> bool:
-    """Whether all polygons have this head [h] and exactly the corners of their own box.
-
-    heads: [m, h]. corners: int64 [m, 5, 2] and places: int64 [p, 2], bits of degrees. at: [m, 4], places of
-    each box.
-    """
+    """Whether polygons [m] have this head and exactly their box's corners: places[at], bits of degrees."""
     for row in range(len(at)):
         for byte in range(len(head)):
             if heads[row, byte] != head[byte]:

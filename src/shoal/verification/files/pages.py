@@ -1,8 +1,4 @@
-"""Read the pages of a Parquet column, and compare what the file says of them with their content.
-
-Values are PLAIN, or dictionary indexes in the hybrid of runs and packed bits; shoal writes no other
-encodings. Readers ignore most stated counts and encodings, so those could hold anything.
-"""
+"""Read the pages of a Parquet column (PLAIN or dictionary) and compare what the file states with them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -34,10 +30,7 @@ Report = Callable[[str], None]
 
 
 class Values:
-    """Values of one column as stored: all numbers of one type, or texts.
-
-    lengths: int64 [n], bytes of each text.
-    """
+    """Values of one column as stored: numbers of one type, or texts with their lengths in bytes."""
 
     def __init__(self, body: bytes, n: int, physical: str, tell: Report) -> None:
         self._texts: frozenset[bytes] = frozenset()
@@ -78,22 +71,17 @@ class Values:
 
 @dataclass(eq=False)
 class Chunk:
-    """The pages of one column and row group so far.
-
-    stated_values: from statistics, not yet seen in a page. counts: rows with each dictionary entry; order: as
-    ``note_order``. pages: number of each type and encoding. n_values, n_gaps, n_bytes: rows, empty rows,
-    bytes of texts.
-    """
+    """The pages of one column and row group so far."""
 
     physical: str
     optional: bool
-    stated_values: set[bytes]
+    stated_values: set[bytes]  # from statistics, not yet seen in a page
     tell: Report
     dictionary: Values | None = None
-    counts: Integers | None = None
-    order: Integers = field(default_factory=lambda: np.array([-1, 0]))
-    pages: Counter[tuple[int, int]] = field(default_factory=Counter)
-    n_values: int = 0
+    counts: Integers | None = None  # rows with each dictionary entry
+    order: Integers = field(default_factory=lambda: np.array([-1, 0]))  # as ``note_order``
+    pages: Counter[tuple[int, int]] = field(default_factory=Counter)  # number of each type and encoding
+    n_values: int = 0  # n_values, n_gaps, n_bytes: rows, empty rows, bytes of texts
     n_gaps: int = 0
     n_bytes: int = 0
 
@@ -192,10 +180,7 @@ def count_hybrid(
     order: Integers | None = None,
     counts: Integers | None = None,
 ) -> Integers:
-    """int64 [size]: how often each of n numbers occurs, in runs and packed bits that fill the bytes.
-
-    order: see ``note_order``. counts: to add to. Raises InputError for other numbers, or too few.
-    """
+    """int64 [size]: how often each of n packed numbers occurs. Raises InputError for others, or too few."""
     counts = np.zeros(size, dtype=np.int64) if counts is None else counts
     order = np.array([size, 0]) if order is None else order
     result = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order)

@@ -1,8 +1,4 @@
-"""Check that coordinates, times and geometries say no more than the boxes or points.
-
-This is also the verifier's own decoder of box tables: each column is decoded once, to exact values and to
-cells.
-"""
+"""Check that coordinates, times and geometries say no more than the boxes or points; decodes box tables."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -122,10 +118,7 @@ class PrecisionCheck:
 
     @property
     def says_no_more_than_boxes(self) -> bool:
-        """Whether all but pseudonyms follows bit for bit from the boxes.
-
-        Then equal records are stored identically.
-        """
+        """Whether all but pseudonyms follows from the boxes: then equal records are stored identically."""
         return self._exact
 
     def _compare_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
@@ -244,10 +237,7 @@ def _are_places(drawn: Floats, places: Floats, *, to_the_last_digit: bool) -> bo
 
 
 def _is_finer(kind: pa.DataType, values: Floats, on_grid: Floats) -> Flags:
-    """Boolean [m]: values that differ from those on the grid in any bit, including the sign of a zero.
-
-    Timestamps are whole microseconds, so their seconds are rounded once more.
-    """
+    """Values [m] unlike those on the grid in any bit, a zero's sign included; timestamps are microseconds."""
     if pa.types.is_timestamp(kind):
         finer: Flags = np.abs(values - on_grid) > _ULPS * np.spacing(np.abs(values))
         return finer

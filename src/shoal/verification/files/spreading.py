@@ -1,7 +1,4 @@
-"""Spread the records of a table over buckets by content, in tasks that each read some row groups.
-
-Identical records meet in one bucket. ``SpreadRecords`` joins records that cross tasks.
-"""
+"""Spread records over buckets by content, in tasks of some row groups: identical records meet in one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -48,17 +45,14 @@ class RecordPiece(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Spreading:
-    """How one file is spread; workers reach both folders.
-
-    scratch: where records are written. key: 32 secret bytes, by which buckets are drawn and bytes compared.
-    """
+    """How one file is spread; workers reach both folders."""
 
     folder: Path
-    scratch: Path
+    scratch: Path  # where records are written
     grid: Grid
     crs: str | None
     n_buckets: int
-    key: bytes
+    key: bytes  # 32 secret bytes, by which buckets are drawn and bytes compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,26 +74,20 @@ class BucketFile(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpreadPart:
-    """What one task found; complete records are in chunks, its first and last in a file of ends.
+    """What one task found; complete records are in chunks, its first and last in a file of ends."""
 
-    names: of complete records, in file order. unsorted: rows of one do not ascend.
-    """
-
-    names: Pseudonyms
+    names: Pseudonyms  # of complete records, in file order
     chunks: list[BucketFile]
     end_names: list[str]
     n_rows: int
-    unsorted: bool
+    unsorted: bool  # rows of one do not ascend
     bytes_walked: GroupWalk
     plane: PlaneCheck
     precision: PrecisionCheck
 
 
 def spread_groups(task: SpreadTask) -> SpreadPart:
-    """Read some row groups and spread their records; safe to repeat.
-
-    Raises InputError when they are damaged.
-    """
+    """Read some row groups and spread their records; safe to repeat."""
     how = task.spreading
     path = how.folder / RELEASE_FILE
     bytes_walked = _walk_layout(path, task.layout)
@@ -228,10 +216,7 @@ class SpreadRecords:
 def read_bucket(
     spreading: Spreading, chunks: Sequence[BucketFile], bucket: int
 ) -> tuple[Integers, Integers, Integers, Boxes]:
-    """Read one bucket in file order.
-
-    Returns record numbers [r], boxes of each [r], digests of stored bytes [r, 2], and all boxes.
-    """
+    """One bucket in file order: record numbers [r], boxes of each [r], digests [r, 2], and all boxes."""
     parts = [_read_chunk(spreading, chunk, bucket) for chunk in chunks]
     records = np.concatenate([np.empty(0, dtype=_RECORD), *(records for records, _ in parts)])
     rows = np.concatenate([np.empty((0, len(BOX_COLUMNS)), dtype=np.int64), *(rows for _, rows in parts)])
@@ -279,10 +264,7 @@ def _split_records(table: pa.Table, boxes: Boxes, key: bytes) -> list[RecordPiec
 
 
 def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece], numbers: Integers) -> bool:
-    """Write complete records by bucket; return whether the rows of any do not ascend.
-
-    The file holds: ends of records and boxes for each bucket, all records, all boxes.
-    """
+    """Write complete records by bucket; return whether the rows of any do not ascend."""
     contents, drawn, unsorted = [], np.empty(len(pieces), dtype=np.int64), False
     lengths = np.array([len(piece.boxes) for piece in pieces], dtype=np.int64)
     together = np.concatenate([piece.boxes for piece in pieces])

@@ -31,10 +31,7 @@ _LARGEST_PAGE: Final = 1 << 28
 def manifest_mismatches(
     folder: Path, manifest: Manifest, sha256: str, n_records: int, n_samples: int
 ) -> Iterator[Finding]:
-    """Differences between the manifest and the table (digest, records, samples) or the page.
-
-    Raises InputError when the page is no plain file.
-    """
+    """Differences between the manifest and the table (digest, records, samples) or the page."""
     page = folder / REPORT_FILE
     digest = None
     if page.exists() or page.is_symlink():
@@ -82,10 +79,7 @@ def _in_order(entries: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any
 def false_statements(
     manifest: Manifest, derived: Verdict, original: Population, *, linked: bool
 ) -> Iterator[Finding]:
-    """Statements of the manifest that the check derives differently.
-
-    derived: the verdict on the claim. linked: whether there was a linkage; without it, notes differ.
-    """
+    """Statements of the manifest that the check derives differently; without a linkage, notes may differ."""
     stated_verdict, derived_verdict = manifest.verdict, derived.to_json()
     if derived.holds:
         for name in derived_verdict:

@@ -1,8 +1,4 @@
-"""Check how a table stores its rows: column types, and identical bytes for identical records.
-
-Boxes are compared in cells and slots. The last digits of a number or an outline could still tell the members
-of a class apart.
-"""
+"""Check how a table stores rows: last digits of a number or outline could tell members of a class apart."""
 
 import hashlib
 import os
@@ -59,11 +55,7 @@ def unexpected_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
-    """int64 [rows, c]: the stored bytes of each row except its pseudonym.
-
-    Numbers by their bits, outlines by a 128-bit digest with a secret key (32 bytes). Columns of a wrong type,
-    and outlines of different lengths, are left to other checks.
-    """
+    """int64 [rows, c]: each row without its pseudonym, as bits and keyed 128-bit digests of outlines."""
     columns: list[Integers] = []
     for name in table.column_names:
         values = table[name]
@@ -108,7 +100,6 @@ def records_stored_differently(
 
 
 def _digests(column: pa.ChunkedArray, keys: npt.NDArray[np.uint64]) -> list[Integers]:
-    """Two columns that are equal where the bytes of the values are; none where lengths differ."""
     lengths = pc.unique(pc.binary_length(column)).to_pylist()
     if len(lengths) != 1 or not lengths[0]:
         return []

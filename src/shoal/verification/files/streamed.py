@@ -1,8 +1,6 @@
-"""Check a release folder that does not fit into memory, against people on disk.
+"""Check a release folder larger than memory against people on disk, by buckets of identical records.
 
-Records are spread over buckets by content, so identical ones meet. Each bucket is checked with the samples of
-its subjects, by the same functions as in memory. Any engine can run these tasks. Memory: names and numbers of
-all records, and for each worker a million rows or the boxes of one bucket.
+Memory: names and numbers of all records, and for each worker a million rows or the boxes of one bucket.
 """
 
 import os
@@ -64,12 +62,7 @@ def verify_streamed_folder(
     engine: Engine | None = None,
     raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
-    """The verdict on a release folder against the raw people; findings as in memory.
-
-    scratch: an empty folder with room for all boxes. engine: runs the tasks, by default this process.
-    raw_identifiers: where the caller searches for them, too. Raises InputError when the folder cannot be
-    read, MisuseError for a claim whose check needs all records at once.
-    """
+    """The verdict on a folder against the raw people, findings as in memory; scratch: an empty folder."""
     workers = engine or Run(threads=1)
     require_streamed(folder)
     manifest = read_manifest(folder)
@@ -156,16 +149,12 @@ class BucketTask:
 
 @dataclass(frozen=True, kw_only=True)
 class BucketFindings:
-    """What one bucket shows.
+    """What one bucket shows."""
 
-    findings: by record number. covered: samples in own boxes. beyond: rows that contradict parameters.
-    differing: records stored differently than an equal one.
-    """
-
-    findings: tuple[Finding, ...]
-    covered: int
-    beyond: Counter[str]
-    differing: int
+    findings: tuple[Finding, ...]  # by record number
+    covered: int  # samples in own boxes
+    beyond: Counter[str]  # rows that contradict parameters
+    differing: int  # records stored differently than an equal one
 
 
 def examine_bucket(task: BucketTask) -> BucketFindings:

@@ -1,8 +1,4 @@
-"""Read the footer and page headers of a Parquet file: Thrift's compact protocol with fixed fields.
-
-Fields are those of parquet.thrift, Apache Parquet 2.12. An unknown field is an error, so nothing can hide
-there.
-"""
+"""Read footers and page headers of Parquet (Thrift, Apache Parquet 2.12): an unknown field is an error."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,14 +31,11 @@ def not_readable(where: str) -> InputError:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One field that a structure may have; kind, items: keys of CODES.
-
-    of: the structure of a struct or items.
-    """
+    """One field that a structure may have; kind, items: keys of CODES."""
 
     name: str
     kind: str
-    of: "Shape | None" = None
+    of: "Shape | None" = None  # the structure of a struct or items
     items: str = "struct"
 
 

@@ -1,8 +1,4 @@
-"""VISIBLE, the parameters whose effect a release shows, and the check of each.
-
-Most parameters leave no visible trace, and those in the claim are compared with it. Each row here bounds what
-the table can hold.
-"""
+"""VISIBLE, the parameters that bound what the table can hold, and the check of each."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -92,14 +88,11 @@ def _extents(value: Any) -> LargestExtents | None:
 
 @dataclass(frozen=True, kw_only=True)
 class VisibleParameter:
-    """How one parameter is checked.
-
-    beyond: boxes or points that contradict a value. read: from the manifest, None where it bounds nothing.
-    """
+    """How one parameter is checked."""
 
     payload: PayloadKind
-    beyond: Callable[[Release, Any], Flags]
-    read: Callable[[Any], Any] = _length
+    beyond: Callable[[Release, Any], Flags]  # boxes or points that contradict a value
+    read: Callable[[Any], Any] = _length  # from the manifest, None where it bounds nothing
 
 
 # by method and parameter

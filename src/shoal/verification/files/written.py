@@ -35,10 +35,7 @@ _ROWS_AT_ONCE: Final = 1 << 18
 
 
 class Repacking:
-    """Packs the rows of a file again and compares the bytes.
-
-    Readers do not see how rows are packed, so it could carry a message.
-    """
+    """Packs the rows again and compares the bytes: how rows are packed could carry a message."""
 
     def __init__(self, content: bytes, file: pq.ParquetFile) -> None:
         self._footer, self._again = file.metadata, _ComparedFile(content)
@@ -73,22 +70,17 @@ class _ComparedFile:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WrittenTable:
-    """The result of one reading.
+    """The result of one reading."""
 
-    content: the file's bytes, with their sha256. hidden: findings on bytes that are no rows. packing: notes
-    on how rows are packed. table: the columns that were kept. trajectory_ids: in order of first appearance.
-    record: int32 [rows], the place of each row's pseudonym.
-    """
-
-    content: bytes
+    content: bytes  # the file's bytes, with their sha256
     sha256: str
-    hidden: Sequence[Finding]
-    packing: Sequence[str]
+    hidden: Sequence[Finding]  # findings on bytes that are no rows
+    packing: Sequence[str]  # notes on how rows are packed
     footer: pq.FileMetaData
     schema: pa.Schema
-    table: pa.Table
-    trajectory_ids: tuple[str, ...]
-    record: Numbers
+    table: pa.Table  # the columns that were kept
+    trajectory_ids: tuple[str, ...]  # in order of first appearance
+    record: Numbers  # int32 [rows], the place of each row's pseudonym
 
     @property
     def offsets(self) -> Integers:
@@ -114,8 +106,7 @@ def read_written(
 ) -> WrittenTable:
     """Read the table of a release once, one row group after the other, outlines after the other columns.
 
-    look: called with each piece and the number of all rows. passed: columns not needed afterwards. Raises
-    InputError when the file cannot be read, or has a row without a pseudonym.
+    look: called with each piece and the number of all rows. passed: columns not needed afterwards.
     """
     run = run or Run(threads=1)
     require_plain_file(path)
@@ -237,10 +228,7 @@ class _PseudonymColumn:
 
 
 def encode_pseudonyms(table: pa.Table) -> pa.DictionaryArray:
-    """The pseudonym of each row, in order of first appearance.
-
-    Raises InputError when one is missing or no text.
-    """
+    """The pseudonym of each row, in order of first appearance."""
     names = _PseudonymColumn()
     names.add(table)
     return names.coded()

@@ -72,19 +72,14 @@ Windows = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
-    """A way to write bytes as characters of a fixed number of bits.
-
-    folded: case does not matter. dropped: characters that may stand between. equivalents: others that stand
-    for one of the alphabet. starts: leading bytes of a hash that may be cut off first, which changes all
-    characters.
-    """
+    """A way to write bytes as characters of a fixed number of bits."""
 
     bits: int
     alphabet: str
-    folded: bool
-    dropped: str = ""
-    equivalents: tuple[str, str] = ("", "")
-    starts: int = 1
+    folded: bool  # case does not matter
+    dropped: str = ""  # characters that may stand between
+    equivalents: tuple[str, str] = ("", "")  # others that stand for one of the alphabet
+    starts: int = 1  # leading bytes of a hash that may be cut off first, which changes all characters
 
     def runs(self, name: str) -> Iterator[str]:
         """Pieces of a name that this spelling can have written, long enough to be significant."""
@@ -136,14 +131,11 @@ def hash_like_words(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class HashSearch:
-    """Names that are, or hold a piece of, a hash; n_by_chance: further names that chance explains.
-
-    chance: the probability of that many or more with random names.
-    """
+    """Names that are, or hold a piece of, a hash; n_by_chance: further names that chance explains."""
 
     names: frozenset[str]
     n_by_chance: int = 0
-    chance: float = 1.0
+    chance: float = 1.0  # the probability of that many or more with random names
 
     def notes(self) -> Iterator[str]:
         """Names that share a piece with a hash by chance."""
@@ -191,11 +183,7 @@ def find_hashed_names(ids: Sequence[str] | Digests, names: Iterable[str]) -> fro
 
 
 def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSearch:
-    """Search names for plain hashes of identifiers.
-
-    A name counts when it is the first 8 or more hexadecimal digits of a hash, or shares 12 consecutive
-    characters with one, in hexadecimal, base32 or base64.
-    """
+    """Search names for hashes: their first 8 or more hexadecimal digits, or any 12 consecutive characters."""
     different_names = Pseudonyms.of(names).distinct()
     if not len(different_names):
         return HashSearch(names=frozenset())
@@ -243,10 +231,7 @@ def _spelled_out(uid: bytes) -> bytes:
 
 
 class PrefixSearch:
-    """Search for names that are only the first digits of a hash.
-
-    first: uint32 [p], their first 8 digits, ascending.
-    """
+    """Search for names that are only the first digits of a hash."""
 
     def __init__(self, names: Iterable[str]) -> None:
         pseudonyms = Pseudonyms.of(names)
@@ -291,14 +276,10 @@ def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
 
 
 class RunIndex(NamedTuple):
-    """Runs of characters to search for in digests.
+    """Runs of characters to search for in digests."""
 
-    windows: uint64 [w], ascending. pieces: five bytes of each run, for each place in a byte where it may
-    begin; none where they are too many. filter, pieces_filter: of both.
-    """
-
-    windows: Windows
-    filter: Codes
+    windows: Windows  # uint64 [w], ascending
+    filter: Codes  # filter, pieces_filter: of both
     pieces: Windows
     pieces_filter: Codes
 
@@ -328,10 +309,7 @@ def _filter_of(runs: Windows) -> Codes:
 
 
 class RunSearch:
-    """Search for all 12-character runs of some names in one spelling.
-
-    hits: [w], runs that hashes have, too (the first of equal ones). compared: number of runs of hashes.
-    """
+    """Search for all 12-character runs of some names in one spelling."""
 
     def __init__(self, spelling: Spelling, names: Iterable[str]) -> None:
         self.spelling = spelling
@@ -348,7 +326,6 @@ class RunSearch:
         self._n_windows = int(np.count_nonzero(every[1:] != every[:-1])) + min(1, len(every))
 
     def _cut(self) -> Iterator[tuple[Windows, Integers]]:
-        """The runs [n, places in a piece] of pieces of names, and the name of each [n]."""
         by_length: dict[int, tuple[list[str], list[int]]] = {}
         for place, name in self._known.irregular.items():
             for run in self.spelling.runs(name):
@@ -378,7 +355,6 @@ class RunSearch:
         return self._n_windows * self.compared / possible
 
     def _seen(self) -> tuple[Integers, Integers]:
-        """(name, place in its piece) of each run that a hash has, too, sorted."""
         seen = self.index.windows[self.hits]
         owners, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for windows, owner in self._cut() if len(seen) else ():
@@ -407,10 +383,7 @@ class RunSearch:
 
 
 def mark_spelled_runs(spelling: Spelling, digests: Codes, index: RunIndex, hits: Flags) -> int:
-    """Mark the runs that these digests [n, bytes] hold in a spelling.
-
-    Return how many of their runs were compared.
-    """
+    """Mark the runs that these digests [n, bytes] hold in a spelling; return how many were compared."""
     some = index.candidates_in(digests)
     for start in range(spelling.starts):
         mark_runs(some, start, spelling.bits, SHORTEST_RUN, index.windows, index.filter, hits)
@@ -433,11 +406,7 @@ def chance_of_at_least(n: int, expected: float) -> float:
 
 
 def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
-    """The least length from which chance explains the runs in fewer than 1 of a million releases.
-
-    expected: 12-character runs expected by chance; each further character divides them by 2^bits. n or more
-    occur with a chance of at most expected^n / n! (Poisson).
-    """
+    """Least length that chance explains in < 1 of a million releases: n or more, expected^n / n!."""
     for least in range(SHORTEST_RUN, int(lengths.max()) + 1):
         n = int((lengths >= least).sum())
         by_chance = expected / 2.0 ** (bits * (least - SHORTEST_RUN))

@@ -1,8 +1,4 @@
-"""Very many texts as arrays of characters, to transform and compare all of them at once.
-
-A span of characters is compared by a 64-bit number, the same for equal spans. A match that would count is
-compared as text again.
-"""
+"""Very many texts as arrays of characters; spans are compared by 64-bit numbers, then as text."""
 
 import re
 from collections.abc import Iterator, Sequence

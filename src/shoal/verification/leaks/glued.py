@@ -1,9 +1,4 @@
-"""Find identifiers inside longer words, or without their separators.
-
-``xcaller-0007y`` and ``caller0007`` identify a person as ``caller-0007`` does. Identifiers and words are
-reduced to letters and digits, and each piece of a word as long as an identifier is compared with it. Matches
-count when chance explains that many in fewer than one of a million releases.
-"""
+"""Find identifiers inside longer words or without separators, unless chance explains that many matches."""
 
 import re
 from collections import Counter
@@ -35,15 +30,12 @@ _CODES_OF_HEX: Final = (ord("a"), ord("f"))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IdentifierKind:
-    """Identifiers of one length, of letters and digits or of digits alone.
-
-    beyond_hex: each has a letter outside hexadecimal. hashes: ascending.
-    """
+    """Identifiers of one length, of letters and digits or of digits alone."""
 
     length: int
     alphabet: int
-    beyond_hex: bool
-    hashes: Words
+    beyond_hex: bool  # each has a letter outside hexadecimal
+    hashes: Words  # ascending
 
 
 @dataclass(frozen=True, eq=False, repr=False)

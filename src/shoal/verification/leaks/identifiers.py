@@ -1,8 +1,6 @@
 """Find raw identifiers and other private names in names and in running text, pages and pictures included.
 
-Identifiers may be short numbers or ordinary words, which occur in any text. So a whole name (a pseudonym, a
-table cell) is compared with every identifier, and running text only with *distinctive* ones; see
-docs/verification.md.
+Short numbers and ordinary words occur in any text: running text is compared only with *distinctive* names.
 """
 
 import base64
@@ -61,10 +59,7 @@ def is_distinctive(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Names:
-    """Names to search for: all of them whole; distinctive ones by their number of runs of letters and digits.
-
-    enclosed: words of six or seven letters, which count only where they fill a quotation or an element.
-    """
+    """Names to search for: all whole; distinctive ones by their number of runs of letters and digits."""
 
     whole: frozenset[str]
     distinctive: Mapping[int, frozenset[str]]

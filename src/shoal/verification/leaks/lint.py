@@ -58,17 +58,13 @@ _LONGEST_SHOWN: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """One place in the folder.
-
-    alone: names that no format fixes, each compared whole with every identifier. strings: possible hashes.
-    text: everything as running text. seeds: number of keys that name a seed.
-    """
+    """One place in the folder."""
 
     where: str
-    alone: frozenset[str]
-    strings: frozenset[str]
-    text: str
-    seeds: int = 0
+    alone: frozenset[str]  # names that no format fixes, each compared whole with every identifier
+    strings: frozenset[str]  # possible hashes
+    text: str  # everything as running text
+    seeds: int = 0  # number of keys that name a seed
 
 
 def leak_findings(
@@ -81,11 +77,7 @@ def leak_findings(
     *,
     in_degrees: bool,
 ) -> Iterator[Finding]:
-    """Findings about a readable release folder; none shows what was found.
-
-    schema, footer: of its table; table: at least the columns that do not belong there. in_degrees: of the raw
-    points.
-    """
+    """Findings about a readable release folder; none shows what was found."""
     strange = (path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
     extra_files = sorted(islice(strange, _MOST_FILES))
     columns = expected_columns(manifest, in_degrees=in_degrees)

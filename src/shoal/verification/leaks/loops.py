@@ -29,10 +29,7 @@ def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
 def rows_that_hold(
     digests: npt.NDArray[np.uint8], n_bytes: int, pieces: Words, filled: npt.NDArray[np.uint8]
 ) -> Flags:
-    """[n]: which digests [n, bytes] hold one of these pieces (ascending) of n_bytes bytes, anywhere.
-
-    filled: the filter of the pieces.
-    """
+    """[n]: which digests [n, bytes] hold one of these pieces (ascending) of n_bytes bytes, anywhere."""
     mask = (np.uint64(1) << np.uint64(8 * n_bytes)) - np.uint64(1)
     holds = np.zeros(len(digests), np.bool_)
     for row in range(len(digests)):
@@ -60,8 +57,7 @@ def mark_runs(
 ) -> int:
     """Set hits [r] for the first of equal runs that the digests [n, bytes] hold; return the number compared.
 
-    Bytes of a digest from ``start`` on are written as characters of ``bits`` bits, zero-padded. A run is
-    ``length`` characters as a number (its last 64 bits); runs ascend. filled: their filter.
+    Bytes from ``start`` on are read as characters of ``bits`` bits; runs of ``length`` characters ascend.
     """
     width = bits * length
     mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(max(64 - width, 0))

@@ -20,10 +20,7 @@ WIDEST_Z: Final = 4.5
 def order_findings(
     original: Population, subject_of: Integers, trajectory_ids: Sequence[str]
 ) -> Iterator[Finding]:
-    """Compare the order of records and pseudonyms with that of identifiers and of the input.
-
-    subject_of: int64 [n], the subject of each record, -1 = unknown.
-    """
+    """Compare the order of records and pseudonyms with that of identifiers and of the input."""
     linked = subject_of >= 0
     subjects = subject_of[linked]
     orders = {"raw identifiers": subjects}

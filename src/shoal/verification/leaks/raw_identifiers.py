@@ -23,10 +23,7 @@ _PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class RawIdentifiers:
-    """The identifiers of some raw data in every form for searches; all are as secret as the identifiers.
-
-    ids: of every subject, and of the person where each day is a subject. digests: their hashes.
-    """
+    """The identifiers of some raw data in every form for searches; all are as secret as the identifiers."""
 
     def __init__(self, ids: Sequence[str], digests_of: _DigestsOf | None = None) -> None:
         self.ids, self.digests = ids, (digests_of or Digests)(ids)

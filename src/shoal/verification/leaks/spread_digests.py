@@ -1,7 +1,4 @@
-"""Make and compare the hashes of very many identifiers in tasks.
-
-The search terms are in files that all tasks share. Identifiers leave no other trace, and hashes none.
-"""
+"""Hash very many identifiers in tasks that share the search terms; identifiers leave no other trace."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,14 +39,10 @@ class DigestTask:
 
 
 class DigestMatches(NamedTuple):
-    """What the hashes of one part share with the search terms.
+    """What the hashes of one part share with the search terms."""
 
-    beginnings: hashes that begin like a name. runs: for each spelling, places of shared runs, and the number
-    compared.
-    """
-
-    beginnings: list[bytes]
-    runs: list[tuple[Integers, int]]
+    beginnings: list[bytes]  # hashes that begin like a name
+    runs: list[tuple[Integers, int]]  # for each spelling, places of shared runs, and the number compared
 
 
 def compare_part(task: DigestTask) -> DigestMatches:

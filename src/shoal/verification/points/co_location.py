@@ -1,8 +1,6 @@
 """Check (k,delta)-anonymity of published points, and the counts of suppressed and created ones.
 
-Every record is in a set of k with points at the same times, any two of them within delta of each other at
-each time (Abul, Bonchi and Nanni 2008, Def. 3 and 4). Any such set counts, whatever the method's clusters
-were.
+Any set of k records that stay within delta at all times counts (Abul, Bonchi and Nanni 2008, Def. 3 and 4).
 """
 
 from collections.abc import Callable, Iterator
@@ -44,10 +42,7 @@ def examine_co_location(claim: KDeltaAnonymity, case: Examination[Trajectories],
 
 
 def co_located_records(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:
-    """A function of a record: the records, itself included, that stay within delta of it at the same times.
-
-    Ascending.
-    """
+    """A function of a record: records that stay within delta of it at the same times, ascending."""
     row_of: dict[int, tuple[int, tuple[Integers, Floats, Floats]]] = {}
     for group in _records_of_one_time_line(release):
         places = _places_of_group(release, group)
@@ -112,11 +107,7 @@ def _records_of_one_time_line(release: Release) -> list[Integers]:
 def _outside_sets(
     x: Floats, y: Floats, k: int, delta_m: float, budget: list[int]
 ) -> Iterator[tuple[int, bool]]:
-    """Rows in no set of k that stay within delta of each other in every column, and whether that was decided.
-
-    x, y: [n, s]; the first column of x ascends. The nearest rows are tried first, then every set. budget:
-    [pairs left].
-    """
+    """Rows of x, y [n, s], ascending by x, in no set of k within delta_m, and whether the budget sufficed."""
     in_a_set = np.zeros(len(x), dtype=np.bool_)
     apart, between = np.empty(len(x)), np.empty(len(x))
     for row in range(len(x)):
@@ -197,10 +188,7 @@ def _explain(
 
 @compiled
 def farthest_apart(x: Floats, y: Floats, row: int, delta_m: float, apart: Floats) -> None:
-    """Set apart [n] to the largest distance of each row from ``row`` over all columns, inf beyond delta_m.
-
-    x, y: [n, s], sorted by the first column of x.
-    """
+    """Set apart [n] to the largest distance of each row from ``row`` in any column, inf beyond delta_m."""
     apart[:] = np.inf
     for step in (-1, 1):
         other = row if step < 0 else row + 1

@@ -24,17 +24,13 @@ _NEAR: Final = 3.0  # below this z, no bound is computed: it would be 1 in 100 a
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How often points of compared draws went to the same place.
-
-    same, expected: agreeing points. z: their difference in standard deviations. p_value: bound on its
-    probability for independent draws, times the number of comparisons.
-    """
+    """How often points of compared draws went to the same place."""
 
     words: str
-    same: float
+    same: float  # same, expected: agreeing points
     expected: float
-    z: float
-    p_value: float
+    z: float  # their difference in standard deviations
+    p_value: float  # bound on its probability for independent draws, times the number of comparisons
 
     @property
     def in_words(self) -> str:
@@ -47,14 +43,11 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation:
-    """All comparisons of one release.
-
-    before: with the previous exchange of the group. stayed: points compared with where they came from.
-    """
+    """All comparisons of one release."""
 
     comparisons: tuple[Comparison, ...]
-    before: Comparison
-    stayed: Comparison
+    before: Comparison  # with the previous exchange of the group
+    stayed: Comparison  # points compared with where they came from
     log_chance_of_none: float
 
     @property
@@ -104,10 +97,7 @@ def _compare_with_start(runs: Sequence[Draws]) -> Comparison:
 
 
 def _compare_by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Iterator[Comparison]:
-    """Compare draws of one group at every distance: distance 1, and the most significant other one.
-
-    Distance l has the share 1 / (l (l + 1)) of the family's probability of a false alarm; all shares make 1.
-    """
+    """Compare draws of a group at every distance l, each with the share 1 / (l (l + 1)) of false alarms."""
     longest = max((int(np.bincount(draws.group).max()) for draws in runs if len(draws)), default=0)
     if longest < 2:
         return
@@ -134,11 +124,7 @@ def _compare_by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Ite
 
 
 def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
-    """int64 [l]: agreeing points at each distance, over all groups, by Fourier transforms of their series.
-
-    lengths: of the groups, whose draws are consecutive. mirrored: compare with the reverse of the earlier
-    draw.
-    """
+    """int64 [l]: points agreeing at each distance over all groups of consecutive draws (Fourier)."""
     longest = int(lengths.max())
     total = np.zeros(longest, dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -190,10 +176,7 @@ def _compare_all_pairs(in_time: Sequence[Draws], of_group: str) -> Iterator[Comp
 
 
 def _compare_pairs(words: str, runs: Sequence[Draws], groups: Sequence[Integers]) -> Comparison:
-    """Compare all pairs of draws within each group.
-
-    Pairs are pairwise independent; three of them only up to the third moment given.
-    """
+    """Compare all pairs of draws within each group; pairs are independent, three only to the third moment."""
     same = expected = variance = third = 0.0
     for draws, group in zip(runs, groups, strict=True):
         mean, spread, cubed, of_three = agreement_moments(draws.c, permutes=draws.permutes)

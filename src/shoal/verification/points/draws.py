@@ -1,8 +1,4 @@
-"""Read what a run drew for each swap set, in the order of the run.
-
-SwapLocations draws a permutation of each set of c points; ReachLocations the place, below c, that the leader
-takes.
-"""
+"""Read what a run drew for each swap set: permutations (SwapLocations) or places (ReachLocations)."""
 
 from dataclasses import dataclass
 
@@ -16,18 +12,13 @@ from shoal.runtime.arrays import Floats, Integers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Draws:
-    """n draws of one size c, in the order of the run.
-
-    by_place: int64 [n, c or 1], the place in its set where each point ended. by_person: the same, by
-    trajectory. group: [n], the cluster or leading trajectory. t_s: [n], mean time of the set, which no order
-    in a trace can change.
-    """
+    """n draws of one size c, in the order of the run."""
 
     c: int
-    by_place: Integers
-    by_person: Integers
-    group: Integers
-    t_s: Floats
+    by_place: Integers  # int64 [n, c or 1], the place in its set where each point ended
+    by_person: Integers  # the same, by trajectory
+    group: Integers  # [n], the cluster or leading trajectory
+    t_s: Floats  # [n], mean time of the set, which no order in a trace can change
 
     @property
     def permutes(self) -> bool:

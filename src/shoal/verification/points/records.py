@@ -10,10 +10,7 @@ from shoal.model.verdicts import Finding
 
 
 def plane_mismatch(original: Trajectories, release: Release, *, moved: bool = False) -> list[Finding]:
-    """A finding when raw data and release are on different planes; moved: published points are no raw ones.
-
-    Raises MisuseError when the raw data is snapped.
-    """
+    """A finding when raw data and release are on different planes; moved: no published point is raw."""
     original.require_points_as_given()
     degrees = original.lat is not None and not moved
     if release.crs == original.crs and (release.points.lat is not None) == degrees:

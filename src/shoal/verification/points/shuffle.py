@@ -1,8 +1,6 @@
 """Test whether a shuffle was fair: each place in a swap set sends its point to every place equally often.
 
-SwapLocations: a point of place i ends at place j with probability 1 / c; place 0 leads, the others are in the
-order of collection. ReachLocations: the leader keeps its place or takes that of the i-th nearest, each with
-probability 1 / k.
+SwapLocations: from i to j with probability 1 / c. ReachLocations: the leader keeps or takes one with 1 / k.
 """
 
 from collections.abc import Iterator

@@ -45,26 +45,19 @@ class Goals(NamedTuple):
 
 
 class SwapRun(NamedTuple):
-    """A run to replay.
-
-    Set s holds set_rows[set_offsets[s]:set_offsets[s + 1]], its leader first; took: [sets] the row whose
-    place the leader took. offsets: [subjects + 1]. owner, on_street, published: [samples].
-    """
+    """A run to replay: set s holds set_rows[set_offsets[s]:set_offsets[s + 1]], its leader first."""
 
     set_offsets: Integers
     set_rows: Integers
-    took: Integers
-    offsets: Integers
-    owner: Integers
+    took: Integers  # [sets] the row whose place the leader took
+    offsets: Integers  # [subjects + 1]
+    owner: Integers  # owner, on_street, published: [samples]
     on_street: Flags
     published: Flags
 
 
 class PathLengths:
-    """Path lengths between raw samples along a street graph in their plane.
-
-    most_m: largest distance of a sample from its street; edge: [samples] nearest edge, -1 = none within it.
-    """
+    """Path lengths between raw samples along a street graph in their plane."""
 
     def __init__(self, streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> None:
         self.streets = streets
@@ -186,11 +179,7 @@ def nearest_edges(
     edge: Integers,
     share: Floats,
 ) -> None:
-    """Set edge and share [m] of the nearest point on any edge within ``most_m``, -1 = none.
-
-    Ties go to the lower edge. pieces: [p, 6] by their least x: x0, y0, x1, y1 and the shares of their edge at
-    both ends.
-    """
+    """Set edge and share [m] of the nearest point on an edge within ``most_m`` (ties: lower), -1 = none."""
     least_x = np.minimum(pieces[:, 0], pieces[:, 2])
     for i in range(len(x)):
         best = most_m * most_m
@@ -243,8 +232,7 @@ def list_path_questions(
 ) -> int:
     """Replay the run and list every path that Alg. 4 had to find short; return their number.
 
-    Sets start and goal (rows) and set_of (the set). At the turn of a set, rows before its leader are settled,
-    so unpublished ones are gone; all others on a street are still there.
+    Rows before the leader of a set are settled at its turn; all others on a street are still there.
     """
     place = np.arange(len(run.owner))
     n = 0

@@ -1,8 +1,4 @@
-"""Check releases of swapped points from raw data and the run's own trace.
-
-Without a trace, only invented and doubled points are found. With it: where each point came from, the rules of
-its swap set, where everything in a set ended, and whether the shuffle was fair.
-"""
+"""Check releases of swapped points from raw data and, for origins and swap sets, the run's own trace."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -285,11 +281,7 @@ def _bad_sets(
 
 
 def _mixed_clusters(trace: Trace, owner: Integers) -> Iterator[Finding]:
-    """Trajectories that swap with changing others: their own records then keep the largest share of them.
-
-    With constant companions, every record gets the share 1 / c on average. With changing ones, a trajectory's
-    own record still does, and each other gets less.
-    """
+    """Trajectories that swap with changing others: their records keep more than 1 / c of their points."""
     sizes = np.diff(trace.set_offsets)
     clusters, members, n_clusters = [], [], 0
     for c in np.unique(sizes).tolist():

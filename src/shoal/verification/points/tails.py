@@ -14,10 +14,7 @@ _AT_ONCE: Final = 1 << 20  # numbers in one batch of bounds
 
 
 def agreement_moments(c: int, *, permutes: bool) -> tuple[float, float, float, float]:
-    """Mean, variance and third central moment of the points that agree in two independent draws.
-
-    Also the mean product of the three deviations among three draws.
-    """
+    """Mean, variance and third moment of agreeing points in two draws; mean product among three draws."""
     if permutes:  # fixed points of a permutation: their first c factorial moments are 1, the others 0
         return 1.0, 1.0, float(c > 2), 1.0 / (c - 1)
     p = 1.0 / c
@@ -37,11 +34,7 @@ def log_mgf(c: int, theta: Floats, *, permutes: bool) -> Floats:
 
 
 def bound_tails(same: Integers, of_size: Iterable[tuple[Integers, Callable[[Floats], Floats]]]) -> Floats:
-    """[m]: upper bound on the probability of counts this far from the expected ones, both ways (Chernoff).
-
-    same: [m], sums over independent pairs. of_size: for every size of draws, the numbers of pairs [m] and the
-    logarithm of one pair's moment-generating function. Far out it is some ten times the true probability.
-    """
+    """[m]: Chernoff bound on the probability of counts [m] this far out; of_size: by size of draws."""
     theta = np.concatenate([np.linspace(-_STEEPEST, 0, 400), np.linspace(0, _STEEPEST, 400)[1:]])
     sizes = [(pairs, mgf(theta)) for pairs, mgf in of_size]
     bound: Floats = np.empty(len(same))
@@ -55,11 +48,7 @@ def bound_tails(same: Integers, of_size: Iterable[tuple[Integers, Callable[[Floa
 
 
 def both_tails(z: float, skew: float) -> float:
-    """Probability of a value as far out as z, in either direction, for a sum with this skewness (>= 0).
-
-    Above the mean by the gamma law with the same moments, which sums of squared counts follow closely; below
-    by the normal law, which has the longer tail.
-    """
+    """Probability as far out as z in either direction (skew >= 0): gamma law above the mean, normal below."""
     if skew <= 0 or z <= 0:
         return math.erfc(abs(z) / math.sqrt(2))
     freedom = 8 / skew**2  # of the chi-squared law with this skewness
