@@ -1,8 +1,4 @@
-"""Adversaries: their knowledge, their behavior, and how often they are right.
-
-Knowledge is drawn from raw data. Targets are the raw data (the risk before), a release (the risk after), and
-a release attacked with the knowledge of people outside it (control). ``table`` lists the attacks.
-"""
+"""Adversaries: their knowledge and behavior, and how often they are right on raw data, release, control."""
 
 from shoal.attacks.attacking import AttackScope, attack
 from shoal.attacks.knowledge import default_knowledge

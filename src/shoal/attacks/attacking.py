@@ -144,9 +144,8 @@ class PreparedAttack:
     ) -> list[dict[TargetName, list[Rate] | MisuseError]]:
         """The rates of each request on each target, or the reason why it was not evaluated.
 
-        All requests run on one target before the next is built, which bounds memory. forgives: whether a
-        request
-        that a target does not allow is reported instead of raised.
+        All requests run on one target before the next is built, which bounds memory. forgives: report a
+        request that a target does not allow, instead of raising.
         """
         played: list[dict[TargetName, list[Rate] | MisuseError]] = [{} for _ in requests]
         for boxes in (False, True):

@@ -1,9 +1,8 @@
 """Clusters and tracks that can be inferred from a release of swapped points alone.
 
-The records of a cluster take one point each of every swap set. So they have equally many points, and points
-at equal shares of the records are close in time and place. Clusters are inferred from that; within a cluster,
-points are joined by speed and heading, in two ways, of which the release shows the better one. A cluster
-holds all places of its members that were not removed.
+The records of a cluster take one point each of every swap set: they have equally many points, and points at
+equal shares of the records are close in time and place. Within a cluster, points are joined by speed and
+heading.
 """
 
 from typing import Final
@@ -21,10 +20,7 @@ from shoal.runtime.run import Run
 
 
 def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Generator) -> list[Rate]:
-    """Name a record that another was mixed with; right when both hold points of one person.
-
-    Raw records are not mixed, so no one can be right there. Baseline: naming any other record.
-    """
+    """Name a record that another was mixed with: both hold points of one person. Raw ones are not mixed."""
     del rng  # nothing is drawn: the whole release is looked at
     if evaluation.label == "control":
         raise MisuseError("people who are not in the release have no record that others were mixed with")
@@ -114,9 +110,8 @@ class RecordSimilarity:
 def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integers:
     """int64 [p]: the track that each point seems to belong to, computed once for each k.
 
-    Records are grouped k by k, and more loosely in case clusters are hard to tell. The grouping is kept whose
-    tracks by last steps bend least: the release alone shows which that is. The filter runs on that one only;
-    choosing by the filter's result prefers loose groupings more often, and restores less.
+    The grouping of records is kept whose tracks by last steps bend least; the filter runs on that one only,
+    as choosing by its result prefers loose groupings more often, and restores less.
     """
     if k in target.tracks:
         return target.tracks[k]
@@ -165,11 +160,7 @@ def least_bent(t: Floats, x: Floats, y: Floats, tracks: int, by_steps: Integers)
 def restored_tracks(
     target: PointTarget, cluster: Integers, by_steps: Integers | None, run: Run, label: str
 ) -> Integers:
-    """int64 [p]: the track that each point seems to belong to.
-
-    cluster: [r], records whose points may be joined. by_steps: [p], the tracks by last steps, from which the
-    filter starts; None computes these.
-    """
+    """int64 [p]: the track of each point; cluster [r]: records joined; by_steps [p]: the filter's start."""
     of_point = cluster[target.record_of_point]
     order = np.lexsort((target.y, target.x, target.t, of_point))
     bounds = np.searchsorted(of_point[order], np.arange(int(cluster.max()) + 2))

@@ -1,9 +1,8 @@
 """Infer the cylinders of a (k, delta)-co-located release from its points alone.
 
-A person outside a cylinder was moved straight toward its middle and stands at its edge. Three such people
-determine the middle, and two of a crowd of two. So a known point of a person tells where the person would
-stand in each cylinder. A record that was at a place several times also tells where that was: the lines
-through its points and their middles cross there.
+A person outside a cylinder was moved straight toward its middle and stands at its edge: three such people
+determine the middle, and two of a crowd of two. Lines through a record's points at one place cross there,
+too.
 """
 
 from collections.abc import Callable, Iterator
@@ -73,11 +72,7 @@ def in_parts(
 def name_moved(
     evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, errors: Errors
 ) -> tuple[Floats, Integers] | None:
-    """(chances [v] to name the right record, int64 [v] the record named) from knowledge with errors.
-
-    The record is named whose points stand where the observations [m, 3], in slots and cells, would be moved
-    to. None = no point was moved.
-    """
+    """(chances [v] to be right, int64 [v] the record named) from observations [m, 3]; None = none moved."""
     moved = cylinders_of(evaluation.as_given)
     if moved is None:
         return None
@@ -117,10 +112,7 @@ def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
 
 
 def _prefer_more_certain(undone: Floats, certainty: Floats, middles: Floats, others: Integers) -> Floats:
-    """PlaceTiles [m, 2], where the less certain point of a crowd of two is placed opposite to the other one.
-
-    certainty: float64 [m]. others: int64 [m], the other point of a crowd of two, -1 = none or more.
-    """
+    """Places [m, 2]: the less certain point of a crowd of two (others, -1 = none) lies opposite the other."""
     rows = np.flatnonzero(others >= 0)
     by_other = rows[certainty[others[rows]] > certainty[rows]]
     places_m = undone.copy()
@@ -129,10 +121,7 @@ def _prefer_more_certain(undone: Floats, certainty: Floats, middles: Floats, oth
 
 
 def undone_cells(evaluation: Evaluation[BoxTarget], first_slot: int | None = None) -> BoxTarget | None:
-    """The same records in the cells that their points most likely came from; None = no point was moved.
-
-    first_slot: records are seen from this slot on; None = from their beginning.
-    """
+    """The same records in the cells that their points most likely came from; None = no point was moved."""
     points_as_given, claim = evaluation.as_given, evaluation.context.claim
     if points_as_given is None or not isinstance(claim, KDeltaAnonymity):
         return None
@@ -153,7 +142,6 @@ def undone_release(release: Release, run: Run) -> Release | None:
 
 
 def _middles(target: PointTarget, delta_m: float) -> tuple[Floats, Integers]:
-    """The middles, and int64 [m] the other point of a crowd of two, -1 elsewhere."""
     same_times: dict[bytes, list[int]] = {}
     for record in range(target.n_records):
         times = target.t[target.offsets[record] : target.offsets[record + 1]]

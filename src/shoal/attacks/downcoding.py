@@ -1,8 +1,7 @@
 """Downcoding: recover samples from tight boxes (Cohen 2021).
 
-A box is the hull of its samples, so a sample touches each side: corners are likelier than cells within. Known
-samples show which sides the others must touch. The corners of all boxes of a record vote together, because
-people return to places.
+A sample touches each side of a hull, so corners are likelier than cells within; boxes of a record vote
+together.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,10 +20,7 @@ _NOBODY = np.empty(0, dtype=np.int64)
 
 
 def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
-    """Name for each box of a record where and when one of its people was; shares of boxes that are right.
-
-    The people of a record are those with an equal record; in the control group it is the person alone.
-    """
+    """Name for each box of a record where and when one of the people with an equal record was."""
     del rng  # nothing is drawn: the whole release is looked at
     classes = Classes.of(evaluation)
     readings = [

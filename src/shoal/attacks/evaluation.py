@@ -1,7 +1,4 @@
-"""Victims, targets and evaluations: who is looked for, among which records, with whose knowledge.
-
-The same people are looked for in raw data and release, and people outside as a control.
-"""
+"""Victims, targets and evaluations: who is looked for, among which records, with whose knowledge."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,11 +39,7 @@ def victims_of(
     rng: np.random.Generator,
     candidates: Integers | None = None,
 ) -> list[Victims]:
-    """The victims on raw data and, for a release, on it and as its control where people are left for that.
-
-    candidates: possible victims on raw data and release; None = all people. Raises InputError when the parts
-    do not belong together.
-    """
+    """The victims (of candidates, None = all) on raw data, release, and control where people are left."""
     everybody = np.arange(original.n_subjects)
     if release is None or linkage is None:
         subjects = _some(everybody, tries, rng)
@@ -73,11 +66,7 @@ def victims_of(
 def people_like(
     original: Trajectories, release: Release | None, linkage: Linkage | None, pseudonym: str
 ) -> Integers:
-    """Positions of the people whose records equal the record of this pseudonym, box for box.
-
-    For a release of points, the one person of the record. Raises MisuseError without a release, and for a
-    pseudonym that it does not hold.
-    """
+    """Positions of people with a record equal to this one, box for box; of points, the record's person."""
     if release is None or linkage is None or pseudonym not in release.trajectory_ids:
         raise MisuseError("there is no such record in the release; name a trajectory_id of its table")
     records = require_linked_records(original, release, linkage)
@@ -121,9 +110,9 @@ class Context:
 class Evaluation(Generic[Target]):
     """One adversary's task on one target.
 
-    records: int64 [v]: the record of each victim in ``target``. People of the control group have none;
-    records drawn at random stand in, so that the rate shows what luck gives. as_given: the same evaluation
-    with points as given, for cells of records that were moved into cylinders; else None.
+    records: int64 [v]. People of the control group have none; records drawn at random stand in, so that the
+    rate shows what luck gives. as_given: points as given, for cells of records that were moved into
+    cylinders; else None.
     """
 
     people: Trajectories  # the data that knowledge comes from: snapped for boxes, as given for points
@@ -230,7 +219,6 @@ class Evaluations:
         published: Callable[[Release], Target],
         people_of: Callable[[Trajectories], Trajectories],
     ) -> Iterator[Evaluation[Target]]:
-        """One evaluation for each group of victims; consecutive groups on the same target share it."""
         target: Target | None = None
         of_raw = True
         for group in self.victims:

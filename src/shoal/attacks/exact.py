@@ -1,12 +1,9 @@
 """Adversaries who know points exactly, against points as given.
 
 ``triples:P`` knows P random triples (time and place) of a person, names the record that shows most of them,
-and says of another point of that record that the person was there and then. ``times:P`` uses the times of
-these triples alone, which ReachLocations keeps (Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.3, Example 3).
-``nearest:P`` names the record that passes nearest. (k, delta)-co-location with delta > 0 leaves most people
-where they were in relation to the others of their cylinder, and moves those outside straight toward its
-middle: so it also tests where in each cylinder a person would stand. A swapped record passes where its people
-live.
+and says of another of its points that the person was there. ``times:P`` uses their times alone, which
+ReachLocations keeps (Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.3, Example 3). ``nearest:P`` names the
+record that passes nearest; in cylinders, it also tests where a person would stand.
 """
 
 from typing import Final, NamedTuple
@@ -57,11 +54,9 @@ def answers(
     p: int,
     rng: np.random.Generator,
 ) -> Answers:
-    """Search for p points of each victim.
+    """Search for p points of each victim; record_codes [m], raw_codes [n]: numbers of points.
 
-    record_codes [m], raw_codes [n]: numbers of published and of raw points. The record that shows most of
-    them is named. Of several the shortest, because the same points are a larger share of it; or any one. A
-    tie counts the chance to be right at random.
+    The record that shows most is named: of several the shortest, or any. A tie counts the chance to be right.
     """
     target, people = evaluation.target, evaluation.people
     true = target.by_triple.codes_of(people.t, people.x, people.y)
@@ -164,11 +159,10 @@ _RULES_IN_CYLINDERS: Final = (
 def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Linkage by the distances at p known times; records move in straight lines between points.
 
-    Rules name the record with the least sum of distances, or of their logarithms, where a record stands still
-    before its first point and after its last; or with the least sum among those that exist at all known
-    times. In a release of cylinders two more rules ask which record stands where these points would have been
-    moved to. Of several points of a record at one moment, the nearest counts. A tie among c records counts
-    1/c if the right one is among them.
+    Rules name the record with the least sum of distances, or of their logarithms, or the least among those
+    that exist at all known times; in cylinders also by where these points would have been moved to. Of
+    several points at one moment the nearest counts. A tie among c records counts 1/c if the right one is
+    among them.
     """
     target, n, people = evaluation.target, len(evaluation.victims), evaluation.people
     rows = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]

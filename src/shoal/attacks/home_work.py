@@ -26,12 +26,10 @@ def attack_home_work(
     """Infer the cell of home (20 to 6 o'clock) and of work (9 to 17, Monday to Friday) from a record.
 
     Hours follow a clock ``utc_offset_s`` ahead of UTC; None = the time zone of the data, UTC without one. The
-    true cell is the one that the person visited most at these hours. Rules name the cell that most boxes
-    speak for if they are hulls, which touch their contents: as likelihoods (many boxes that can hold the cell
-    beat one that must), or as expected presence; or the cell with most expected presence if boxes are filled
-    evenly. Of c equally likely cells one is named at random. Baseline: naming for all people the cell that
-    most people have. People without a sample at these hours are no victims; a place that no one has is left
-    out.
+    true cell is the one visited most at these hours; people without a sample then are no victims. Rules name
+    the cell that most boxes speak for: as likelihoods, or as expected presence, of hulls or of evenly filled
+    boxes. Of c equally likely cells one is named at random. Baseline: naming for all people the cell that
+    most people have.
     """
     del rng  # nothing is drawn: the whole record is known
     clock = _Hours(clock_of(evaluation.people), utc_offset_s)
@@ -100,7 +98,6 @@ def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) ->
 def _true_cells(
     evaluation: Evaluation[BoxTarget], place: Place, clock: _Hours
 ) -> tuple[Flags, Integers, Integers]:
-    """[v]: who has a sample at these hours; x and y of the cell with most of them, the smallest of equals."""
     data, n = evaluation.people, len(evaluation.victims)
     has_cell, x, y = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
 
@@ -123,7 +120,6 @@ def _chances(
     x: Integers,
     y: Integers,
 ) -> Floats:
-    """[tried, 3]: each rule's chance to name the cell (x, y) of a victim from their record."""
     target, chances = evaluation.target, np.empty((len(tried), 3))
     records, every, classes = (
         target.classes.records,

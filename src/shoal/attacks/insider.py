@@ -1,10 +1,8 @@
 """The insider: a person in the boxes of a record subtracts their own samples from them.
 
-A member of an equivalence class has their raw data, and the class's record is their record. In a class of
-two, the partner's samples touch every side of a box that the member's do not. Where people hide each other
-for a while, a hider learns the same from the hidden person's record for that while. A release of hiding sets
-does not say who hides whom: a person hides the owner of a record through a window of time where its boxes
-hold all of their samples and each box one of them. The hider sees that too.
+In a class of two, the partner's samples touch every side of a box that the member's do not. A release of
+hiding sets does not say who hides whom: a person hides a record's owner through a window where its boxes hold
+all of their samples and each box one of them. The hider sees that too.
 """
 
 from dataclasses import dataclass, replace
@@ -55,10 +53,7 @@ class Hiders:
         self.windows = max(-(-slots // self.epoch) - self.width, 0) + 1
 
     def draw_window(self, record: int, without: int, rng: np.random.Generator) -> SharedWindow:
-        """A window of a record that another person is in, and all who are; of several draws the last.
-
-        without: the person who does not count.
-        """
+        """A window of a record with a person other than ``without``, and all in it; the last drawn."""
         boxes = self.target.record(record)
         for begin in self._windows(boxes, rng):
             through = self._in_all(boxes, begin)
@@ -86,7 +81,6 @@ class Hiders:
         return begins_listed
 
     def _in_all(self, boxes: Integers, begin: int) -> Integers:
-        """Who has a sample in each box of the window that begins here, and none outside them; ascending."""
         end, boxes = begin + self.epoch * self.width, boxes[self._inside(boxes, begin)]
         if not len(boxes):
             return np.empty(0, dtype=np.int64)
@@ -128,12 +122,10 @@ def attack_insider(
 ) -> list[Rate]:
     """Name where and when another member was, for each box of the shared record.
 
-    Two rates are shares of boxes that are right, and one is the share of the victim's samples that are named.
-    Median errors are over all samples of the victims that a box holds.
-
-    members: colluding members, drawn at random from the victim's class. Against the control group they do the
-    same, and their answers are compared with a person in no class. A raw record is of one person alone. Where
-    people hide each other, the boxes are those of a window in which another person hides the victim.
+    members: colluding members, drawn at random from the victim's class. Two rates are shares of boxes that
+    are right, one of the victim's samples that are named. Of the control group, answers are compared with a
+    person in no class. A raw record is of one person alone. Where people hide each other, boxes are those of
+    a hiding window.
     """
     classes, claim, inside = Classes.of(evaluation), evaluation.context.claim, evaluation.context.inside
     hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None

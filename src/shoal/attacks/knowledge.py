@@ -74,20 +74,7 @@ def forms_in_words() -> str:
 
 
 def default_knowledge(release: Release | None, *, series: bool = False) -> tuple[str, ...]:
-    """The knowledge evaluated by default, in the order of the table, attacks on points alone first.
-
-    Parameters
-    ----------
-    release
-        None = raw data alone.
-    series
-        Whether an earlier release is available.
-
-    Examples
-    --------
-    >>> default_knowledge(None)[:3]
-    ('points:1', 'points:2', 'points:4')
-    """
+    """The knowledge evaluated by default (None = raw data alone), attacks on points alone first."""
     rows = sorted(ATTACKS.values(), key=lambda row: row.takes_boxes)
     return tuple(
         text for row in rows if row.suits(release, series=series) for text in row.texts(row.default, release)
@@ -95,10 +82,7 @@ def default_knowledge(release: Release | None, *, series: bool = False) -> tuple
 
 
 def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
-    """The knowledge of a release's report: a selection, or from 1,000 tries on also all defaults.
-
-    Facts about people come first, then knowledge of a record, then what tests this claim alone.
-    """
+    """The knowledge of a release's report: a selection, or from 1,000 tries on also all defaults."""
     rows = [row for row in ATTACKS.values() if row.suits(release)]
     rows.sort(key=lambda row: (row.claims is not None, row.uses == "own record"))
     asked = tuple(text for row in rows for text in row.texts(row.record, release))

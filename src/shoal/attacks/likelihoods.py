@@ -1,8 +1,6 @@
-"""How adversaries who know samples rank records: one table of rules.
+"""How adversaries who know samples rank records: one table of rules, weighted sums of cues.
 
-A rule is a weighted sum of cues (`shoal.kernels.likelihood`); the record with the highest sum is named. The
-best rule depends on how a release was made, so an attack tries all of them, and chooses each on other victims
-than those it is tried on (`shoal.attacks.rate`).
+The best rule depends on how a release was made: all are tried, and chosen on other victims than those judged.
 """
 
 from collections.abc import Callable
@@ -71,10 +69,7 @@ CUES: Final[Floats] = np.array(
 
 
 def rules_of(knows: str, candidates: str, chances: Floats) -> list[Rule]:
-    """The rules with their chances [v, rules].
-
-    knows: the adversary's knowledge. candidates: the records that are compared.
-    """
+    """The rules with their chances [v, rules], for this knowledge and these candidate records."""
     return [
         Rule(
             name=weights.name,
@@ -88,10 +83,9 @@ def rules_of(knows: str, candidates: str, chances: Floats) -> list[Rule]:
 def weigh_exact(
     evaluation: Evaluation[BoxTarget], offsets: Integers, samples: Integers, picks: Floats | None = None
 ) -> LinkResults:
-    """Rank records by each victim's exact samples; the result is exact.
+    """Rank records by each victim's exact samples[offsets[v] : offsets[v + 1]], int64 [m, 3].
 
-    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3]. picks: float64 [v], which of equally
-    good classes is named, as a share of their list; None = the first.
+    picks: float64 [v], which of equally good classes is named, as a share of their list; None = the first.
     """
     book = evaluation.target.book
 

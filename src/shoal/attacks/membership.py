@@ -1,8 +1,4 @@
-"""Membership: is a person in the data? Table linkage (survey of Fiore et al., arXiv 1903.12211).
-
-Half of the people asked about are in the release, half are not. Guessing is right for half of them: this is
-the baseline, and the advantage is twice the rate's distance from it.
-"""
+"""Membership: is a person in the data? Table linkage (Fiore et al., arXiv 1903.12211); guessing: one half."""
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +20,8 @@ _FEWEST = 4  # people of each kind, so that a bound can be chosen on half of the
 def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Say of people, with p exact samples known, whether they are in the release.
 
-    Yes when the record with the strongest evidence exceeds a bound, chosen on one half of the people and
-    tried on the other, and the reverse. As a control, people outside are compared with people outside. Raises
-    MisuseError with fewer than four of either kind.
+    Yes above a bound of evidence, chosen on one half of the people and tried on the other, and the reverse.
+    Control: people outside against people outside. Raises MisuseError with fewer than four of either kind.
     """
     outside = evaluation.context.outside
     if outside is None or min(len(outside.subjects), len(evaluation.victims)) < _FEWEST:
@@ -94,10 +89,7 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
 
 
 def says_rightly(strengths: Floats, member: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """[v]: whether each answer is right, by a bound on strength learned from the other half of the people.
-
-    Halves are the even and the odd places.
-    """
+    """[v]: whether each answer is right, by a bound learned from the other half (even, odd) of the people."""
     right = np.zeros(len(strengths), dtype=np.bool_)
     half = np.arange(len(strengths)) % 2 == 0
     for learned, tried in ((half, ~half), (~half, half)):
@@ -158,7 +150,6 @@ def _off(
 def _rows(
     data: Trajectories, people: Integers, p: int, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """(offsets [v + 1], rows): p random samples of each person, all where there are fewer."""
     rows = [
         data.offsets[person]
         + rng.choice(int(data.lengths[person]), size=min(p, int(data.lengths[person])), replace=False)

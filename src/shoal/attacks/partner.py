@@ -1,8 +1,7 @@
 """The partner: a person mixed with another in a release of points subtracts their own points.
 
-The method decides what that tells. Points shuffled in a cluster that are not the partner's are the others'.
-Of two who exchanged places, each record shows the other's place. A crowd was moved toward its middle, the
-mean of all members; the partner's own step shows the middle.
+Shuffled points of a cluster that are not the partner's are the others'. Of two who exchanged places, each
+record shows the other's place. A crowd was moved toward its middle, which the partner's own step shows.
 """
 
 from typing import Final
@@ -32,8 +31,8 @@ def attack_partner(
 ) -> list[Rate]:
     """Claims about a person that are right: as a share of claims, and of the person's points.
 
-    members: colluding people, drawn at random from those mixed with the person. Baseline: the person's record
-    as it stands. A raw record is the person's.
+    members: colluding people, drawn from those mixed with the person. Baseline: the person's record as it
+    stands.
     """
     inside, claim = evaluation.context.inside, evaluation.context.claim
     if evaluation.label == "control" or inside is None:
@@ -267,10 +266,7 @@ class MovedCrowds:
         return np.where(shows[:, None], middle, middles_of(self.target, self.delta_m)[record_rows])
 
     def _moved_from(self, member: int, x: Floats, p: Floats, middle: Floats) -> Floats:
-        """Where [s, 2] a member was who now stands at p: at x, or where a move from a raw sample ends there.
-
-        W4M moves samples in time, too; so they may have been there at any time.
-        """
+        """Where [s, 2] a member now at p was: at x, or at any raw sample's move (W4M moves times, too)."""
         origin = x.copy()
         samples = np.column_stack(self.people.samples_of(member)[1:])
         correct_places(samples, middle, self.delta_m / 2, p, _EDGE_M, origin)
@@ -288,10 +284,7 @@ def _away(places: Floats, middle: Floats) -> Floats:
 
 
 def _far_along(one: Floats, other: Floats, both: Floats) -> tuple[Floats, Flags]:
-    """(factor of the first vector [s, 2] in a sum with multiples of the second; whether it is certain).
-
-    People at an edge were moved there from outside, so each factor is at least 1.
-    """
+    """(factor of one vector [s, 2] in the sum, at least 1 as people come from outside; is it certain?)."""
     across = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
     sure = np.abs(across) > _PARALLEL * np.hypot(*one.T) * np.hypot(*other.T)
     across = np.where(sure, across, 1.0)

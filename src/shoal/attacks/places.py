@@ -46,10 +46,9 @@ _UNDONE: Final = (
 def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.Generator) -> list[Rate]:
     """Linkage by the N most visited cells; ties in visits go to the smaller cell (Zang and Bolot 2011).
 
-    On raw data the candidates are the people with the same set of N cells (exact). On a release two rates are
-    measured: naming the record with most expected visits to these cells (the product of expected visits, or
-    of their shares of all visits); and the anonymity set, which is exact: naming at random one of the records
-    whose boxes hold all of the cells.
+    On raw data: people with the same set of N cells (exact). On a release: the record with most expected
+    visits (their product, or that of their shares), and the exact anonymity set: records whose boxes hold all
+    of the cells.
     """
     del rng  # nothing is drawn: the cells are those of the whole trajectory
     places = [top_cells(evaluation, victim, most) for victim in evaluation.victims.tolist()]
@@ -97,12 +96,10 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
 def attack_period(
     evaluation: Evaluation[BoxTarget], after_s: float | None = None, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Link a person's visits before a moment with the records after it.
+    """Link a person's visits before ``after_s`` (from the start; None = the middle) with later records.
 
-    after_s: the moment, in seconds after the raw data begins; None = the middle of the data. A record's score
-    is the log-likelihood of the person's earlier visits (to their 50 most visited cells) under the record's
-    expected shares of visits, or its expected visits. People without earlier or without later samples are no
-    victims. Raises MisuseError when no one is left.
+    Score: log-likelihood of the 50 most visited earlier cells under the record's expected shares of visits,
+    or its expected visits. People without earlier or without later samples are no victims.
     """
     del rng  # nothing is drawn: everything before the moment is known
     people, victims = evaluation.people, evaluation.victims
@@ -197,10 +194,7 @@ def weigh_visits(
     places: list[Integers],
     visits: list[Floats] | None,
 ) -> PlaceResults:
-    """Rank records by each victim's places and visits (None = equally many).
-
-    own_records: int64 [v], records of ``target``.
-    """
+    """Rank records by each victim's places and visits (None = equally many); own_records: int64 [v]."""
     people, n = evaluation.people, len(own_records)
     spread = _count_cells(people.x, people.y)
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
@@ -260,7 +254,6 @@ def _ascending(cells: Integers) -> Integers:
 
 
 def _counted(cells: Integers) -> tuple[Integers, Floats]:
-    """Distinct cells with their visits, most visited first, then by cell."""
     least, width = cells.min(axis=0), int(np.ptp(cells[:, 1])) + 1
     codes, visits = np.unique((cells - least) @ np.array([width, 1]), return_counts=True)
     order = np.argsort(-visits, kind="stable")

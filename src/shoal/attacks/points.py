@@ -25,8 +25,8 @@ _READ: Final = (("moved inward", ""), ("moved inward, moves undone", ", with its
 def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Unicity (only the right record covers the p samples) and linkage (the likeliest record that does).
 
-    Where samples were moved or suppressed, the right record may cover few of them. The adversary notices,
-    since no record covers all that is known of a person, and then tries the rules for noisy samples, too.
+    Where no record covers all samples, as after moves or suppression, the rules for noisy samples are tried,
+    too.
     """
     offsets, samples = evaluation.draw_samples(p, rng)
     weighed = weigh_exact(evaluation, offsets, samples)
@@ -67,9 +67,9 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
 def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Link with p samples, then claim another sample of the linked record for the victim.
 
-    A k-anonymous crowd shares its boxes, so this may succeed where linkage fails: k-anonymity does not
-    prevent it. The other sample is drawn at random from the boxes of the record that cover no known sample,
-    or from all if there is no such box; the rate counts the chance that the victim was in it.
+    A k-anonymous crowd shares its boxes, so k-anonymity does not prevent this. The other sample is drawn from
+    boxes of the record that cover no known sample, or from all; the rate counts the chance that the victim
+    was in it.
     """
     n = len(evaluation.victims)
     offsets, known_samples = evaluation.draw_samples(p, rng)
@@ -147,10 +147,7 @@ def noise_of(noise_m: float, noise_s: float, grid: Grid) -> Noise:
 def attack_noisy(
     evaluation: Evaluation[BoxTarget], p: int, noise_m: float, noise_s: float, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Linkage by the likelihood of p noisy observations.
-
-    noise_m, noise_s: standard deviations on each axis. Observations come from inside the true cell and slot.
-    """
+    """Linkage by the likelihood of p observations with deviations noise_m and noise_s on each axis."""
     offsets, samples = evaluation.draw_samples(p, rng)
     noise = noise_of(noise_m, noise_s, evaluation.target.grid)
     scales = np.array([noise.slots, noise.cells, noise.cells])

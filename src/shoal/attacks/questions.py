@@ -1,9 +1,4 @@
-"""The three questions of data protection: singling out, linkage, inference.
-
-They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymization Techniques (WP 216). The
-table of attacks says which rate answers which. People and knowledge are the same for raw data and release, so
-the same raw data, release and linkage give the same figures.
-"""
+"""Singling out, linkage, inference: the three questions of WP 216 (Opinion 05/2014 on Anonymization)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -61,10 +56,7 @@ class Answer:
 
 
 def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
-    """In falling order of the advantage over guessing, on the release.
-
-    Rates that stand apart come last; of equals the greatest chance on any one person comes first.
-    """
+    """In falling order of advantage over guessing on the release; rates that stand apart come last."""
 
     def strength(answer: Answer) -> tuple[bool, float, float]:
         rate = answer.release
@@ -111,23 +103,7 @@ def assess_release(
     tries: int = TRIES,
     run: Run | None = None,
 ) -> Assessment:
-    """Evaluate the attacks that answer the three questions, on the raw data and on the release.
-
-    Parameters
-    ----------
-    original, release, linkage
-        As `shoal.attacks.attack` takes them: raw data as given for a release of points.
-    tries
-        The most victims of each attack. From 1,000 on, the attacks outside the selection are evaluated, too:
-        noisy knowledge, another period, fewer points.
-    run
-        Progress and threads.
-
-    Raises
-    ------
-    InputError, MisuseError
-        When the parts do not belong together.
-    """
+    """Evaluate the attacks on the three questions; from 1,000 tries on, those not selected, too."""
     rates: list[tuple[Rate, Knowledge]] = []
     notes: list[str] = []
     prepared = prepare(

@@ -1,9 +1,4 @@
-"""Link two releases of the same people under fresh pseudonyms (series of releases, arXiv 2510.24807).
-
-People return to their places at their hours. The adversary has the two folders alone. A place with many
-people says little about one of them, so records are also compared with their rivals: each has at most one
-counterpart.
-"""
+"""Link two releases of the same people under fresh pseudonyms (series of releases, arXiv 2510.24807)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,10 +37,9 @@ _RULES: Final = (
 def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
     """Name for each record the one of an earlier release with the same places at the same hours.
 
-    The score sums over places and parts of the day: the share of one record's presence times the log-odds
-    with which the other is there. People of the control group have no record; one drawn at random stands in.
-    Besides the victims' records, as many others are compared as fit in memory. Raises MisuseError without an
-    earlier release, or when no one is in both.
+    The score sums, over places and parts of the day, the share of one record's presence times the log-odds
+    with which the other is there. For the control group, a record drawn at random stands in. Besides the
+    victims' records, as many others are compared as fit in memory, as rivals for a counterpart.
     """
     if evaluation.context.earlier is None:
         raise MisuseError(NO_EARLIER)
@@ -105,7 +99,6 @@ def _undone(evaluation: Evaluation[BoxTarget], earlier: Release) -> tuple[BoxTar
 
 
 def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]]]:
-    """By each rule for each row of scores [r, o] the classes that it names, each with its chance."""
     yield [{best_class: 1.0} for best_class in of_class[_all_at_once(scores)].tolist()]
     rivals = sum(
         np.partition(scores, -least, axis=axis)
@@ -121,10 +114,7 @@ def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]
 
 
 def _all_at_once(scores: Floats) -> Integers:
-    """int64 [r]: a different earlier record for each record, with the greatest sum of scores.
-
-    Where there are fewer earlier records, the remaining records get their best one.
-    """
+    """int64 [r]: a different earlier record for each (greatest sum of scores); others get their best."""
     most = float(scores.max())
     costs = np.rint((most - scores) * (_STEPS / most if most > 0 else 0)).astype(np.int64)
     if len(costs) <= costs.shape[1]:
@@ -166,11 +156,6 @@ class Presence:
 
 
 def _presences(targets: Sequence[BoxTarget]) -> list[Presence]:
-    """Presence of each target's records, with common numbers of features.
-
-    Half of a box's presence is at its corners, the rest anywhere in it. A feature is a square of either scale
-    in a part of the day.
-    """
     scales = [[Scale.of(target, side) for side in _SIDES] for target in targets]
     squares = np.concatenate(
         [scale.squares[scale.counts > 0] for target_scales in scales for scale in target_scales]
@@ -197,7 +182,6 @@ def _presences(targets: Sequence[BoxTarget]) -> list[Presence]:
 
 
 def _scores(target: BoxTarget, earlier: BoxTarget, asked: Integers) -> Floats:
-    """[asked, earlier records]: how well their places agree."""
     both = presence, presence_earlier = _presences([target, earlier])
     features, number = np.unique(np.concatenate([one.feature for one in both]), return_inverse=True)
     row_of = np.full(target.n_records, -1, dtype=np.int64)
@@ -218,7 +202,6 @@ def _scores(target: BoxTarget, earlier: BoxTarget, asked: Integers) -> Floats:
 def _listed(
     presence: Presence, feature: Integers, n_features: int, n_records: int, row_of: Integers
 ) -> tuple[Integers, Integers, Floats, Floats]:
-    """Lists for the kernel, features in order: starts, rows, shares and surprises. row_of: -1 = left out."""
     order = np.argsort(feature * n_records + presence.record)
     feature, record, share = feature[order], presence.record[order], presence.share[order]
     usual = np.bincount(feature, weights=share, minlength=n_features) / n_records
@@ -229,7 +212,6 @@ def _listed(
 
 
 def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.random.Generator) -> Integers:
-    """int64 [v]: each victim's record in the earlier release, -1 = none."""
     release, linkage = earlier
     if evaluation.label == "control":
         return rng.integers(0, release.n_records, len(evaluation.victims))

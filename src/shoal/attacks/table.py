@@ -1,8 +1,4 @@
-"""The table of attacks, one row for each; no other module knows an attack by name.
-
-The rows give the forms of ``--knowledge`` and its help, the defaults, the attacks of a release's report and
-those of comparisons. Their order is that of defaults and help texts.
-"""
+"""The table of attacks, one row for each, in the order of defaults and help; no other module names one."""
 
 from typing import Final
 

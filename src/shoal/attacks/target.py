@@ -1,7 +1,4 @@
-"""The records that adversaries search in, as boxes or as points, with indexes for their questions.
-
-A raw sample is a box of one slot and one cell, so raw data and releases are the same kind of target.
-"""
+"""The records that adversaries search in, as boxes or points; raw samples are boxes of one slot and cell."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +20,6 @@ _FEW_PLACES: Final = 1 << 16  # that an index may count without asking whether t
 
 
 def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
-    """32 bits for these numbers and those that follow them, 64 where one lies farther out."""
     limits, n = np.iinfo(np.int32), len(columns[0])
     fits = n <= limits.max and all(
         column.min() >= limits.min and column.max() < limits.max for column in columns if n
@@ -32,10 +28,7 @@ def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
 
 
 def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
-    """An index of boxes [b, 6] over time.
-
-    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1].
-    """
+    """An index of boxes [b, 6] over time; record i owns boxes offsets[i] to offsets[i + 1]."""
     levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], _narrowest(boxes)
     fill_levels(boxes, levels)
     class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
@@ -86,11 +79,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxTarget:
-    """Records of boxes.
-
-    boxes: [b, 6], columns in the order of BOX_COLUMNS, in 32 bits where they fit. Kernels compute in 64 bits;
-    NumPy code converts first.
-    """
+    """Records of boxes [b, 6], 32 bits where they fit: kernels compute in 64; NumPy code converts first."""
 
     offsets: Integers  # int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]
     boxes: Integers
@@ -173,10 +162,7 @@ class BoxTarget:
 
     @property
     def _maybe_equal(self) -> Flags:
-        """[r]: whether another record has as many boxes with the same sums of sides.
-
-        Sums may overflow, equally for equal records.
-        """
+        """[r]: whether another record has as many boxes with the same (perhaps overflowing) sums of sides."""
         lengths = np.diff(self.offsets)
         sums = np.zeros((self.n_records, 7), dtype=np.int64)
         sums[:, 6], some = lengths, lengths > 0
@@ -195,10 +181,7 @@ class BoxTarget:
 
     @cached_property
     def _different(self) -> "tuple[BoxTarget | None, Integers]":
-        """(the different records, None where all are; the number of equal records of each).
-
-        It does not hold this object itself: the circle would keep its indexes alive until garbage collection.
-        """
+        """(different records, sizes). It does not hold this object, which would keep its indexes alive."""
         _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
         if len(first) == self.n_records:  # numbered as they stand
             return None, sizes.astype(np.int64)
@@ -244,10 +227,7 @@ class BoxTarget:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointIndex:
-    """Points by number: equal points have equal numbers.
-
-    pairs: for each column after the first, the distinct pairs of (number so far, place in the column).
-    """
+    """Points by number: equal points have equal numbers."""
 
     codes: Integers  # int64 [m], the number of each point
     values: tuple[Numbers, ...]  # for each column its distinct values, ascending
@@ -281,7 +261,6 @@ class PointIndex:
 
 
 def _places_in(ascending: Numbers, numbers: Numbers) -> Integers:
-    """int64 [n]: where each number stands among distinct ascending ones, -1 = nowhere."""
     place = np.searchsorted(ascending, numbers).astype(np.int64)
     place[place == len(ascending)] = 0
     if not len(ascending):

@@ -1,10 +1,9 @@
 """The attacker who followed a person for tau without a gap, once or more often, and wants the rest.
 
-The attacker knows every observation of the victim in these windows and keeps the records that hold all of
-them and have no box inside a window where the victim was silent (Gramaglia et al. 2017, Sec. II-B). Of these
-the likeliest is named. The victim's record is built around the victim at all times, so it is dense at the
-victim's places in all of its boxes; a record that only hides the victim in a window is not. Then the attacker
-reads on: what all fitting records agree on is certain.
+The attacker keeps the records that hold all observations in these windows and have no box inside one where
+the victim was silent (Gramaglia et al. 2017, Sec. II-B); the likeliest is named. The victim's record is dense
+at the victim's places at all times, one that only hides the victim is not. What all fitting records share is
+certain.
 """
 
 from typing import NamedTuple
@@ -38,11 +37,10 @@ def attack_tau(
 ) -> list[Rate]:
     """Unicity (only the victim's record fits), linkage (the likeliest fitting record), and attribution.
 
-    Each window begins at a random observation of the victim and holds all slots that tau_s can touch, one
-    more than its length, since it may begin within a slot; windows do not overlap. Attribution: another
-    random observation, outside the windows, lies where the records say. A person without such an observation,
-    or with too few windows, is not tried. Raises MisuseError when no one is, or when tau is shorter than a
-    slot.
+    Each window begins at a random observation and holds all slots that tau_s can touch, one more than its
+    length, since it may begin within a slot; windows do not overlap. Attribution: another observation,
+    outside the windows, lies where the records say. A person without one, or with too few windows, is not
+    tried.
     """
     original, target = evaluation.people, evaluation.target
     slot_s = original.snapped_grid().slot_s
@@ -178,7 +176,6 @@ def records_of(target: BoxTarget) -> Records:
 def _draw(
     original: Trajectories, victims: Integers, tau: int, windows: int, rng: np.random.Generator
 ) -> DrawnWindows:
-    """Windows for those who have enough observations, and one more observation outside of them."""
     tried, begins, asked = [], [], []
     for place, victim in enumerate(victims.tolist()):
         first, t = original.offsets[victim], original.samples_of(victim)[0]

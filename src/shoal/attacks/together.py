@@ -1,8 +1,6 @@
 """The intersection attack: combine several releases of the same people (Ganta et al. 2008).
 
-A person's candidates are those who could be the person in every release. The claim of a release determines
-its candidates. The attack derives them from releases and linkages and shares no code with the verifier, so
-that an error in one does not hide in the other.
+Candidates come from releases and linkages by code of its own: an error in the verifier does not hide here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,28 +50,10 @@ class CompositionRule:
 def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUESTIONS) -> list[Rate]:
     """Linkage by the candidates of a person: in the newest release alone, and in all releases.
 
-    Parameters
-    ----------
-    releases
-        Raw data, release and linkage of each, the newest release first; raw data read as its manifest says.
-    most
-        Without intervals of time in the claims, all people are asked about. Otherwise at most this many
-        intervals, evenly chosen from those that begin at a sample of the newest raw data.
-
-    Returns
-    -------
-    list of Rate
-        Two rates called ``intersection``. All people are tried, so they are exact.
-
-    Raises
-    ------
-    InputError
-        When a release does not belong to its raw data, protects another unit than the newest one, or makes a
-        claim that does not determine candidates.
-
-    References
-    ----------
-    Ganta, Kasiviswanathan and Smith: Composition attacks and auxiliary information in data privacy, KDD 2008.
+    releases: raw data, release and linkage of each, newest first. most: intervals asked about, evenly chosen
+    from those at samples of the newest raw data; all people where claims have no intervals, so both rates are
+    exact. Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data
+    privacy, KDD 2008.
     """
     original, newest, _ = releases[0]
     rows = [_rule_of(release) for _, release, _ in releases]
@@ -161,7 +141,6 @@ def _chance(person: str, candidates: frozenset[str]) -> float:
 
 
 def _in_class(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
-    """Members of an equivalence class: people whose records are equal, box for box."""
     del tau_s  # whatever is known, the records of a class stay equal
     release = linked[1]
     members: dict[bytes, set[str]] = {}
@@ -205,7 +184,6 @@ def _fitting(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) ->
 
 
 def _within_delta(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
-    """People whose records have points at the same times and are within delta at each of them."""
     del tau_s  # the whole record is known
     release = linked[1]
     delta_m = _rule_of(release).within_m(release.claim)
@@ -226,7 +204,6 @@ def _within_delta(linked: LinkedRelease, records: Mapping[str, int], tau_s: floa
 
 
 def _swapped(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
-    """People who gave a triple to every swap set that the person gave one to."""
     del tau_s  # the whole record is known
     original, _, linkage = linked
     trace = linkage.trace

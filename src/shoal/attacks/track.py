@@ -1,9 +1,7 @@
 """The tracker: join published points into tracks by speed and heading, whatever record they stand in.
 
-Gruteser and Hoh (2005) followed people through anonymous points with a tracker of moving targets: predict
-where each goes, and assign points to predictions at least cost. That undoes exchanges between records,
-because a body has one place at a time and a limited speed. Predictions are the last step's and a Kalman
-filter's.
+Gruteser and Hoh (2005) assign points to predictions (last step, Kalman filter) at least cost. That undoes
+exchanges between records, because a body has one place at a time and a limited speed.
 """
 
 from dataclasses import dataclass
@@ -22,10 +20,10 @@ _WALK_M_S: Final = 1.0  # how fast a person may have gone on before a track begi
 
 
 def attack_track(evaluation: Evaluation[PointTarget], p: int = 1, *, rng: np.random.Generator) -> list[Rate]:
-    """Restore a person's path, and infer another point of it.
+    """Restore a person's path, and infer another point of it, from p known triples.
 
-    p: known triples. The track that holds most of them is named. Raw records are tracks already. Where places
-    moved between people who kept their times, a person's points are those at the person's places.
+    The track that holds most of them is named. Where people kept their times, their points are those at their
+    places.
     """
     target, people = evaluation.target, evaluation.people
     claim = evaluation.context.claim
@@ -70,11 +68,6 @@ def _rates(
     p: int,
     rng: np.random.Generator,
 ) -> list[Rate]:
-    """The three rates.
-
-    track: [points]. numbers: [points] of each published point, and [n] of each raw one, -1 = not published;
-    then what equal numbers say of a person.
-    """
     codes, raw_codes, meaning = numbers
     target, people = evaluation.target, evaluation.people
     tracks = Tracks.of_points(target, track)
@@ -137,10 +130,7 @@ def _named(
     raw_codes: Integers,
     drawn: list[Integers],
 ) -> Integers:
-    """int64 [v]: the track that holds most of what is known; of equals the one that passes nearest to it.
-
-    A known triple may not have been published. Then every track is possible.
-    """
+    """int64 [v]: the track that holds most known points; without a published one every track is possible."""
     target, people = evaluation.target, evaluation.people
     order = np.argsort(point_codes, kind="stable")
     codes = point_codes[order]
@@ -171,11 +161,9 @@ def _named(
 
 
 def _share_held(victim_codes: Integers, track: Integers) -> float:
-    """Of a person's published points, the share in the track; 0 where none was published."""
     return float(np.isin(victim_codes, track).mean()) if len(victim_codes) else 0.0
 
 
 def _share_of_new(track: Integers, known_codes: Integers, victim_codes: Integers) -> float:
-    """Of the track's unknown points, the share that are the person's; 0 without unknown points."""
     new = track[~np.isin(track, known_codes)]
     return float(np.isin(new, victim_codes).mean()) if len(new) else 0.0

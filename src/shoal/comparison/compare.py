@@ -1,8 +1,7 @@
 """Compare releases of the same data by risk and utility, and recommend one.
 
-Finished releases and results stand in ``runs/`` of the output folder under names made from the data and the
-settings; an interrupted or extended study resumes there. The folder holds linkage tables and figures from raw
-data: it is as secret as these.
+Results in ``runs/`` of the output folder let an interrupted study resume; linkages make it as secret as raw
+data.
 """
 
 import json
@@ -165,7 +164,6 @@ def compare(
 
 
 def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
-    """The people to publish, and those kept out of every release."""
     people, size = study.held_out(original.n_subjects)
     if people == original.n_subjects:
         return original, None
@@ -182,7 +180,6 @@ def _maps(
     results: Sequence[Mapping[str, Any]],
     output: Path,
 ) -> dict[str, Density]:
-    """Densities of the raw samples and the best trade-offs, all over the same part of the plane."""
     folders = {result["label"]: output / result["folder"] for result in results}
     best = [point.label for point in frontier(points, better)[:_MOST_MAPS]]
     raw, _, grid = boxes_of(published)

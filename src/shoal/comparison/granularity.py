@@ -39,10 +39,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Hour:
-    """An hour of the day: raw samples, the share suppressed, mean extents of the rest.
-
-    Figures of too few samples are nan.
-    """
+    """An hour of the day: raw samples, share suppressed, mean extents of the rest (nan = too few)."""
 
     hour: int
     samples: int

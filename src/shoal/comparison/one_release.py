@@ -68,11 +68,7 @@ def result_of(
     folder: Path,
     run: Run,
 ) -> dict[str, Any]:
-    """The release's attacks and measurements: from an earlier run, or computed and stored.
-
-    source: the input of the method, points as given or ``published``, the snapped samples by which every
-    release is judged. outside: the control group in the same form.
-    """
+    """A release's attacks and measurements, stored or computed on its input and ``published`` samples."""
     knowledge_by_text = {
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
@@ -155,8 +151,6 @@ def _made(setting: Setting, source: Trajectories, place: Path, run: Run) -> Fact
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    """A release, raw data and control group in one form: on cells and slots, or as given."""
-
     raw: Trajectories
     release: Release
     linkage: Linkage

@@ -107,7 +107,6 @@ def point_of(result: Mapping[str, Any], study: Study) -> Point:
 
 
 def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> tuple[float, float, float]:
-    """The risk compared with the budget, and its interval: the strongest adversary's gain, or one rate."""
     budget = study.budget
     if budget.attack == STRONGEST:
         risk, low, high = (max(gain(worst[end], worst["baseline"]), 0.0) for end in ("rate", "low", "high"))

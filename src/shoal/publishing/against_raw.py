@@ -76,11 +76,7 @@ def verify_against_raw(
     expected: str | None = None,
     **overrides: Any,
 ) -> VerificationResult:
-    """Read the raw input as the manifest says, and check the folder against it.
-
-    expected: the least that the release must claim, for ``ExpectedClaim.parse``. overrides: settings of the
-    reading that replace the manifest's, such as column names.
-    """
+    """Read raw input as the manifest says (but ``overrides``), and check folder and ``expected`` claim."""
     with open_folder(folder, run) as opened:
         original = read_raw_of(raw, folder, run, **overrides)
         verdict = verify_opened(original, opened, linkage, expected=expected, run=run)
@@ -97,11 +93,7 @@ def stream_against_raw(
     expected: str | None = None,
     **overrides: Any,
 ) -> VerificationResult:
-    """As ``verify_against_raw``, with little memory and secret scratch files next to the release.
-
-    The scratch files are removed at the end. engine: where the tasks run; None runs them in this process.
-    Raises MisuseError for a release in another format than parts.
-    """
+    """As ``verify_against_raw``, with little memory, and secret scratch files that are removed at the end."""
     if is_read_at_once(folder):
         raise MisuseError(
             "a release in another format is read and checked as a whole, but for parquet-parts; leave out "
@@ -150,10 +142,7 @@ def reveal(
 def read_issued_releases(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> list[IssuedRelease]:
-    """A release folder and earlier ones, each with its raw data and linkage, the newest first.
-
-    earlier: folders with their linkage tables.
-    """
+    """A release folder and earlier ones, each with its raw data and linkage, the newest first."""
     return [
         IssuedRelease(
             label=f"the release {one}",

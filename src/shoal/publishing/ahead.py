@@ -1,10 +1,6 @@
-"""What a first publication needs later, compiled meanwhile by other processes.
+"""Compile kernels for a first publication meanwhile, in processes that make the record of a toy release.
 
-A process compiles one kernel after the other, and a first publication needs about ninety of them. So when it
-begins to compile, other processes make the record of a toy release. What they compile is kept, and the
-publication finds it when it comes so far. They end with it, done or not.
-
-``SHOAL_COMPILE_AHEAD=0`` switches it off.
+They end with the publication, done or not. ``SHOAL_COMPILE_AHEAD=0`` switches it off.
 """
 
 import os

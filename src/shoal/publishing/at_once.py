@@ -1,8 +1,4 @@
-"""A release of trajectories that are in memory, anonymized and measured at once.
-
-The claim is checked in memory: manifest and report show this verdict. Afterwards the written files must hold
-the same release to the last value; otherwise their claim is checked again.
-"""
+"""A release of trajectories in memory; the files written must hold it exactly, or are checked again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -137,7 +133,6 @@ def require_ground_over(original: Trajectories, ground: MapGround) -> None:
 
 
 def _identity(job: PublicationJob, original: Trajectories) -> dict[str, Any]:
-    """What finished parts depend on: the samples, and the method with its parameters."""
     return {
         "data": digest_of(original.offsets, original.t, original.x, original.y),
         "grid": original.grid,

@@ -1,13 +1,9 @@
 """What the report of a release made in blocks says of its people: attacks and uses, k-gaps, and lost samples.
 
-Attacks and uses are measured on whole crowds drawn at random. Crowds stay whole, so a person hides among as
-many people as in the release; but fewer other people can be taken for the victim, and the report says so.
-
-A k-gap needs the nearest other people. A person who is among the nearest in a set is also among the nearest
-in each subset that holds both. So each task looks among the people drawn and its part of all people, and the
-nearest of all tasks' results are the nearest of all: the figures are exact for the people drawn.
-
-Lost samples are exact, too: each person counts in one task.
+Attacks and uses are measured on whole crowds drawn at random: a person hides among as many people as in the
+release, but fewer others can be taken for the victim, and the report says so. k-gaps are exact for the people
+drawn: the nearest of a set are among the nearest of its subsets. Lost samples are exact: each person counts
+in one task.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -161,10 +157,7 @@ def find_nearest(task: NearTask) -> Nearest:
 def k_gaps_on_disk(
     people: StoredPeople, k: int, part: int, scratch: Path, engine: Engine, run: Run
 ) -> tuple[KGap, ...]:
-    """The k-gaps at k = 2, 5 and the claim's k, as far as there are enough people.
-
-    part: the number of people in memory with all their samples; with the people drawn, a fifth more.
-    """
+    """The k-gaps at k = 2, 5 and the claim's k where people suffice; ``part``: people in memory at once."""
     n = people.n_subjects
     ks = [size for size in sorted({*KS, k}) if 2 <= size <= n]
     part = max(part, _LEAST)
@@ -236,10 +229,7 @@ def lost_samples_on_disk(
     engine: Engine,
     run: Run,
 ) -> Vanished | None:
-    """Raw samples that the release does not hold, by place and hour; None when none was lost.
-
-    part: the number of people in memory with all their samples and boxes.
-    """
+    """Raw samples that the release does not hold, by place and hour; None when none was lost."""
     if not release.losses.samples_suppressed:
         return None
     n = people.n_subjects

@@ -1,8 +1,8 @@
 """The input of work in blocks, and whether it is still the one that it began with.
 
-Names, sizes and times of change decide that quickly, and are part of the job. Who gives an edited file its
-old time back, or copies it, changes its number or the time that the system keeps; then the content decides. A
-table of Spark's catalog is written into the job's folder once, and that copy is the input from then on.
+Names, sizes and times of change decide. Where an old time was given back, the file's number or the time that
+the system keeps differs; then the content decides. A table of Spark's catalog is copied into the job's folder
+once.
 """
 
 import hashlib
@@ -26,10 +26,7 @@ TABLE: Final = "table"
 
 
 class BlockInput:
-    """The files of an input in their present state; a table of Spark's catalog becomes files in ``fetch``.
-
-    cells: a table of cells' positions that belongs to the input. Raises InputError for a table without Spark.
-    """
+    """The files of an input in their present state; a table of Spark's catalog becomes files in ``fetch``."""
 
     def __init__(self, source: str | Path, engine: Engine, cells: str | None = None) -> None:
         self.source, self._cells = source, cells

@@ -1,8 +1,4 @@
-"""The records of a release made in blocks: its crowds, its header, and its table written in parts.
-
-The boxes of all blocks do not fit into memory. A task writes about a million boxes as a file of their own and
-measures them; joined, the files have the bytes that one process would have written.
-"""
+"""The records of a release made in blocks: crowds, header, and a table in parts of a million boxes."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -55,11 +51,7 @@ class ReleaseOnDisk(Release):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Crowds:
-    """Crowds of finished blocks, whose boxes stay in the blocks' files.
-
-    blocks, sizes, starts, lengths: [c] block, members, first row of the boxes in that block, and number of
-    boxes.
-    """
+    """Crowds of finished blocks, whose boxes stay in the blocks' files."""
 
     job: Path  # the folder of the blocks
     subjects: Integers  # [r] crowd by crowd

@@ -1,7 +1,4 @@
-"""Check a file that another tool made: whether it is k-anonymous and true, and what attacks win.
-
-Records of people with one record each are attacked as they are; all other files row by row.
-"""
+"""Check another tool's file: k-anonymity, truth, attacks (by row where a person has several records)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -292,7 +289,6 @@ def _attack_file(
     rng: Randomness,
     run: Run,
 ) -> tuple[tuple[Rate, ...], list[str]]:
-    """Attack the raw data and the file, whose people have exactly one record each; return rates and notes."""
     if not tries:
         return (), []
     counts = np.bincount(linked.person_of[linked.person_of >= 0], minlength=original.n_subjects)
@@ -356,7 +352,6 @@ def _attack_file(
 def _rows_as_records(
     published: Foreign, original: Trajectories, linked: PersonLinks, rng: Randomness
 ) -> tuple[Foreign, Trajectories, Integers]:
-    """Rows (at most 20,000) as records, raw samples as people, and the sample behind each row."""
     rows = np.arange(published.n_rows)
     if len(rows) > _MOST_ROWS:
         rows = np.sort(rng.permutation(len(rows))[:_MOST_ROWS])
@@ -388,7 +383,6 @@ def _rows_as_records(
 def _samples_of_rows(
     some: Foreign, samples: RawSamples, person_of_row: Integers | None, original: Trajectories
 ) -> Integers:
-    """int64 [rows]: a raw sample in each row, of its person where known; no sample in two rows."""
     sample_of_row = by_content(some, samples).person_of
     if person_of_row is None:
         return sample_of_row
@@ -399,7 +393,6 @@ def _samples_of_rows(
 def _payload_of(
     published: Foreign, people: Trajectories, has_person: Any, ranged: bool
 ) -> tuple[Payload, Integers, tuple[str, ...], Trajectories]:
-    """The records with a person as points, or as boxes of 100 m and 60 s that hold each range."""
     place = np.cumsum(has_person) - 1
     rows = np.flatnonzero(has_person[published.record])
     record = place[published.record[rows]]
@@ -435,7 +428,6 @@ def _finite_ends(axis: Any, raw: Floats) -> tuple[Floats, Floats]:
 
 
 def _axes_in_meters(published: Foreign, people: Trajectories) -> tuple[Any, Any]:
-    """Both axes of space on the plane of the raw data; a rectangle of degrees becomes its bounding box."""
     first, second = published.corners or (published.first, published.second)
     crs = published.crs if published.places == "meters" else WGS84
     if people.crs is None or crs == people.crs:

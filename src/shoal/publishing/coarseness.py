@@ -1,8 +1,6 @@
 """How coarse the single values of a published file are, and what each of them stands for.
 
-A tool that rounds writes 48.85 and means a range, which may begin at the value, end at it, or have it in the
-middle. The raw data tells: of the readings of one width, that one holds under which most published rows have
-a raw sample.
+A rounded value may begin, end or halve its range: the reading holds under which most rows have a raw sample.
 """
 
 from collections.abc import Iterator
@@ -55,10 +53,7 @@ class RawSamples:
 
 
 def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tuple[str, ...], bool]:
-    """The file with rounded values as ranges, notes on assumptions, and whether there is any range.
-
-    Values whose step is no coarser than that of the raw data are exact.
-    """
+    """The file with rounded values as ranges, notes on assumptions, and whether there is any range."""
     t_step = _time_step(published.t, samples.t)
     steps = [
         _space_step(axis, raw) if published.places != "h3" else 0.0
@@ -113,7 +108,6 @@ def _time_step(axis: Axis, raw: Floats) -> float:
 
 
 def _space_step(axis: Axis, raw: Floats) -> float:
-    """The step of single coordinates: their least distance if it divides all, else by their decimals."""
     single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
     if not len(single):
         return 0.0
@@ -156,7 +150,6 @@ def _widen_axis(axis: Axis, stands: Meaning, step: float) -> Axis:
 
 
 def _rows_to_try(published: Foreign, samples: RawSamples) -> Integers:
-    """Evenly chosen rows to try readings on; fewer where many raw samples share their times."""
     rows = np.linspace(0, published.n_rows - 1, min(published.n_rows, _ROWS)).astype(np.int64)
     clock = np.sort(samples.t)
     low, high = published.t.low[rows], published.t.high[rows]

@@ -1,8 +1,4 @@
-"""COSTS: measured costs of the long commands on one machine, from which ``--plan`` is computed.
-
-``bench/measure_costs.py`` measures them, fits these rows, and holds them against sizes that the fit has not
-seen. They are figures of MACHINE and of synthetic people of a city; another machine and other data differ.
-"""
+"""COSTS of long commands on MACHINE with synthetic people (``bench/measure_costs.py``), for ``--plan``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,12 +16,12 @@ class Growth:
 
     fixed_s: float  # CPU seconds of any size, such as loading libraries
     s_per_million: float  # CPU seconds for a million samples of 1,000 people at k = 2
-    by_people: float  # the exponent with which that grows with people, samples a person being the same
-    by_k: float  # the exponent with which it grows with k - 1
-    fixed_mb: float  # fixed_mb, mb_per_million: peak memory in MB, of any size and for a million samples
-    mb_per_million: float
-    disk_mb: float  # disk_mb, disk_mb_per_million: what is written, in MB
-    disk_mb_per_million: float
+    by_people: float = 0.0  # the exponent with which that grows with people, samples a person being the same
+    by_k: float = 0.0  # the exponent with which it grows with k - 1
+    fixed_mb: float = 0.0  # fixed_mb, mb_per_million: peak memory, of any size and for a million samples
+    mb_per_million: float = 0.0
+    disk_mb: float = 0.0  # disk_mb, disk_mb_per_million: what is written, in MB
+    disk_mb_per_million: float = 0.0
 
     def cpu_s(self, people: int, samples: int, k: int = 2) -> float:
         """CPU seconds for data of this size."""
@@ -43,24 +39,10 @@ class Growth:
 
 COSTS: Final[Mapping[str, Growth]] = {
     "assess of everybody": Growth(
-        fixed_s=1.7,
-        s_per_million=0.98,
-        by_people=0.85,
-        by_k=0.0,
-        fixed_mb=258,
-        mb_per_million=120,
-        disk_mb=0.03,
-        disk_mb_per_million=0.0,
+        fixed_s=1.7, s_per_million=0.98, by_people=0.85, fixed_mb=258, mb_per_million=120, disk_mb=0.03
     ),
     "assess of drawn people": Growth(
-        fixed_s=1.88,
-        s_per_million=1.25,
-        by_people=0.0,
-        by_k=0.0,
-        fixed_mb=270,
-        mb_per_million=89,
-        disk_mb=0.03,
-        disk_mb_per_million=0.0,
+        fixed_s=1.88, s_per_million=1.25, fixed_mb=270, mb_per_million=89, disk_mb=0.03
     ),
     "glove": Growth(
         fixed_s=2.86,
@@ -72,46 +54,10 @@ COSTS: Final[Mapping[str, Growth]] = {
         disk_mb=0.07,
         disk_mb_per_million=5.76,
     ),
-    "200 tries for the record of boxes": Growth(
-        fixed_s=0.56,
-        s_per_million=0.23,
-        by_people=0.0,
-        by_k=0.0,
-        fixed_mb=0,
-        mb_per_million=0,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
-    "measure": Growth(
-        fixed_s=1.79,
-        s_per_million=0.55,
-        by_people=0.45,
-        by_k=0.0,
-        fixed_mb=269,
-        mb_per_million=111,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
-    "attack": Growth(
-        fixed_s=1.77,
-        s_per_million=0.11,
-        by_people=0.95,
-        by_k=0.0,
-        fixed_mb=305,
-        mb_per_million=130,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
-    "1000 tries of attack": Growth(
-        fixed_s=1.49,
-        s_per_million=2.1,
-        by_people=0.0,
-        by_k=0.0,
-        fixed_mb=0,
-        mb_per_million=0,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
+    "200 tries for the record of boxes": Growth(fixed_s=0.56, s_per_million=0.23),
+    "measure": Growth(fixed_s=1.79, s_per_million=0.55, by_people=0.45, fixed_mb=269, mb_per_million=111),
+    "attack": Growth(fixed_s=1.77, s_per_million=0.11, by_people=0.95, fixed_mb=305, mb_per_million=130),
+    "1000 tries of attack": Growth(fixed_s=1.49, s_per_million=2.1),
     "w4m": Growth(
         fixed_s=2.96,
         s_per_million=5.6,
@@ -122,61 +68,15 @@ COSTS: Final[Mapping[str, Growth]] = {
         disk_mb=3.63,
         disk_mb_per_million=8.81,
     ),
-    "200 tries for the record of points": Growth(
-        fixed_s=0.81,
-        s_per_million=6.86,
-        by_people=0.0,
-        by_k=0.0,
-        fixed_mb=0,
-        mb_per_million=0,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
-    "glove in blocks": Growth(
-        fixed_s=0.52,
-        s_per_million=1.35,
-        by_people=0.05,
-        by_k=0.75,
-        fixed_mb=0,
-        mb_per_million=0,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
-    "k-gaps of drawn people": Growth(
-        fixed_s=0.41,
-        s_per_million=1.05,
-        by_people=0.2,
-        by_k=0.0,
-        fixed_mb=0,
-        mb_per_million=0,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
-    "around the blocks": Growth(
-        fixed_s=2.32,
-        s_per_million=1.82,
-        by_people=0.0,
-        by_k=0.0,
-        fixed_mb=0,
-        mb_per_million=0,
-        disk_mb=0.38,
-        disk_mb_per_million=72.01,
-    ),
-    "start of a worker": Growth(
-        fixed_s=1.07,
-        s_per_million=0.0,
-        by_people=0.0,
-        by_k=0.0,
-        fixed_mb=0,
-        mb_per_million=0,
-        disk_mb=0.0,
-        disk_mb_per_million=0.0,
-    ),
+    "200 tries for the record of points": Growth(fixed_s=0.81, s_per_million=6.86),
+    "glove in blocks": Growth(fixed_s=0.52, s_per_million=1.35, by_people=0.05, by_k=0.75),
+    "k-gaps of drawn people": Growth(fixed_s=0.41, s_per_million=1.05, by_people=0.2),
+    "around the blocks": Growth(fixed_s=2.32, s_per_million=1.82, disk_mb=0.38, disk_mb_per_million=72.01),
+    "start of a worker": Growth(fixed_s=1.07, s_per_million=0.0),
     "nwa": Growth(
         fixed_s=1.94,
         s_per_million=26.36,
         by_people=0.15,
-        by_k=0.0,
         fixed_mb=353,
         mb_per_million=1176,
         disk_mb=0.76,
@@ -186,7 +86,6 @@ COSTS: Final[Mapping[str, Growth]] = {
         fixed_s=2.14,
         s_per_million=26.42,
         by_people=0.65,
-        by_k=0.0,
         fixed_mb=263,
         mb_per_million=285,
         disk_mb=0.11,

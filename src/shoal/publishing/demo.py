@@ -1,7 +1,4 @@
-"""The main job without a download: a synthetic city, assessed, anonymized, verified and reported on.
-
-The release hides everyone among 5; for comparison, precision and attacks are measured at k = 2, too.
-"""
+"""The main job without a download: a synthetic city assessed, hidden among 5 (and 2), verified, reported."""
 
 import os
 import shlex

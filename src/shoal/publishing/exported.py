@@ -1,8 +1,4 @@
-"""Read a release in another format as a release folder that can be verified.
-
-Its rows are written again as the table of a release, or its parts are joined, and the result is verified like
-any other. Other contents of the files are found here.
-"""
+"""Read a release in another format as a release folder that can be verified, and find other contents."""
 
 import json
 import re
@@ -82,11 +78,7 @@ def _format_of(folder: Path, package: dict[str, Any]) -> str:
 def as_release_folder(
     folder: Path, within: Path | None = None
 ) -> Iterator[tuple[Path, list[Finding], list[str]]]:
-    """The folder itself, or a temporary copy of an export as a release folder; with findings and notes.
-
-    within: where the copy is made; None = the system's place for temporary files. Raises InputError when the
-    export cannot be read.
-    """
+    """The folder, or a temporary copy (in ``within``) of an export as one; with findings and notes."""
     if not is_export(folder):
         yield folder, [], []
         return
@@ -117,7 +109,6 @@ def as_release_folder(
 def _join_parts(
     folder: Path, package: dict[str, Any], row: Export, manifest: Manifest, inner: Path
 ) -> Iterator[Finding]:
-    """Join the parts of an export into a release folder; find what else is there."""
     data = folder / row.where
     _listed_schema(folder, package, manifest)
     for part in data.iterdir() if data.is_dir() else ():
@@ -143,7 +134,6 @@ def _rebuild_release(
     inner: Path,
     notes: list[str],
 ) -> Iterator[Finding]:
-    """Write a release folder from an export's rows; find where its rows or bytes differ."""
     parts = sorted(folder.rglob("*.parquet")) if row.where == "data" else []
     for part in parts:
         require_plain_file(part)
@@ -214,7 +204,6 @@ def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fi
 
 
 def _compare_bounds(parts: list[Path], table: Path) -> Iterator[Finding]:
-    """Find stated bounds that differ from the table's by more than last digits."""
     expected = stated_bounds(pq.read_schema(table))
     for bounds in (stated_bounds(pq.read_schema(part)) for part in parts):
         if bounds is not None and (
@@ -227,14 +216,12 @@ def _compare_bounds(parts: list[Path], table: Path) -> Iterator[Finding]:
 
 
 def _coordinates_start(wkb: bytes) -> int:
-    """Where the coordinates of a point or of a rectangle of one ring begin."""
     return _HEAD if int.from_bytes(wkb[1:_HEAD], "little") == 1 else 13
 
 
 def _compare_files(
     folder: Path, form: str, row: RowsExport, table: pa.Table, rewritten: Path, notes: list[str]
 ) -> Iterator[Finding]:
-    """Find files, and bytes in files, that this format does not write for these rows."""
     paths = {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE
     if form in _NOT_LOOKED_AT:
         strange = {path for path in paths if path.parts[0] != row.where}
@@ -326,7 +313,6 @@ def _listed_schema(folder: Path, package: dict[str, Any], manifest: Manifest) ->
 
 
 def _compare_file_list(folder: Path, package: dict[str, Any]) -> Iterator[Finding]:
-    """Find changed, missing and unlisted files; raises InputError for links and pipes."""
     listed: dict[str, str] = {}
     for resource in package["resources"]:
         listed[str(resource.get("path"))] = str(resource.get("hash", "")).removeprefix("sha256:")

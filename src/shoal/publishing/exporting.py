@@ -1,9 +1,4 @@
-"""A release handed over in another format: complete or absent, described for other tools.
-
-The folder holds the manifest and the page of the release as they are, its rows in the other format, and
-``datapackage.json`` (Frictionless Data Package 1), which lists every file with its digest. That is written
-last: a folder without it is no release. ``exported.py`` reads it for the check.
-"""
+"""A release in another format; its ``datapackage.json``, written last, lists all files: without it, none."""
 
 import json
 import re
@@ -51,26 +46,7 @@ class ExportResult:
 
 
 def export(release_folder: Path, target: Path, form: str) -> ExportResult:
-    """Write a release folder in another format into a new folder.
-
-    Parameters
-    ----------
-    release_folder
-        The folder that ``publish`` wrote.
-    target
-        A new folder, complete or absent.
-    form
-        A key of EXPORTS.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be read, or its table is not the one that its manifest names.
-    MisuseError
-        For a format that does not exist or cannot hold the release.
-    OutputError
-        When the target exists or cannot be written.
-    """
+    """Write a release folder in another format (a key of EXPORTS) as a new folder, complete or absent."""
     row = _format_row(form)
     with staged_folder(target) as staging:
         if isinstance(row, RowsExport):
@@ -110,7 +86,6 @@ def _read_exportable_manifest(release_folder: Path) -> Manifest:
 
 
 def _write_parts(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
-    """Write the unchanged parts of a table; return its manifest, schema and number of rows."""
     manifest = _read_exportable_manifest(release_folder)
     table = release_folder / RELEASE_FILE
     try:

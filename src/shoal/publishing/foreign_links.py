@@ -96,11 +96,7 @@ def by_names(published: Foreign, ids: Sequence[str]) -> PersonLinks | None:
 
 
 def by_table(published: Foreign, ids: Sequence[str], path: Path) -> PersonLinks:
-    """Link records by a table of two columns: person (uid) and record.
-
-    The record's column is trajectory_id or record, or has the name of the file's id column. Raises InputError
-    when the table cannot be read, or has no person of the raw data.
-    """
+    """Link records by a table of person (uid) and record: trajectory_id, record, or the file's id column."""
     name, waiting = openers(path, Reading())
     table = waiting[0]()
     lower = {column.strip().lower(): column for column in table.columns}
@@ -166,11 +162,7 @@ def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Rea
 
 
 def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
-    """Link each record to a person with samples in most of its rows; no person to two records.
-
-    Where rows hold no samples, the search widens up to 5 km and 2 hours, as an observer with all raw data
-    would. Of several people who fit equally, one is taken.
-    """
+    """Link records to people with samples in most rows; else within 5 km and 2 h, as an observer would."""
     n_people = len(raw_samples.offsets) - 1
     order = np.argsort(raw_samples.t, kind="stable")
     subject = raw_samples.subject[order]

@@ -1,8 +1,4 @@
-"""A release of people on disk, anonymized block by block with little memory.
-
-Each block is anonymized by itself, and the records of all blocks are shuffled together. Finished parts are
-kept in a folder next to the release until it is done: killed at any point, the same command continues there.
-"""
+"""A release of people on disk, block by block; finished parts are kept, so a killed command continues."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -222,7 +218,6 @@ class CandidateOnDisk:
 def _read_people(
     block_input: BlockInput, original: InBlocks, method: Glove, job: PublicationJob, checkpoint: Checkpoint
 ) -> tuple[StoredPeople, tuple[int, ...]]:
-    """The people on disk, and how many of them are in each block; nothing is read again that is complete."""
     folder, run, engine = checkpoint.folder, job.run, original.task_engine
     ground = job.options.ground
     complete = are_complete(folder / PEOPLE, engine or run, run)
@@ -258,7 +253,6 @@ def _nothing_kept_of_refused(folder: Path, *, complete: bool) -> Iterator[None]:
 
 
 def _identity(block_input: BlockInput, original: InBlocks, method: Glove) -> dict[str, Any]:
-    """What finished parts depend on."""
     size = original.size
     return {
         "files": block_input.job(),
@@ -272,7 +266,6 @@ def _identity(block_input: BlockInput, original: InBlocks, method: Glove) -> dic
 def _decide_blocks(
     people: StoredPeople, method: Glove, size: int | MemoryBound, checkpoint: Checkpoint
 ) -> tuple[int, ...]:
-    """Decide once who goes into which block; return the number of people in each."""
     grid = people.grid
     caps = (
         method.time_cap_s / grid.slot_s,
@@ -298,7 +291,6 @@ def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
 
 
 def _anonymize_unfinished(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:
-    """Anonymize all blocks that are not finished."""
     label = "anonymizing blocks"
     finished, waiting = list[BlockTask](), list[BlockTask]()
     for task in tasks:

@@ -1,7 +1,4 @@
-"""A release as tables of a PostgreSQL server: written whole or not at all, read back, and checked.
-
-``schema.table`` holds the rows, numbered in their order, ``schema.table_files`` the manifest and the page.
-"""
+"""A release as PostgreSQL tables, whole or not at all: rows, and in ``_files`` the manifest and the page."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,26 +31,7 @@ _FILES: Final = frozenset({MANIFEST_FILE, REPORT_FILE})
 
 
 def export_to_database(release_folder: Path, address: str, form: str) -> ExportResult:
-    """Write a release folder as tables of a server.
-
-    Parameters
-    ----------
-    release_folder
-        The folder that ``publish`` wrote.
-    address
-        ``postgresql://USER@HOST/DATABASE#schema.table``; neither the table nor the one of its files exists.
-    form
-        "postgis": rows with their geometry; "mobilitydb": also with MobilityDB's ``stbox`` or ``tgeompoint``.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be read, or its table is not the one that its manifest names.
-    MisuseError
-        For another form, or an address without a table.
-    OutputError
-        When a table exists already or the server refuses. Nothing was written then.
-    """
+    """Write a release folder as new tables at ``postgresql://USER@HOST/DATABASE#schema.table``."""
     if form not in FORMS:
         raise MisuseError(f"'{form}' is no format of a database; choose from {', '.join(FORMS)}")
     place = place_of(address)
@@ -104,7 +82,6 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
 
 
 def _compare_derived_columns(stored: StoredTable, table: pa.Table, moving: str) -> Iterator[Finding]:
-    """Columns that should follow from others and do not, and rows that are not numbered."""
     if not stored.numbered:
         yield Finding("hidden-bytes", "the rows are not numbered 0, 1, 2, ...")
     names = stored.rows.column_names
@@ -117,7 +94,6 @@ def _compare_derived_columns(stored: StoredTable, table: pa.Table, moving: str) 
 
 
 def _mobility_texts(table: pa.Table) -> list[str]:
-    """MobilityDB's text of each row: in degrees where the release has them, else in meters of its plane."""
     if GEOMETRY in table.column_names:
         return texts(table, map(_bounds, table[GEOMETRY].to_pylist()), WGS84_CODE)
     names = BOX_COLUMNS[2:] if "x_min" in table.column_names else ("x", "y", "x", "y")

@@ -37,23 +37,10 @@ class LocalRelease:
 
 @contextmanager
 def open_release(place: Path | str, *, as_written: bool = False) -> Iterator[LocalRelease]:
-    """A release as a folder of this machine, for as long as the block lasts.
+    """A release (folder, object store, server tables) as a local folder, for as long as the block lasts.
 
-    Parameters
-    ----------
-    place
-        A folder; ``s3://BUCKET/FOLDER`` or another object store; or tables of a server,
-        ``postgresql://USER@HOST/DATABASE#schema.table``. What is elsewhere is copied to a folder that only
-        its owner can read, and removed at the end.
-    as_written
-        Leave a release in another format as it is, for ``verify_folder``, which looks at its files, too.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, or is not complete.
-    MisuseError
-        For the address of a server that names no table.
+    What is elsewhere is copied to a folder that only its owner can read, and removed at the end. as_written:
+    leave another format as it is, for ``verify_folder``, which looks at its files, too.
     """
     with ExitStack() as stack:
         opened = _fetch(place, stack)
@@ -88,7 +75,6 @@ def _fetch(place: Path | str, stack: ExitStack) -> LocalRelease:
 
 @contextmanager
 def _without_copy_path(folder: Path) -> Iterator[None]:
-    """Let messages name the file, not the path of its copy."""
     try:
         yield
     except InputError as error:

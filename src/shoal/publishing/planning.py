@@ -74,10 +74,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
-    """Blocks of people, and the workers.
-
-    worker_memory_mb, memory_around_mb: peaks of a worker, and of the process that hands out the tasks.
-    """
+    """Blocks of people, and the workers."""
 
     number: int  # the number of blocks
     people: int  # the most people in one
@@ -163,10 +160,7 @@ class Plan:
 
 
 def count(source: object, reading: Reading, run: Run) -> Counts:
-    """Read everything once, with little memory, and count it; raises what reading raises.
-
-    Every usable row counts as a sample, also several of the same person, cell and slot.
-    """
+    """Count an input in one reading with little memory: every usable row is a sample, repeated ones, too."""
     of_code = np.zeros(0, dtype=np.int64)
 
     def keep(rows: Rows, _: Sequence[str]) -> None:
@@ -202,11 +196,7 @@ def require_snapping(reading: Reading) -> Grid:
 
 
 def memory_bound_for(counts: Counts, bound: MemoryBound, needs_everyone: str | None) -> MemoryBound | None:
-    """The bound for blocks; None where everyone fits into memory at once.
-
-    needs_everyone: an option that cannot be kept in blocks. Raises MisuseError when there is one and not
-    everyone fits; the message says how much memory is enough.
-    """
+    """The bound for blocks; None if all fit at once. MisuseError if not and an option needs everyone."""
     people, samples = counts.people, counts.samples
     needed = PEAKS[ALL_AT_ONCE].of(people, samples)
     if needed <= bound.total_bytes:
@@ -251,11 +241,7 @@ def plan(
 def blocks_of(
     counts: Counts, k: int, size: int, *, workers: int | None, cores: int | None, only_blocks: bool
 ) -> Blocks:
-    """Blocks of at most ``size`` of these people.
-
-    workers, cores: None on a cluster. only_blocks: the workers have no other tasks. Raises MisuseError when
-    such blocks could not hold k people each.
-    """
+    """Blocks of at most ``size`` of these people; raises MisuseError when one could not hold k people."""
     number = number_of_blocks(counts.people, size, k)
     largest, people = most_samples(counts.samples_per_person), -(-counts.people // number)
     return Blocks(
@@ -269,10 +255,7 @@ def blocks_of(
 
 
 def tasks_in_blocks(counts: Counts, k: int, blocks: Blocks, tries: int, starts: int) -> list[Task]:
-    """The tasks of a publication in these blocks.
-
-    tries: victims of each attack in the report. starts: worker processes to start.
-    """
+    """The tasks of a publication in these blocks; ``tries``: victims of each attack, ``starts``: workers."""
     drawn = len(people_for_k_gaps(counts.people, k, blocks.people))
     sample = min(SAMPLE_PEOPLE, counts.people)
     times = min(tries, sample) / RECORD_TRIES

@@ -1,8 +1,4 @@
-"""Verify a release folder, including whether its claim is the whole claim of its method.
-
-The verifier knows no method, so it holds a release to its stated claim, however weak that is. Here that claim
-is compared with its method's, and with the claim that the user expects.
-"""
+"""Verify a release folder, and compare its claim with its method's and the one that the user expects."""
 
 import json
 from collections.abc import Iterator
@@ -153,10 +149,7 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
 
 
 def _parameters_restate(manifest: Manifest) -> bool:
-    """Whether the method, made from these parameters, states them in the same way.
-
-    The sizes of a street graph, which no manifest holds, are the publisher's word.
-    """
+    """Whether the method states these parameters in the same way; sizes of streets are not checked."""
     declarations = declared_parameters(METHODS[manifest.method])
     stated = {name: value for name, value in manifest.parameters.items() if name in declarations}
     settings = {name: value for name, value in stated.items() if not declarations[name].street_graph}

@@ -1,8 +1,4 @@
-"""Publish: anonymize, verify, report, and write a release folder, complete or not at all.
-
-One pipeline serves people in memory (``at_once``) and people in blocks (``in_blocks``): write the table,
-write the report, check the files, give the folder its name. A release that fails its check is not written.
-"""
+"""Publish, in memory or in blocks: anonymize, write, report, check, and then give the folder its name."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -76,11 +76,7 @@ class PublicationJob:
 
 
 class Candidate(Protocol):
-    """An anonymized release whose folder is not complete yet: made at once, or in blocks.
-
-    ``publish`` calls ``write_table``, then ``page``, then ``check``; ``strongest`` and ``accuracy`` are known
-    after that.
-    """
+    """A release before its folder is complete: ``write_table``, then ``page``, then ``check`` are called."""
 
     linkage: Linkage
     staging: Path
@@ -116,10 +112,7 @@ class Candidate(Protocol):
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:
-    """Raise OutputError unless all secret files are new, have different names, and lie outside ``output``.
-
-    They must also lie outside the folder of finished parts, which is removed at the end with its contents.
-    """
+    """Require secret files to be new, of different names, outside ``output`` and its removable parts."""
     files = [path for path in secrets if path is not None]
     for path in files:
         check_linkage_path(path, output)

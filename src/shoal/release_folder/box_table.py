@@ -1,7 +1,4 @@
-"""Write and read the table of boxes: ``trajectory_id``, the six columns, and ``geometry`` with a plane.
-
-Times are seconds since 1970 UTC, or since step 0; coordinates are meters. All lie on the release's grid.
-"""
+"""Write and read the table of boxes, on the release's grid: seconds since 1970 UTC (or step 0) and meters."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,10 +45,7 @@ def write_some_boxes(release: Release, path: Path) -> Bounds:
 
 
 def join_boxes(parts: Sequence[Path], bounds: Bounds, path: Path) -> None:
-    """Join files of ``write_some_boxes`` to the bytes that ``write_boxes_in_parts`` writes.
-
-    bounds: all that it returned.
-    """
+    """Join files of ``write_some_boxes``, which returned bounds, to the bytes of ``write_boxes_in_parts``."""
     pairs = {key.encode(): text.encode() for key, text in _description(bounds).items()}
     with path.open("wb") as file:
         join_files(parts, file, pairs)
@@ -141,10 +135,7 @@ def decode_boxes(table: pa.Table, grid: Grid, where: str) -> Boxes:
 
 
 def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Integers]:
-    """Longitude and latitude [p, 2] of corners, and the four places of each box [m, 4] from the lower left.
-
-    Each place is projected once. Indexes are int32 where the rectangle around all boxes is small.
-    """
+    """Longitude and latitude [p, 2] of corners, each projected once, and those of each box [m, 4]."""
     if not len(boxes):
         return np.empty((0, 2)), np.empty((0, 4), dtype=np.int64)
     west, south = (
@@ -169,7 +160,6 @@ def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Intege
 
 
 def _index_cells(cells: Integers, n: int) -> tuple[Integers, Integers]:
-    """The different cells, all below n, and the index of each cell among them."""
     if n > _CELLS_PER_CORNER * cells.size:
         coded = pa.array(cells.ravel()).dictionary_encode()
         indices = coded.indices.to_numpy().astype(cells.dtype, copy=False)
@@ -200,7 +190,6 @@ def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[f
 
 
 def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:
-    """A column as floats; timestamps from other tools become seconds."""
     if pa.types.is_timestamp(column.type):
         column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
     try:

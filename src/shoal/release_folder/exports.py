@@ -1,8 +1,4 @@
-"""EXPORTS, the formats in which a release is handed over: how each is written and read.
-
-Every format holds the rows of ``release.parquet`` in their order; a partition by day, records that begin on
-earlier days first. Geometry is written where a format needs it, and not read back.
-"""
+"""EXPORTS, the formats of a release, with its rows in order or by day; geometry is not read back."""
 
 import csv
 import json
@@ -111,7 +107,6 @@ def _read_lines(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def _write_days(table: pa.Table, folder: Path) -> None:
-    """A file for each UTC day on which rows begin: day=2024-05-01/part-0.parquet."""
     for day, rows in _days(table):
         day_folder = folder / f"day={day}"
         day_folder.mkdir(parents=True)

@@ -1,8 +1,4 @@
-"""Files of a release folder: the check before one is opened, and the mark that says for whom a page is.
-
-The folder comes from others, so a file is checked before it is opened. Only the record of a release is
-public.
-"""
+"""Files of a release folder: a check before others' files are opened, and the mark of whom a page is for."""
 
 import re
 import stat

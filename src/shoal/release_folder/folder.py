@@ -1,8 +1,4 @@
-"""Read and write the release folder, which is complete or absent.
-
-It holds ``release.parquet``, ``manifest.json`` and ``report.html``; scripts rely on these names, columns and
-JSON. The linkage table is a separate file, readable by its owner alone.
-"""
+"""Read and write the release folder, complete or absent; the linkage table is a separate, private file."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -1,8 +1,4 @@
-"""Join Parquet files by rows or by columns, to the bytes that one writer would make, and split them again.
-
-Only the footer knows where pages are. So pages are copied, and the footers become one with moved offsets. A
-footer in Thrift's compact protocol is read into plain values and written again.
-"""
+"""Join Parquet files by rows or columns to the bytes of one writer: pages are copied, offsets moved."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -36,10 +32,7 @@ class Value(NamedTuple):
 
 
 def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes]) -> None:
-    """Write the row groups of all parts (at least one) into one file; pairs: its metadata, by key.
-
-    The parts have the same columns, and no metadata, or the same and no ``pairs``.
-    """
+    """Write the row groups of parts with the same columns into one file with metadata ``pairs``."""
     target.write(MAGIC)
     at, groups, n_rows = len(MAGIC), list[Value](), 0
     footer: dict[int, Value] = {}
@@ -265,10 +258,7 @@ def _write_number(out: bytearray, number: int) -> None:
 
 
 def split_table(table: Path, folder: Path) -> None:
-    """Write the parts of a table, whole row groups as they are, into a new folder.
-
-    The same table always makes the same parts. Raises InputError for a file that is no Parquet.
-    """
+    """Write the parts of a table, whole row groups as they are, into a new folder; always the same parts."""
     folder.mkdir()
     for name, content in _parts_of(table):
         (folder / name).write_bytes(content)

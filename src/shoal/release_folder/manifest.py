@@ -1,8 +1,4 @@
-"""The manifest of a release: its JSON, entry by entry.
-
-A manifest comes from others. So unknown or repeated entries, wrong types and numbers out of bounds are
-refused first.
-"""
+"""The manifest of a release; unknown, repeated, mistyped or unbounded entries of others are refused."""
 
 import json
 import re

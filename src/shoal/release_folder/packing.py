@@ -24,8 +24,8 @@ def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.Parquet
 def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
     """Read the columns of a row group on this thread, outlines (the widest column) last and alone.
 
-    pyarrow's own threads keep what they read until they are asked for another group. Where outlines are not
-    the last column, or names are not plain, the group comes in one piece.
+    pyarrow's threads keep what they read. Where outlines are not last, or names not plain, it comes in one
+    piece.
     """
     schema = file.schema_arrow
     names = schema.names
@@ -43,10 +43,7 @@ def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
 
 
 def _end_to_end(file: pq.ParquetFile, number: int) -> pa.Array | pa.ChunkedArray:
-    """The outlines of a group in one array, read in batches where all have one length.
-
-    pyarrow needs twice their memory to read them at once.
-    """
+    """The outlines of a group in one array, by batches of one length: at once they need twice the memory."""
     n_rows, content, at = file.metadata.row_group(number).num_rows, np.empty(0, dtype=np.uint8), 0
     batches = file.iter_batches(_READ_AT_ONCE, row_groups=[number], columns=[GEOMETRY], use_threads=False)
     for batch in batches:
@@ -74,10 +71,7 @@ def _end_to_end(file: pq.ParquetFile, number: int) -> pa.Array | pa.ChunkedArray
 
 
 def read_table(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
-    """All rows of a file, one row group after the other, with or without outlines.
-
-    ``pq.read_table`` takes five times as long for two million boxes, and loads pandas.
-    """
+    """All rows of a file, one row group after the other; ``pq.read_table`` is slower and loads pandas."""
     columns = None if outlines else [name for name in file.schema_arrow.names if name != GEOMETRY]
     groups = [file.read_row_group(group, columns) for group in range(file.num_row_groups)]
     return pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
@@ -91,11 +85,7 @@ class Target(Protocol):
 
 
 class ColumnwiseWriter:
-    """Writes a table column by column, to the bytes of pyarrow's own writer; close it to write the footer.
-
-    pyarrow takes all columns of a row group at once. Here each becomes a small file, whose pages go into the
-    large one.
-    """
+    """Writes a table column by column, to the bytes of pyarrow's writer; closing writes the footer."""
 
     def __init__(self, target: Target, schema: pa.Schema) -> None:
         self._target, self._at = target, 0

@@ -1,8 +1,4 @@
-"""Write and read the table of points: ``trajectory_id, t, x, y``, ``lat, lon`` for degrees, and ``geometry``.
-
-Times are seconds since 1970 UTC, or since step 0. Coordinates are written to the last digit: points are
-published as given.
-"""
+"""Write and read the table of points, to the last digit: seconds since 1970 UTC (or step 0) and meters."""
 
 import json
 from pathlib import Path

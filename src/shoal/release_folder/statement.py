@@ -1,8 +1,4 @@
-"""What a publisher states about a release: purpose, recipients, contact, earlier releases, next review.
-
-It comes from a small TOML file, stands in the manifest under ``record``, and is printed in the report as
-given.
-"""
+"""A publisher's statement on a release, from a TOML file: in the manifest's ``record`` and in the report."""
 
 from datetime import date
 from pathlib import Path

@@ -21,10 +21,7 @@ from shoal.runtime.arrays import Integers, Numbers
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A row of TABLES.
-
-    read: the payload in file order, from a table, the manifest's grid and the file's name.
-    """
+    """A row of TABLES."""
 
     columns: tuple[str, ...]  # of every table of this kind; rows of a record ascend by them
     write: Callable[[Release, Path], None]
@@ -55,10 +52,7 @@ def write_table(release: Release, path: Path) -> None:
 def decode_records(
     table: pa.Table, kind: PayloadKind, grid: Grid | None, where: str
 ) -> tuple[tuple[str, ...], Integers, Payload]:
-    """Pseudonyms, offsets [n + 1] and payload; records in the order of their first rows, rows ascending.
-
-    Boxes are rounded to the grid. Raises InputError when a column is missing or has invalid values.
-    """
+    """Pseudonyms, offsets [n + 1] and payload (boxes on the grid), in order of first rows; rows ascend."""
     payload = TABLES[kind].read(table, grid, where)
     record, ids = number_records(table["trajectory_id"])
     keys = [getattr(payload, name) for name in reversed(TABLES[kind].columns)]

@@ -1,13 +1,9 @@
 """Who goes into which block: people who live near each other in place and time, blocks of almost equal size.
 
-The rule: all people stand at the middle of their samples (the medians of slot, x and y). The population is
-cut in two at a place along the axis on which it is spread the widest, counted in caps (20 km of place, 8 h of
-time), each side is cut again, and so on. A cut leaves as many people on each side as its number of blocks
-asks for, so that the sizes of any two blocks differ by one at the most, and no block falls below half of the
-size that was asked for. What lies exactly at a cut is parted by the other axes, then by the order of ids.
-
-A task names the folder of the job and the block, never data. Its result lies in that folder, complete or not
-at all, so a task may run twice.
+All people stand at the medians of their slots, x and y. The population is cut along its widest axis, counted
+in caps (20 km, 8 h), and each side again, into numbers of people that the number of blocks asks for: sizes
+differ by one at most, none is below half of the wanted size. Ties go by the other axes, then by ids. A task
+names folder and block, never data; its result is complete or absent, so it may run twice.
 """
 
 from dataclasses import dataclass, field
@@ -48,11 +44,7 @@ def number_of_blocks(n: int, size: int, k: int) -> int:
 def split_into_blocks(
     middles: Integers, caps: tuple[float, float, float], size: int, k: int
 ) -> list[Integers]:
-    """Ascending positions of the people of each block.
-
-    middles: [n, 3] slot and cell of each person. caps: how many slots, cells and cells count as equally far.
-    size: the most people in a block. Raises MisuseError when such blocks could not hold k people each.
-    """
+    """Ascending positions of each block's people, from middles [n, 3]; caps: what counts as equally far."""
     n = len(middles)
     parts = number_of_blocks(n, size, k)
     places: Floats = middles / np.array(caps)
@@ -122,7 +114,6 @@ def crowds_of(task: BlockTask) -> Arrays:
 
 
 def _check_block(original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]) -> Arrays:
-    """The block's losses and extents; raises ClaimError unless a release of it alone keeps the claim."""
     method = task.method
     try:
         release, linkage = assemble(

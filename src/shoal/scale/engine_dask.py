@@ -1,7 +1,4 @@
-"""A dask.distributed cluster: one that runs somewhere, by its address, or one of two workers on this machine.
-
-The only file that knows dask.
-"""
+"""A dask.distributed cluster, or two workers on this machine; the only file that knows dask."""
 
 import asyncio
 import logging
@@ -24,10 +21,7 @@ _ANSWERS_WITHIN_S: Final = 5
 
 
 class DaskCluster:
-    """Runs tasks on a cluster's workers, which must find the same files under the same paths.
-
-    address: None = two workers on this machine.
-    """
+    """Runs tasks on a cluster (None = two workers here), whose workers find files under the same paths."""
 
     def __init__(self, address: str | None = None) -> None:
         self._address = address

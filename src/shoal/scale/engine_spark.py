@@ -1,7 +1,4 @@
-"""Apache Spark: a cluster that runs somewhere, by its master, or Spark's own workers on this machine.
-
-The only file that knows pyspark. Spark sends the tasks out, and does a lost one again.
-"""
+"""Apache Spark, a cluster or workers here, repeats lost tasks; the only file that knows pyspark."""
 
 import os
 import re
@@ -47,10 +44,7 @@ _QUESTION: Final = (21).to_bytes(8, "big") + b"\0" + bytes(8) + bytes(4)
 
 
 class SparkCluster:
-    """Runs tasks on Spark's workers, which must find the same files under the same paths.
-
-    master: as Spark writes it; None = that of this process's session, if there is one, else this machine.
-    """
+    """Runs tasks on the workers of a master (None = this process's session, or this machine)."""
 
     def __init__(self, master: str | None = None) -> None:
         try:
@@ -77,8 +71,6 @@ class SparkCluster:
         """Have Spark write columns of a table or view of its catalog as a new folder of Parquet.
 
         choose_columns: picks columns by all names and which of them hold bytes. No row comes to this process.
-        Raises InputError when there is no such table, or its types do not fit Parquet, and EngineError when
-        the work fails.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import AnalysisException, PySparkException
@@ -188,7 +180,6 @@ def start(master: str | None = None) -> "SparkContext":
 def _results(
     context: "SparkContext", fn: Callable[[Part], Result], parts: Sequence[Part]
 ) -> Iterator[Result]:
-    """Results in the order of the parts, each as soon as possible."""
     done = context.accumulator([], _outcomes())
     group = f"shoal-{id(done)}"
 
@@ -322,7 +313,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _innermost(error: Exception) -> str:
-    """The kind of the first error, with its message where it is about files."""
     cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
@@ -341,7 +331,6 @@ def _current_session() -> "SparkContext | None":
 
 
 def _with_retries(master: str) -> str:
-    """A local master that retries a lost task, as a cluster does."""
     local = _LOCAL.fullmatch(master)
     return f"local[{local[1] or 1},{_MOST_TRIES}]" if local else master
 
@@ -358,10 +347,7 @@ def _require_java() -> None:
 
 
 def _require_master(master: str) -> None:
-    """Raise, before any work, unless the name is one of Spark's and a Spark master answers there.
-
-    Spark itself waits a minute for a missing master.
-    """
+    """Raise, before any work, unless a Spark master answers; Spark itself waits a minute for one."""
     if master == "yarn":
         if not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & set(os.environ):
             raise EngineError("Spark finds YARN by its settings; let HADOOP_CONF_DIR name their folder")
@@ -377,10 +363,7 @@ def _require_master(master: str) -> None:
 
 
 def _answers(address: str, *, asked: bool) -> bool:
-    """Whether a server there replies, or hangs up, when asked.
-
-    A master that wants a password first hangs up; other servers mostly stay silent.
-    """
+    """Whether a server replies or hangs up, as a master with a password does; others stay silent."""
     try:
         place = urlsplit(address if "://" in address else f"//{address}")
         port = place.port or (443 if place.scheme == "https" else 80 if place.scheme == "http" else None)

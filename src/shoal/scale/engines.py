@@ -1,8 +1,4 @@
-"""Who carries out the tasks of large work: this process, processes of this machine, or a cluster.
-
-A worker process of this machine that dies costs only its task, which a new one takes over. The standard pool
-breaks as a whole when a worker dies, and never says which task killed it.
-"""
+"""Engines carry out tasks; a worker process that dies costs only its task, where a standard pool breaks."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -24,11 +20,9 @@ KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS, spark, spark:MASTER
 
 
 def engine_of(text: str) -> Engine:
-    """The engine of this name: threads, local, local:4, dask or spark; the last two also with an address.
+    """The engine of this name: threads, local, local:4, dask or spark, the last two also with an address.
 
     Such as dask:tcp://host:8786, spark:spark://host:7077 or spark:yarn; without one they use this machine.
-    Raises MisuseError for another name, MissingExtraError without dask or pyspark, and EngineError for a
-    cluster that does not answer.
     """
     workers = workers_here(text)
     name, _, detail = text.partition(":")
@@ -66,10 +60,7 @@ _MOST_TRIES: Final = 3
 
 
 class Processes:
-    """Worker processes with one task each; they stay until this object is gone.
-
-    A worker loads what it needs once, which takes longer than many tasks.
-    """
+    """Worker processes with one task each, which stay (loading takes long) until this object is gone."""
 
     def __init__(self, workers: int) -> None:
         self._n_workers = workers
@@ -109,8 +100,6 @@ class Processes:
 
 
 class _Worker:
-    """A process and the pipe to it; a new process replaces one that died."""
-
     def __init__(self, context: SpawnContext) -> None:
         self._context = context
         self._process: SpawnProcess | None = None
@@ -193,10 +182,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process at once when its parent is gone.
-
-    Otherwise it would write into a folder that the next command may already use.
-    """
+    """End with the parent: a later command may already use the folder that this process writes into."""
     parent = parent_process()
     if parent is not None:
         parent.join()

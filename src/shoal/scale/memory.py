@@ -1,8 +1,7 @@
-"""How much memory work takes, and the largest blocks that stay within a bound.
+"""How much memory work takes (peaks of processes, `lab/measure_memory.py`, GLOVE), and blocks within a bound.
 
-The figures are peaks of whole processes, as `lab/measure_memory.py` finds them for GLOVE, rounded up. Other
-libraries or another system can take more. Around the blocks a million boxes are written at a time, and there
-are no more boxes than samples.
+Other libraries or systems can take more. A million boxes are written at a time, and boxes are no more than
+samples.
 """
 
 from collections.abc import Mapping
@@ -52,10 +51,7 @@ def most_samples(samples: Integers) -> Integers:
 
 
 def bytes_around(largest: Integers, measured_people: int) -> int:
-    """Memory of the process that hands out the blocks.
-
-    largest: from ``most_samples``. measured_people: people in the report's sample for attacks and uses.
-    """
+    """Memory of the process that hands out blocks; ``measured_people``: in the report's sample."""
     n = len(largest)
     measured = int(largest[min(measured_people, n) - 1])
     return max(  # one after the other
@@ -65,11 +61,7 @@ def bytes_around(largest: Integers, measured_people: int) -> int:
 
 
 def bytes_of_worker(largest: Integers, size: int, *, only_blocks: bool) -> int:
-    """Memory of a worker for blocks of ``size`` people, as a rule, and for all other tasks.
-
-    largest: from ``most_samples``. only_blocks: the worker has no other tasks, and the people with the most
-    samples are assumed to share a block, as for a bound.
-    """
+    """A worker's memory, for blocks of ``size`` and all tasks; ``only_blocks``: for the worst block alone."""
     if only_blocks:
         return PEAKS[A_BLOCK].of(size, int(largest[min(size, len(largest)) - 1]))
     whole = int(largest[-1])

@@ -1,7 +1,4 @@
-"""What a release is still good for: one table of metrics for boxes and points, and ``measure``.
-
-A metric is a function of the facts of a release in one of the files of this room, and a row of METRICS.
-"""
+"""What a release is still good for: METRICS, functions of a release's facts, and ``measure``."""
 
 from shoal.utility.facts import Facts, Value
 from shoal.utility.measuring import Measurement, Measurements, Metric

@@ -1,9 +1,4 @@
-"""Accuracy: the extents of a release's boxes in place and time, read in two ways.
-
-The paper's figures (Gramaglia and Fiore 2015, Fig. 7 to 9) say "share of samples" without saying of which.
-Here are both readings: per raw sample (the box that covers it) and per published sample (each box of each
-record, once).
-"""
+"""Accuracy: extents of boxes, per raw and per published sample (Gramaglia and Fiore 2015 leave it open)."""
 
 import math
 from dataclasses import dataclass
@@ -122,33 +117,8 @@ class Accuracy:
 
 
 def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage) -> Accuracy:
-    """The spatial and temporal extents that remain of the original's samples.
+    """The extents of samples in place and time that the release leaves (Gramaglia and Fiore 2015, Sec. 7).
 
-    Parameters
-    ----------
-    original
-        The raw data, on the grid of the release.
-    release
-        A release of boxes.
-    linkage
-        Who became which record.
-
-    Returns
-    -------
-    Accuracy
-        Extents of raw and of published samples, and the number of raw samples that no box covers.
-
-    Raises
-    ------
-    MisuseError
-        When the linkage names unknown subjects or records, or one twice, and for data on another grid.
-
-    References
-    ----------
-    Gramaglia and Fiore 2015, Sec. 7, Fig. 7 to 9.
-
-    Examples
-    --------
     >>> import shoal
     >>> from shoal.utility.accuracy import measure_accuracy
     >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
@@ -178,11 +148,7 @@ def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -
 def extents_of_samples(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[Integers, Integers]:
-    """([m] cells, [m] slots): extents of the box of its subject's record over each raw sample; -1 = none.
-
-    Of several boxes the one with the least extent in time counts, then in space. Raises as
-    ``measure_accuracy``.
-    """
+    """([m] cells, [m] slots) of the least box, in time, then space, over each raw sample; -1 = none."""
     grid = original.snapped_grid()
     if grid != release.grid:
         raise MisuseError(
@@ -220,7 +186,6 @@ def _whole(number: float) -> float:
 
 
 def _quantiles(values: Integers, count: Integers, shares: npt.ArrayLike) -> Floats:
-    """The least value at which the cumulated count reaches each share; nan of no samples."""
     rank_shares = np.asarray(shares, dtype=np.float64)
     if not len(values):
         return np.full(rank_shares.shape, np.nan)

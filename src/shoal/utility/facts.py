@@ -1,8 +1,4 @@
-"""The facts of a release: results from raw data, release and linkage, each computed once, on demand.
-
-A publication has one ``Facts``, which every metric, figure and page asks by name. The verifier does not use
-it: it derives everything again.
-"""
+"""The facts of a release, each computed once, on demand; the verifier derives all of them again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,28 +49,7 @@ class Value:
 
 
 class Facts:
-    """Raw data and a release of it, with cached results.
-
-    Parameters
-    ----------
-    original
-        The raw data: on the release's grid for boxes, as given for points.
-    release
-        The published data.
-    linkage
-        Who became which record.
-    run
-        Progress and threads.
-    gaps
-        The k-gaps, if they are computed already; otherwise they are computed on demand.
-    exact
-        Whether to ask all people where people drawn at random, with intervals, would do.
-
-    Raises
-    ------
-    InputError
-        When the three do not belong together.
-    """
+    """Raw data (on the grid for boxes, as given for points) and a release of it, with cached results."""
 
     def __init__(
         self,
@@ -114,10 +89,7 @@ class Facts:
 
     @cached_property
     def gaps(self) -> tuple[KGap, ...]:
-        """The k-gaps of the raw data at k = 2, 5 and the claim's k, where there are enough people.
-
-        Of many people, those of ``sample_for_k_gap`` stand for all unless exact figures are wanted.
-        """
+        """K-gaps at k = 2, 5 and the claim's k; of many people drawn ones stand for all, unless exact."""
         raw = self.on_grid.original
         ks = [k for k in sorted({*KS, self.release.claim.k}) if 2 <= k <= raw.n_subjects]
         people = None if self.exact else sample_for_k_gap(raw.n_subjects)
@@ -125,10 +97,7 @@ class Facts:
             return tuple(k_gaps(raw, ks, run=self.run, subjects=people))
 
     def extents_of(self, subjects: Integers | None = None) -> tuple[Integers, Integers]:
-        """([m] cells, [m] slots): extents of the subject's box over each raw sample; -1 = none.
-
-        In 32 bits where they fit. subjects: positions that ascend; None = all people.
-        """
+        """([m] cells, [m] slots) of the box over each raw sample, in 32 bits if they fit; -1 = none."""
         if subjects is None:
             return covering_extents_of(self.original, self.release, self.records)
         return covering_extents_of(self.original.keep(subjects), self.release, self.records[subjects])
@@ -150,7 +119,7 @@ class Facts:
         """[m] booleans: the raw samples that the release does not hold; None where the linkage cannot tell.
 
         Of boxes: those that no box of their person's record covers. Of points: those that no published point
-        stands for. Raises MisuseError when the linkage gives another number than the release.
+        stands for.
         """
         return _LOST[self.release.kind](self)
 
@@ -226,11 +195,7 @@ _QUERY_SEED: Final = 20_889
 
 
 def ask(original: Trajectories, release: Release, run: Run) -> tuple[list[float], list[Estimate]]:
-    """[200] the true answers and [200] the estimates from the release, both on one grid.
-
-    Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's
-    extent, on cells and slots. No true answer is 0, as each region holds a sample.
-    """
+    """[200] true answers (never 0) and estimates: queries around samples, 5 to 25 % of the extent wide."""
     rng = np.random.default_rng(_QUERY_SEED)
     grid = original.snapped_grid()
     side = max(int(np.ptp(original.x)), int(np.ptp(original.y)), 1)

@@ -142,7 +142,6 @@ def _beats(other: Point, point: Point, better: Better) -> bool:
 
 
 def _cost(point: Point, better: Better) -> float:
-    """The utility turned so that less is better; unknown is worst."""
     if math.isnan(point.utility):
         return math.inf
     return point.utility if better == "lower" else -point.utility

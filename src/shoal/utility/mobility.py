@@ -1,7 +1,4 @@
-"""Mobility: radius of gyration, trips, hours of the day, homes, and visitors of zones and areas.
-
-The estimates come from ``shoal.measures.query``.
-"""
+"""Mobility: radius of gyration, trips, hours of the day, homes, and visitors of zones and areas."""
 
 import math
 from typing import Final
@@ -25,9 +22,8 @@ _ROWS_AT_ONCE: Final = 1 << 16
 def gyration_error(facts: Facts) -> Value:
     """Median over people of |expected - true| radius of gyration, meters.
 
-    raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each
-    counted once: moving them inside their boxes changes the radius by at most the root mean square of half
-    their diagonals.
+    Moving samples inside their boxes changes a radius by at most the root mean square of half their
+    diagonals.
     """
     cell_m, original, release = facts.original.snapped_grid().cell_m, facts.original, facts.release
     people = np.flatnonzero(facts.records >= 0)
@@ -84,9 +80,8 @@ def _gyration_in(boxes: Boxes, lengths: Integers, cell_m: float) -> tuple[Floats
 def trip_length_error(facts: Facts) -> Value:
     """1-Wasserstein distance of the lengths of moves from one sample to the next, meters; nan without moves.
 
-    raw, minimum, expected, maximum: the mean length. Between two boxes it runs from their gap to their
-    farthest cells, and is expected between their centers. A release with fewer, wider boxes has fewer and
-    longer moves, which is part of the error.
+    Between two boxes a length is from their gap to their farthest cells, and expected between their centers.
+    A release with fewer, wider boxes has fewer and longer moves, which is part of the error.
     """
     original, release = facts.original, facts.release
     true = _middle_lengths(
@@ -106,7 +101,6 @@ def trip_length_error(facts: Facts) -> Value:
 
 
 def _mean_and_quantiles(lengths: Floats) -> tuple[float, Floats]:
-    """The mean and the middles of a thousand equal parts; changes the order of the lengths."""
     mean = float(lengths.mean())
     return mean, np.quantile(lengths, (np.arange(1000) + 0.5) / 1000, overwrite_input=True)
 
@@ -138,11 +132,7 @@ def _middle_lengths(areas: Areas, offsets: Integers, grid: Grid) -> Floats:
 
 
 def time_profile_error(facts: Facts) -> Value:
-    """Total variation distance of the shares of samples in the 24 hours of the day, by the clock of the data.
-
-    Each box is spread evenly over its interval. low, high: bounds of the distance over all times that the
-    boxes allow.
-    """
+    """Total variation distance of the shares of samples by hour of day; each box is spread evenly in time."""
     clock = clock_of(facts.original)
     raw, seen = facts.run.map(lambda data: time_profile(data, clock), facts.both)
     true = raw.expected
@@ -156,8 +146,7 @@ def time_profile_error(facts: Facts) -> Value:
 def home_kept(facts: Facts) -> Value:
     """Share of people whose most visited cell at night lies in their record's likeliest area at night.
 
-    Night is from 20 to 6 o'clock, by the clock of the data (UTC without a zone). People without a sample
-    then, or without a record, do not count; nan without anybody.
+    Night: 20 to 6 o'clock, by the clock of the data. People without a sample then, or a record, do not count.
     """
     original, release = facts.original, facts.release
     slot_s, people = original.snapped_grid().slot_s, np.flatnonzero(facts.records >= 0)
@@ -190,11 +179,7 @@ def _excess(these: Floats, those: Floats) -> float:
 
 
 def od_similarity(facts: Facts) -> Value:
-    """Common part of the daily trips between zones; 1 = the same matrix.
-
-    It is 2 sum min(raw, expected) / (sum raw + sum expected). raw and expected: the number of daily trips.
-    low, high: bounds over all trips that the boxes allow; their number is fixed.
-    """
+    """Common part of daily trips between zones: 2 sum min(raw, expected) / (sum raw + sum expected)."""
     zones = facts.zones
     raw, seen = facts.run.map(lambda data: origin_destination(data, zones), facts.both)
     true = raw.expected
@@ -223,10 +208,7 @@ def visits_correlation(facts: Facts) -> Value:
 
 
 def visits_error(facts: Facts) -> Value:
-    """Sum over zones of |expected - true| visitors, divided by all true visitors.
-
-    low, high: what the bounds of each zone allow.
-    """
+    """Sum over zones of |expected - true| visitors, divided by all true visitors."""
     true, seen = facts.visitors
     outside = np.maximum(0, np.maximum(seen.minimum - true, true - seen.maximum))
     farthest = np.maximum(np.abs(seen.minimum - true), np.abs(seen.maximum - true))

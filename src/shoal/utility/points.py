@@ -1,7 +1,4 @@
-"""Utility of a release of points: space distortion, removals and range queries.
-
-The definitions are those of Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.2 and 7.1.4.
-"""
+"""Distortion, removals and range queries of points (Domingo-Ferrer and Trujillo-Rasua 2012)."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -49,34 +46,10 @@ class PointUtility:
 def measure_points(
     original: Trajectories, release: Release, linkage: Linkage, *, omega_m: float = 0.0
 ) -> PointUtility:
-    """Space distortion and removals, for points as given.
+    """Space distortion and removals (Domingo-Ferrer and Trujillo-Rasua 2012, Def. 3, Sec. 4.1 and 7.1.4).
 
-    A record is a function of time between its first and its last point, straight between two points.
-
-    Parameters
-    ----------
-    original
-        The raw data, as given.
-    release
-        A release of points.
-    linkage
-        Who became which record.
-    omega_m
-        The distance, in meters, of a raw point at whose time its record has no place (Omega of Def. 3).
-
-    Returns
-    -------
-    PointUtility
-        Total and mean distance, and removals.
-
-    Raises
-    ------
-    MisuseError
-        For a linkage that does not fit, or an omega below 0.
-
-    References
-    ----------
-    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 3, Sec. 4.1 and 7.1.4.
+    A record moves straight between its points. omega_m: the distance, in meters, of a raw point at whose time
+    its record has no place (Omega of Def. 3).
     """
     return space_distortion(original, release, match_records(original, release, linkage), omega_m=omega_m)
 
@@ -109,7 +82,6 @@ def space_distortion(
 
 
 def _away_at_same_times(original: Trajectories, release: Release, records: Integers) -> Floats:
-    """[m]: distance of each raw point from its record at that exact time; nan where it has no point."""
     points = release.points
     stamps, rank = np.unique(np.concatenate([original.t, points.t]), return_inverse=True)
     rank = rank.astype(np.int64)
@@ -130,11 +102,7 @@ def _away_at_same_times(original: Trajectories, release: Release, records: Integ
 def calibrated_threshold(
     distortion_at: Callable[[float], float], wished: float, least: float, most: float, *, steps: int = 16
 ) -> float:
-    """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3).
-
-    It halves the ratio of the bounds. distortion_at: TotalSD of the release made with a threshold, which
-    rises with it but for the chance in a shuffle. Raises MisuseError unless 0 < least < most.
-    """
+    """The threshold in [least, most] whose TotalSD is nearest the wished one (Sec. 7.1.3), by halving."""
     if not 0 < least < most:
         raise MisuseError(
             f"thresholds from {least} m to {most} m leave nothing to search; give 0 < least < most"
@@ -164,8 +132,8 @@ def draw_queries(
 ) -> Queries:
     """Random queries around random trajectories, up to ``widest_m`` wide and ``longest_s`` long (Sec. 7.1.4).
 
-    The paper does not say where the interval lies. Here it begins at a random moment of the trajectory that
-    is the region and ends with it at the latest, because a region that does not exist asks nothing.
+    The paper does not place the interval: here it begins and ends within the trajectory, as else nothing is
+    asked.
     """
     if count < 1 or not (longest_s >= 0 and widest_m >= 0):
         raise MisuseError(

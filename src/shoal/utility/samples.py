@@ -65,9 +65,8 @@ def within(facts: Facts) -> Value:
 def above_least(facts: Facts) -> Value:
     """The extents as a multiple of the least that any classes of k could have, place and time weighed alike.
 
-    Of 100 people drawn at random, where there are more and exact figures are not asked for, with the interval
-    of resampling them. nan where samples are left out, or where boxes need not hold a sample of each member
-    of a class, for then the bound says nothing.
+    Of 100 people drawn at random, unless exact, with the interval of resampling. nan where samples are left
+    out or boxes need not hold a sample of each member of a class, for then the bound says nothing.
     """
     original, release, accuracy = facts.original, facts.release, facts.accuracy
     claim = release.claim

@@ -47,11 +47,7 @@ class Vanished:
 
 
 def vanished_of(facts: Facts) -> Vanished | None:
-    """Count the raw samples that the release does not hold, by square zone and by hour of the day.
-
-    None where the linkage cannot tell which samples were lost; raises MisuseError when it belongs to other
-    data or another release.
-    """
+    """Lost raw samples by square zone and hour of the day; None where the linkage cannot tell which."""
     lost = facts.lost
     if lost is None:
         return None
@@ -105,7 +101,6 @@ def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integ
 
 
 def _presence(lengths: Integers, lost: Flags, where: Integers, n: int) -> Presence:
-    """lengths: samples of each person. where: the place or hour of each sample."""
     person_and_place = np.repeat(np.arange(len(lengths)) * n, lengths) + where
     return Presence(
         samples=np.bincount(where, minlength=n),

@@ -84,7 +84,6 @@ def link_records(original: Population, release: Release, linkage: Linkage) -> Li
 
 
 def _first_of_each_pair(linkage: Linkage, record: Integers, subject: Integers, resolved: Flags) -> Flags:
-    """Boolean [pairs]: the first of all equal pairs."""
     is_first = np.ones(len(record), dtype=np.bool_)
     if (np.bincount(record[resolved]) > 1).any():
         rows = np.flatnonzero(resolved)

@@ -89,7 +89,6 @@ def published_records(boxes: Integers, offsets: Integers) -> PublishedRecords:
 def _boxes_not_tight(
     claim: KteAnonymity, original: Trajectories, records: Records, release: Release, run: Run
 ) -> Iterator[Finding]:
-    """Boxes that are not the hull of the raw samples inside them, within what the claim allows."""
     allowance = hull_allowance(claim.hull, release.snapped_grid())
     # a box is made as the hull of some samples, and any other sample inside lies inside that hull
     order = np.lexsort((original.x, original.t))

@@ -229,7 +229,6 @@ def _count(
 
 @compiled
 def _was_elsewhere(published: PublishedRecords, filled: Flags, record: int, a: int, tau: int) -> bool:
-    """Whether a box wholly inside the interval at ``a`` holds no sample of the subject."""
     first, end = published.offsets[record], published.offsets[record + 1]
     for b in range(first + np.searchsorted(published.boxes[first:end, 0], a), end):
         if published.boxes[b, 0] >= a + tau:

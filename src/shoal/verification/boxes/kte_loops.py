@@ -231,7 +231,6 @@ def _refill_candidates(
     tau: int,
     count: int,
 ) -> int:
-    """Drop records that are no candidates at ``a`` and find others, up to k."""
     fit, until = search.fit, search.until
     n_left = 0
     for c in range(count):
@@ -282,7 +281,6 @@ def _count_holding(
 
 @compiled
 def _next_change(raw: RawSamples, samples: Integers, a: int, tau: int) -> int:
-    """The first start after ``a`` at which the interval holds another set of these samples."""
     low, high = first_at_or_after(raw, samples, a), first_at_or_after(raw, samples, a + tau)
     following = raw.t[samples[low]] + 1 if low < high else FOREVER
     return min(following, raw.t[samples[high]] - tau + 1) if high < len(samples) else following

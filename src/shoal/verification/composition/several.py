@@ -179,7 +179,6 @@ def _require_claim_holds(entry: IssuedRelease) -> None:
 
 
 def _remaining_by_class(issued: Sequence[Release], records: Integers) -> tuple[Integers, Integers, Integers]:
-    """(subjects of the newest release, people remaining, people alone) where all records come in classes."""
     classes = np.full_like(records, -1)
     alone = np.full_like(records, -1)
     for column, entry in enumerate(issued):

@@ -206,8 +206,6 @@ def _most_bytes(size: int) -> int:
 
 @dataclass(eq=False)
 class _Walker:
-    """The current place in a file, and the faults so far, each once."""
-
     content: Any
     at: int = len(_MAGIC)
     end: int = 0

@@ -264,7 +264,6 @@ def _split_records(table: pa.Table, boxes: Boxes, key: bytes) -> list[RecordPiec
 
 
 def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece], numbers: Integers) -> bool:
-    """Write complete records by bucket; return whether the rows of any do not ascend."""
     contents, drawn, unsorted = [], np.empty(len(pieces), dtype=np.int64), False
     lengths = np.array([len(piece.boxes) for piece in pieces], dtype=np.int64)
     together = np.concatenate([piece.boxes for piece in pieces])

@@ -193,8 +193,6 @@ def _pieces_ascend(columns: Sequence[Numbers], offsets: Integers) -> Iterator[bo
 
 
 class _PseudonymColumn:
-    """The pseudonyms of a table's rows, which come group by group; errors are raised at the end."""
-
     def __init__(self) -> None:
         self._parts: list[pa.Array] = []
         self._lacking = self._gaps = False

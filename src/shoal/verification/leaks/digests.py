@@ -416,7 +416,6 @@ def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
 
 
 def _windows(codes: Codes, bits: int) -> Windows:
-    """uint64 [n, length - 11]: every 12 consecutive characters as a number (of base64, its last 64 bits)."""
     wide = codes.shape[1] - SHORTEST_RUN + 1
     if wide < 1:
         return np.empty((len(codes), 0), dtype=np.uint64)

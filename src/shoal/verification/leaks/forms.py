@@ -44,7 +44,6 @@ class Characters:
 
     @cached_property
     def _sums(self) -> tuple[Words, Words]:
-        """Prefix sums, and the factors that turn a difference of two into a span's number."""
         n = len(self.codes)
         shrinking, growing = (
             np.multiply.accumulate(np.r_[np.uint64(1), np.full(n, factor, dtype=np.uint64)])

@@ -57,8 +57,6 @@ class IdentifierKinds:
 
 @dataclass(eq=False, repr=False)
 class _Search:
-    """The search for one kind: compared pieces, hashes of possible matches, and matches by text."""
-
     kind: IdentifierKind
     windows: int = 0
     candidates: list[Words] = field(default_factory=list)
@@ -141,7 +139,6 @@ def identifier_kinds(ids: Sequence[str]) -> IdentifierKinds:
 
 
 def _character_classes(text: Characters) -> tuple[Flags, Flags, Flags]:
-    """Boolean [characters]: letters, digits, hexadecimal digits."""
     codes = text.codes
     digits = (codes >= _CODES_OF_DIGITS[0]) & (codes <= _CODES_OF_DIGITS[1])
     hexes = digits | ((codes >= _CODES_OF_HEX[0]) & (codes <= _CODES_OF_HEX[1]))

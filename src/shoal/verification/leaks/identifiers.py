@@ -176,7 +176,6 @@ def _of_png(picture: bytes) -> Iterator[bytes]:
 
 
 def _unpacked(content: bytes) -> Iterator[bytes]:
-    """Compressed text of a chunk, after its key or language (zTXt, iTXt, iCCP)."""
     for zero in re.finditer(b"\0", content[:400]):
         packed = content[zero.end() :]
         if packed[:1] == b"\x78" or packed[1:2] == b"\x78":

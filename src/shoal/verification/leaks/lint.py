@@ -58,8 +58,6 @@ _LONGEST_SHOWN: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """One place in the folder."""
-
     where: str
     alone: frozenset[str]  # names that no format fixes, each compared whole with every identifier
     strings: frozenset[str]  # possible hashes
@@ -193,7 +191,6 @@ def _manifest_place(path: Path) -> _Place:
 
 
 def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str | None]]:
-    """(key or None, value, top-level key) of JSON whose objects are tuples of pairs."""
     pairs: Any = node if isinstance(node, tuple) else [(None, item) for item in node]
     for key, value in pairs:
         top = key if section is None else section

@@ -72,7 +72,6 @@ def _appearances(ids: Sequence[str]) -> Iterator[TextSpans]:
 
 
 def _appearance(uid: str) -> str:
-    """The identifier as it looks: compatible forms unified, case-folded, without invisible characters."""
     return _visible_characters(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", uid).casefold()))
 
 

@@ -76,8 +76,6 @@ class RawIdentifiers:
 
 
 class _WordSequences:
-    """Hashes of all sequences of n words in some texts."""
-
     def __init__(self, texts: Iterable[str]) -> None:
         self._text = "\n".join(text.casefold() for text in texts)
         runs = [run.span() for run in _RUN.finditer(self._text)]

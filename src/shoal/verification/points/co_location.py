@@ -135,7 +135,6 @@ def _outside_sets(
 def _has_complete_set(
     x: Floats, y: Floats, near: Integers, size: int, delta_m: float, budget: list[int]
 ) -> bool | None:
-    """Whether ``size`` of these rows are all within delta of each other; None when the budget ran out."""
     if budget[0] < 0:
         return None
     neighbors: dict[int, frozenset[int]] = {}

@@ -143,7 +143,6 @@ def judge_shuffle(
 def _positions_in_sets(
     sets: Integers, values: Integers, set_of_row: Integers, row_values: Integers, limit: int
 ) -> Integers:
-    """For each (set, value): the position of that value of the set, among the rows of all sets."""
     keys = set_of_row * limit + row_values
     order = np.argsort(keys, kind="stable")
     return order[np.searchsorted(keys[order], sets * limit + values)]

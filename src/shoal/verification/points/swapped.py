@@ -99,7 +99,6 @@ def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding
 def _row_codes(
     columns: list[npt.NDArray[np.float64]], others: list[npt.NDArray[np.float64]]
 ) -> tuple[Integers, Integers, int]:
-    """Codes of rows equal in all columns, for two tables at once, and the number of codes."""
     both = np.column_stack([np.concatenate(pair) for pair in zip(columns, others, strict=True)])
     different, code = np.unique(both, axis=0, return_inverse=True)
     code = code.ravel()
